@@ -1,0 +1,42 @@
+# Every target sets up what it needs: Python 3.11+, make and a package index are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test check bench papers clean
+
+help:            ## what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 12
+
+setup: $(READY)  ## a virtual environment with fedclust, its extras and the developer's tools
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("fedclust needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	touch $(READY)
+
+demo: setup      ## cluster the penguins of three islands, none of which sees the others' birds
+	$(BIN)/fedclust demo
+
+check: setup     ## format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check      ## all checks and all tests but the slow ones, with coverage
+	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+	$(BIN)/python tests/coverage_floor.py
+
+papers: setup    ## the papers' experiments at full size (slow)
+	$(BIN)/pytest -n auto -m slow tests/papers
+
+bench: setup     ## speed and memory, as ratios; writes docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+clean:           ## remove everything that was made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

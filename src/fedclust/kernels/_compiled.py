@@ -1,0 +1,93 @@
+"""The local steps as machine code: the functions of `_plain.py`, over loops numba compiles."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..typing import FloatArray, IntArray
+from . import _fuzzy_loops, _hard_loops
+
+# Up to here unrolled differences beat a matrix product (benchmarks/local_step.py).
+_DIRECT_FEATURES = 16
+# Two scores closer than this share of their size may have swapped places by rounding.
+_DOUBT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+
+
+class _Moved(NamedTuple):
+    """Centres as the matrix-product loops want them, all moved by `shift`."""
+
+    C: FloatArray
+    Ct: FloatArray
+    norms: FloatArray
+    shift: FloatArray  # empty where nothing was moved
+
+
+def _moved(C: FloatArray) -> _Moved:
+    # Far from the origin |x|^2 - 2xc + |c|^2 loses the digits that matter: move the origin into
+    # the centres' midst, but only then, because the rows have to be copied for it.
+    shift = C.mean(axis=0)
+    moved = C - shift
+    if np.abs(shift).max() <= 8.0 * np.abs(moved).max():
+        moved, shift = C, shift[:0]
+    return _Moved(moved, np.ascontiguousarray(moved.T), (moved * moved).sum(axis=1), shift)
+
+
+class Centers(NamedTuple):
+    """Centres made ready once per step, for all its blocks."""
+
+    C: FloatArray
+    dims: tuple[int, ...]  # one entry per feature where the loops unroll, else empty
+    moved: Any
+
+
+def prepare(centers: FloatArray, dtype: Any) -> Centers:
+    """Centres in the rows' precision and in the layout that suits their number of features."""
+    C = np.ascontiguousarray(centers, dtype)
+    if C.shape[1] <= _DIRECT_FEATURES:
+        return Centers(C, (0,) * C.shape[1], None)
+    return Centers(C, (), _moved(C))
+
+
+def hard_block(
+    X: FloatArray, w: FloatArray, ready: Centers
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Count, weight and weighted sum of the rows nearest to each centre."""
+    k, F = ready.C.shape
+    count, weight, total = np.zeros(k), np.zeros(k), np.zeros((k, F))
+    if ready.dims:
+        _hard_loops.hard_direct(X, w, ready.C, ready.dims, count, weight, total)
+    else:
+        _hard_loops.hard_product(X, w, *ready.moved, _DOUBT[X.dtype], count, weight, total)
+    return count, weight if len(w) else count, total
+
+
+def nearest_block(X: FloatArray, ready: Centers) -> tuple[IntArray, FloatArray]:
+    """Nearest centre of each row (ties to the lowest index) and its squared distance."""
+    labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
+    if ready.dims:
+        _hard_loops.nearest_direct(X, ready.C, ready.dims, labels, d2)
+    else:
+        _hard_loops.nearest_product(X, *ready.moved, _DOUBT[X.dtype], labels, d2)
+    return labels, d2
+
+
+def fuzzy_block(
+    X: FloatArray, w: FloatArray, ready: Centers, fuzzifier: float
+) -> tuple[FloatArray, FloatArray]:
+    """Sum of u^m and of u^m x, per centre."""
+    weight, total = np.zeros(len(ready.C)), np.zeros(ready.C.shape)
+    if ready.dims:
+        _fuzzy_loops.fuzzy_direct(X, w, ready.C, fuzzifier, ready.dims, weight, total)
+    else:
+        _fuzzy_loops.fuzzy_product(X, w, *ready.moved, fuzzifier, weight, total)
+    return weight, total
+
+
+def memberships_block(X: FloatArray, ready: Centers, fuzzifier: float) -> FloatArray:
+    """Memberships (n, C)."""
+    U = np.empty((len(X), len(ready.C)))
+    if ready.dims:
+        _fuzzy_loops.memberships_direct(X, ready.C, fuzzifier, ready.dims, U)
+    else:
+        _fuzzy_loops.memberships_product(X, *ready.moved, fuzzifier, U)
+    return U

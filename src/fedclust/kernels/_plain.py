@@ -1,0 +1,104 @@
+"""The local steps in NumPy: what runs where numba is not installed, and what the tests trust.
+
+The functions take one block of rows and mirror `_compiled.py`, which exists for speed alone.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..typing import FloatArray, IntArray
+
+CHUNK_ELEMENTS = 2**18  # of the (rows, C) scratch: 2 MB
+DIRECT_FEATURES = 16
+
+
+def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
+    """Squared Euclidean distances (n, C) in float64, accurate wherever the origin is."""
+    X, C = X.astype(np.float64, copy=False), C.astype(np.float64, copy=False)
+    if X.shape[1] <= DIRECT_FEATURES:
+        D: FloatArray = np.zeros((len(X), len(C)))
+        for f in range(X.shape[1]):
+            D += (X[:, f, None] - C[:, f]) ** 2
+        return D
+    shift = C.mean(axis=0)
+    X, C = X - shift, C - shift
+    whole = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
+    D = whole - 2.0 * (X @ C.T)
+    rows, columns = np.nonzero(whole * 1e-6 >= D)  # cancelled: take differences there
+    for part in np.array_split(np.arange(len(rows)), 1 + len(rows) // 4096):
+        D[rows[part], columns[part]] = ((X[rows[part]] - C[columns[part]]) ** 2).sum(axis=1)
+    return D
+
+
+def memberships_of(D: FloatArray, fuzzifier: float) -> FloatArray:
+    """Bezdek memberships from squared distances, as ratios to the nearest centre's."""
+    low = D.min(axis=1, keepdims=True)
+    ratio: FloatArray = np.divide(low, D, out=np.ones_like(D), where=low != D)
+    if fuzzifier == 1.5:
+        ratio *= ratio
+    elif fuzzifier != 2.0:
+        ratio **= 1.0 / (fuzzifier - 1.0)
+    ratio /= ratio.sum(axis=1, keepdims=True)
+    return ratio
+
+
+def prepare(centers: FloatArray, dtype: Any) -> FloatArray:
+    """Nothing to make ready: the compiled backend has a layout of its own, NumPy has none."""
+    return centers.astype(dtype, copy=False)
+
+
+def _chunks(n: int, k: int) -> list[slice]:
+    size = max(1, CHUNK_ELEMENTS // k)
+    return [slice(s, min(n, s + size)) for s in range(0, n, size)]
+
+
+def hard_block(
+    X: FloatArray, w: FloatArray, C: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Count, weight and weighted sum of the rows nearest to each centre."""
+    count, total = np.zeros(len(C)), np.zeros(C.shape)
+    weight = np.zeros(len(C))
+    for chunk in _chunks(len(X), len(C)):
+        rows = X[chunk].astype(np.float64, copy=False)
+        one_hot = np.zeros((len(rows), len(C)))
+        one_hot[np.arange(len(rows)), sq_distances(rows, C).argmin(axis=1)] = 1.0
+        count += one_hot.sum(axis=0)
+        if len(w):
+            one_hot *= w[chunk, None]
+        weight += one_hot.sum(axis=0)
+        total += one_hot.T @ rows
+    return count, weight, total
+
+
+def nearest_block(X: FloatArray, C: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Nearest centre of each row (ties to the lowest index) and its squared distance."""
+    labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
+    for chunk in _chunks(len(X), len(C)):
+        D = sq_distances(X[chunk], C)
+        labels[chunk] = D.argmin(axis=1)
+        d2[chunk] = D.min(axis=1)
+    return labels, d2
+
+
+def fuzzy_block(
+    X: FloatArray, w: FloatArray, C: FloatArray, fuzzifier: float
+) -> tuple[FloatArray, FloatArray]:
+    """Sum of u^m and of u^m x, per centre."""
+    weight, total = np.zeros(len(C)), np.zeros(C.shape)
+    for chunk in _chunks(len(X), len(C)):
+        U = memberships_of(sq_distances(X[chunk], C), fuzzifier)
+        U = U * U if fuzzifier == 2.0 else U * np.sqrt(U) if fuzzifier == 1.5 else U**fuzzifier
+        if len(w):
+            U *= w[chunk, None]
+        weight += U.sum(axis=0)
+        total += U.T @ X[chunk]
+    return weight, total
+
+
+def memberships_block(X: FloatArray, C: FloatArray, fuzzifier: float) -> FloatArray:
+    """Memberships (n, C)."""
+    U = np.empty((len(X), len(C)))
+    for chunk in _chunks(len(X), len(C)):
+        U[chunk] = memberships_of(sq_distances(X[chunk], C), fuzzifier)
+    return U

@@ -1,0 +1,82 @@
+"""Work on a few threads: blocks of rows, or clients. Results never depend on how many there are."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+_BLOCK_ELEMENTS = 2**20
+_BLOCK_ROWS = 2**16
+_SMALL = 2**14  # elements: below, starting a thread costs more than it brings
+_pool: ThreadPoolExecutor | None = None
+_here = threading.local()
+
+
+def n_threads() -> int:
+    """Threads that may be used: `FEDCLUST_NUM_THREADS`, else the CPUs this process may use."""
+    wanted = os.environ.get("FEDCLUST_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def blocks(n: int, n_features: int) -> list[slice]:
+    """Cut n rows into equal blocks: the same on every machine, so that sums have the same bits."""
+    most = max(2048, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
+    count = max(1, -(-n // most), min(8, n // max(1024, most // 4)))
+    if count > 4:
+        count = -(-count // 8) * 8  # so that 2, 4 or 8 threads end together
+    cuts = [n * i // count for i in range(count + 1)]
+    return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def map_blocks(step: Callable[[slice], T], n: int, n_features: int) -> list[T]:
+    """`step` on every block, results in the order of the rows."""
+    return in_parallel(step, blocks(n, n_features))
+
+
+def worth_a_thread(n: int, n_features: int) -> bool:
+    """Whether a table is one block, so that it cannot use two threads, yet large enough for one."""
+    return n * n_features >= _SMALL and len(blocks(n, n_features)) == 1
+
+
+def in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
+    """`step` on every item, results in their order; in this thread if it is a worker already."""
+    if len(items) < 2 or getattr(_here, "is_worker", False) or n_threads() == 1:
+        return [step(item) for item in items]
+    with _controller().limit(limits=1, user_api="blas"):  # or each worker's BLAS takes all cores
+        return list(_workers().map(step, items))
+
+
+@cache
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be controlled)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _workers() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(
+            n_threads(), "fedclust", initializer=lambda: setattr(_here, "is_worker", True)
+        )
+    return _pool
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None  # a forked child has the object, but not its threads
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,12 @@
+"""Names for the array types that the whole package uses."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = NDArray[Any]
+Rng: TypeAlias = np.random.Generator
