@@ -1,0 +1,67 @@
+"""The five ideas: message, algorithm, transform, plan, loop."""
+
+from .algorithm import Algorithm, Data, Rule, Schema
+from .checkpoint import config, load_round, save_round
+from .errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    FedclustError,
+    MessageError,
+    TooFewClients,
+)
+from .loop import (
+    EVERYONE,
+    AnyAlgorithm,
+    Channel,
+    Participation,
+    Plan,
+    Request,
+    Round,
+    Run,
+    Summary,
+    respond,
+    rounds,
+    run,
+)
+from .message import Dims, Message, Record, Stacked, Summed
+from .random import derived, stream
+from .transform import Stage, Transform, Turn
+
+__all__ = [
+    "Algorithm",
+    "AnyAlgorithm",
+    "Channel",
+    "CheckpointError",
+    "ConfigError",
+    "Data",
+    "DataError",
+    "Dims",
+    "EVERYONE",
+    "FedclustError",
+    "Message",
+    "MessageError",
+    "Participation",
+    "Plan",
+    "Record",
+    "Request",
+    "Round",
+    "Rule",
+    "Run",
+    "Schema",
+    "Stacked",
+    "Stage",
+    "Summary",
+    "Summed",
+    "TooFewClients",
+    "Transform",
+    "Turn",
+    "config",
+    "derived",
+    "load_round",
+    "respond",
+    "rounds",
+    "run",
+    "save_round",
+    "stream",
+]

@@ -1,0 +1,75 @@
+"""One-line validators for configuration; each names the field and the value it refuses."""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .errors import ConfigError
+
+
+def whole(owner: Any, field: str, low: int = 1) -> None:
+    """The field is an integer of at least `low`."""
+    value = getattr(owner, field)
+    if type(value) is bool or not isinstance(value, Integral) or value < low:
+        raise _wrong(owner, field, value, f"a whole number of at least {low}")
+
+
+def number(
+    owner: Any, field: str, low: float = 0.0, high: float = math.inf, *, above: bool = False
+) -> None:
+    """The field is a finite number in [low, high], or in (low, high] with `above`."""
+    value = getattr(owner, field)
+    fits = type(value) is not bool and isinstance(value, Real) and math.isfinite(value)
+    if not fits or value > high or value < low or (above and value <= low):
+        start = f"above {low:g}" if above else f"of at least {low:g}"
+        raise _wrong(owner, field, value, f"a number {start}" + _most(high))
+
+
+def flag(owner: Any, field: str) -> None:
+    """The field is True or False."""
+    value = getattr(owner, field)
+    if not isinstance(value, bool):
+        raise _wrong(owner, field, value, "True or False")
+
+
+def one_of(owner: Any, field: str, allowed: Collection[str]) -> None:
+    """The field is one of the allowed words."""
+    value = getattr(owner, field)
+    if value not in allowed:
+        raise _wrong(owner, field, value, "one of " + ", ".join(repr(a) for a in allowed))
+
+
+def fuzzifier(owner: Any) -> None:
+    """The fuzzifier is above 1 and small enough for u^m to stay a number above zero."""
+    number(owner, "fuzzifier", 1.0, above=True)
+    k, m = owner.n_clusters, owner.fuzzifier
+    if m * math.log10(max(k, 2)) > 250:
+        raise _wrong(owner, "fuzzifier", m, f"small enough that (1/{k})^fuzzifier is not lost")
+
+
+def centers(owner: Any, field: str = "init") -> None:
+    """The field is None or a finite (n_clusters, F) array of start centres."""
+    value = getattr(owner, field)
+    if value is None:
+        return
+    k = owner.n_clusters
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or len(value) != k:
+        shape = getattr(value, "shape", type(value).__name__)
+        raise ConfigError(f"{_name(owner)}: {field} must be an array of {k} centres, got {shape}")
+    if not np.isfinite(value).all():
+        raise ConfigError(f"{_name(owner)}: {field} holds values that are not finite numbers")
+
+
+def _most(high: float) -> str:
+    return "" if high == math.inf else f" and at most {high:g}"
+
+
+def _name(owner: Any) -> str:
+    return str(getattr(owner, "key", type(owner).__name__))
+
+
+def _wrong(owner: Any, field: str, value: Any, wanted: str) -> ConfigError:
+    return ConfigError(f"{_name(owner)}: {field} must be {wanted}, got {value!r}")

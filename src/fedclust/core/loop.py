@@ -1,0 +1,225 @@
+"""The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..typing import Rng
+from . import checks
+from .algorithm import Algorithm, Data, Schema
+from .errors import ConfigError, MessageError, TooFewClients
+from .message import Message, Record
+from .random import stream
+from .transform import Transform, Turn, check_order, receive, send
+
+AnyAlgorithm = Algorithm[Any, Any, Any]
+SERVER = "server"
+_COHORT = "cohort"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What both sides agree on before the first round."""
+
+    algorithm: AnyAlgorithm
+    transforms: tuple[Transform, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_order(self.transforms, self.algorithm)
+
+    def rng(self, party: str, number: int) -> Rng:
+        """One party's random numbers in one round: a function of seed, party and round."""
+        return stream(self.seed, party, number)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether a round without one of its cohort is no round."""
+        return self.algorithm.partition == "vertical" or any(t.needs_all for t in self.transforms)
+
+
+@dataclass(frozen=True)
+class Participation:
+    """Who is asked in each round."""
+
+    fraction: float = 1.0
+    min_clients: int = 1
+
+    def __post_init__(self) -> None:
+        checks.number(self, "fraction", 0.0, 1.0, above=True)
+        checks.whole(self, "min_clients")
+
+    def cohort(self, clients: Sequence[str], rng: Rng) -> tuple[str, ...]:
+        """The clients of a round, drawn afresh, in the order of their ids."""
+        everyone = sorted(clients)
+        size = max(self.min_clients, round(self.fraction * len(everyone)))
+        if size >= len(everyone):
+            return tuple(everyone)
+        return tuple(everyone[i] for i in sorted(rng.choice(len(everyone), size, replace=False)))
+
+
+EVERYONE = Participation()
+_ONE = Participation(fraction=1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a client is asked."""
+
+    round: int
+    cohort: tuple[str, ...]
+    down: Record
+
+
+class Channel(Protocol):
+    """The way to the clients: this process, or a network."""
+
+    def clients(self) -> Iterable[str]:
+        """Ids of the clients that can be asked now."""
+
+    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
+        """Replies of the cohort, in any order; a client that fails is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What happened in one round: enough to continue from here, bit for bit."""
+
+    number: int
+    state: Any
+    cohort: tuple[str, ...]  # those that answered
+    bytes_down: int = 0
+    sent: Mapping[str, int] = field(default_factory=dict)  # bytes, by client
+
+    @property
+    def bytes_up(self) -> int:
+        """Bytes all clients sent in this round."""
+        return sum(self.sent.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run: its outcome, and what it cost."""
+
+    model: Any
+    state: Any
+    history: tuple["Summary", ...]
+    sent: Mapping[str, int]  # bytes up, by client, over all rounds
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds run."""
+        return len(self.history)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of a run's history."""
+
+    round: int
+    n_clients: int
+    shift: float  # how far the centres moved (the papers' tolerance index); NaN where none do
+    bytes_down: int
+    bytes_up: int
+
+
+def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
+    """All a client ever does in a round. Stateless, hence safe to repeat."""
+    rng = plan.rng(client, request.round)
+    message: Message = plan.algorithm.client_step(request.down, data, rng)
+    turn = Turn(request.round, client, request.cohort, len(data))
+    return send(plan.transforms, message, turn)
+
+
+def rounds(
+    plan: Plan,
+    channel: Channel,
+    schema: Schema,
+    *,
+    participation: Participation = EVERYONE,
+    resume: Round | None = None,
+) -> Iterator[Round]:
+    """Run the plan, yielding after every round: iterate to observe, break to stop."""
+    algorithm = plan.algorithm
+    if plan.needs_all and participation.fraction < 1:
+        raise ConfigError(
+            f"{algorithm.key}: every client takes part in every round; fraction must be 1"
+        )
+    if algorithm.one_client:
+        participation = _ONE
+    number = resume.number + 1 if resume else 0
+    state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
+    while not algorithm.done(state):
+        cohort = participation.cohort(tuple(channel.clients()), plan.rng(_COHORT, number))
+        request = Request(number, cohort, algorithm.broadcast(state))
+        replies = dict(channel.ask(plan, request))
+        answered = _enough(plan, participation, request, replies)
+        merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
+        turn = Turn(number, SERVER, answered, 0)
+        merged = receive(plan.transforms, merged, turn)
+        state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
+        sent = {client: replies[client].nbytes for client in answered}
+        yield Round(number, state, answered, request.down.nbytes * len(cohort), sent)
+        number += 1
+
+
+def run(
+    plan: Plan,
+    channel: Channel,
+    schema: Schema,
+    *,
+    participation: Participation = EVERYONE,
+    resume: Round | None = None,
+) -> Run:
+    """Run the plan to its end."""
+    last, history, sent = resume, [], dict.fromkeys(channel.clients(), 0)
+    for last in rounds(plan, channel, schema, participation=participation, resume=resume):
+        shift = getattr(last.state, "shift", float("nan"))
+        history.append(
+            Summary(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
+        )
+        for client, size in last.sent.items():
+            sent[client] = sent.get(client, 0) + size
+    state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
+    return Run(plan.algorithm.model(state), state, tuple(history), sent)
+
+
+def _enough(
+    plan: Plan, participation: Participation, request: Request, replies: Mapping[str, Message]
+) -> tuple[str, ...]:
+    """Those that answered, in the order of their ids, which is the order of every merge."""
+    answered = tuple(sorted(replies))
+    silent = sorted(set(request.cohort) - set(answered))
+    if len(answered) < participation.min_clients or (plan.needs_all and silent) or not answered:
+        raise TooFewClients(
+            f"round {request.round}: {len(answered)} of {len(request.cohort)} clients answered; "
+            f"no answer from {', '.join(silent) or 'anybody'}"
+        )
+    return answered
+
+
+def _merged(
+    plan: Plan, schema: Schema, number: int, replies: Sequence[tuple[str, Message]]
+) -> Message:
+    """One message for all, once each has the announced kind, shape and finite values."""
+    kind, sizes = plan.algorithm.up, plan.algorithm.sizes(schema)
+    for client, message in replies:
+        if type(message) is not kind:
+            raise MessageError(
+                f"round {number}: client {client!r} sent a {type(message).__name__}, "
+                f"expected {kind.__name__}"
+            )
+        try:
+            message.check(sizes)
+        except MessageError as problem:
+            raise MessageError(f"round {number}: client {client!r}: {problem}") from None
+    merged = kind.merge([message for _, message in replies])
+    if not merged.is_finite():
+        culprits = ", ".join(repr(c) for c, m in replies if not m.is_finite()) or "their sum"
+        raise MessageError(f"round {number}: values that are not finite numbers from {culprits}")
+    if merged.says_nothing():
+        raise TooFewClients(
+            f"round {number}: none of the {len(replies)} clients had anything to send: they have "
+            "no rows, or privacy rules withheld all they have"
+        )
+    return merged

@@ -1,0 +1,144 @@
+"""What crosses between client and server: named arrays, which sum or stack.
+
+A message is a frozen dataclass whose fields are arrays. ``Summed`` messages merge by addition,
+``Stacked`` ones by concatenation in the order of client ids. The server's code sees one merged
+message and never a list of them; what sums can therefore be hidden, noised or streamed without
+the algorithm knowing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Annotated, ClassVar, Self, get_origin, get_type_hints
+
+import numpy as np
+
+from ..typing import Array, BoolArray
+from .errors import MessageError
+
+
+@dataclass(frozen=True)
+class Dims:
+    """The axes of an array field, by name: ``Annotated[FloatArray, Dims("C", "F")]``.
+
+    Arrays of a message must agree on the size of each axis, and with the sizes the plan fixes.
+    A field marked ``stays`` is there for the client's own transforms and is not sent.
+    """
+
+    names: tuple[str, ...]
+    stays: bool
+
+    def __init__(self, *names: str, stays: bool = False) -> None:
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "stays", stays)
+
+
+class Record:
+    """A frozen dataclass of arrays and numbers: all that is ever sent or saved."""
+
+    _arrays: ClassVar[dict[str, Dims]] = {}
+    _numbers: ClassVar[dict[str, type]] = {}
+    _sent: ClassVar[dict[str, tuple[str, ...]]] = {}  # with the names of the axes; numbers: none
+
+    def __init_subclass__(cls) -> None:
+        hints = get_type_hints(cls, include_extras=True)
+        cls._arrays = {n: t.__metadata__[0] for n, t in hints.items() if get_origin(t) is Annotated}
+        cls._numbers = {n: t for n, t in hints.items() if t in (int, float, bool)}
+        travelling = {n: d.names for n, d in cls._arrays.items() if not d.stays}
+        cls._sent = travelling | dict.fromkeys(cls._numbers, ())
+
+    def arrays(self) -> dict[str, Array]:
+        """The wire format: named arrays, never a pickle."""
+        return {name: np.asarray(getattr(self, name)) for name in self._sent}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """Inverse of `arrays`."""
+        if arrays.keys() != cls._sent.keys():
+            wanted, found = sorted(cls._sent), sorted(arrays)
+            raise MessageError(f"{cls.__name__} has the fields {wanted}, but {found} arrived")
+        plain = cls._numbers
+        return cls(**{n: plain[n](a) if n in plain else a for n, a in arrays.items()})
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of payload."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def check(self, sizes: Mapping[str, int]) -> None:
+        """Every array holds numbers and has the announced shape."""
+        known = dict(sizes)
+        for name, axes in self._sent.items():
+            array = np.asarray(getattr(self, name))
+            if array.dtype.kind not in "fiub":
+                raise MessageError(f"{name!r} holds {array.dtype}, expected numbers")
+            shape = tuple(known.setdefault(a, n) for a, n in zip(axes, array.shape, strict=False))
+            if array.ndim != len(axes) or array.shape != shape:
+                wanted = ", ".join(f"{a}={known.get(a, '?')}" for a in axes)
+                raise MessageError(f"{name!r} has shape {array.shape}, expected ({wanted})")
+
+    def is_finite(self) -> bool:
+        """No array holds NaN or infinity."""
+        return all(bool(np.isfinite(array).all()) for array in self.arrays().values())
+
+
+class Message(Record):
+    """What a client sends up."""
+
+    @classmethod
+    def merge(cls, messages: Sequence[Self]) -> Self:
+        """One message for all: a commutative monoid, up to rounding and the order of rows."""
+        raise NotImplementedError
+
+    def keep(self, mask: BoolArray) -> Self:
+        """Withdraw the clusters outside the mask."""
+        raise NotImplementedError
+
+    def identity(self) -> Self:
+        """What a client sends in order to say nothing: neutral under `merge`."""
+        raise NotImplementedError
+
+    def says_nothing(self) -> bool:
+        """Whether this is the identity."""
+        raise NotImplementedError
+
+    def _map(self, change: Callable[[Array, tuple[str, ...]], Array]) -> Self:
+        """Every array changed, those that stay at home included."""
+        there = {n: (getattr(self, n), d.names) for n, d in self._arrays.items()}
+        changed = {n: change(a, names) for n, (a, names) in there.items() if a is not None}
+        return replace(self, **changed)  # type: ignore[type-var]
+
+
+class Summed(Message):
+    """A message that merges by addition: the only kind that can be aggregated securely."""
+
+    @classmethod
+    def merge(cls, messages: Sequence[Self]) -> Self:
+        return cls(**{n: reduce(np.add, [getattr(m, n) for m in messages]) for n in cls._sent})
+
+    def keep(self, mask: BoolArray) -> Self:
+        # Only arrays along axis "C" speak of single clusters; a number of clients, say, does not.
+        return self._map(lambda a, axes: (a.T * mask).T if axes[0] == "C" else a)
+
+    def identity(self) -> Self:
+        return self._map(lambda a, _: np.zeros_like(a))
+
+    def says_nothing(self) -> bool:
+        return not any(a.any() for a in self.arrays().values())
+
+
+class Stacked(Message):
+    """A message that merges by stacking rows, in the order of client ids."""
+
+    @classmethod
+    def merge(cls, messages: Sequence[Self]) -> Self:
+        return cls(**{n: np.concatenate([getattr(m, n) for m in messages]) for n in cls._sent})
+
+    def keep(self, mask: BoolArray) -> Self:
+        return self._map(lambda a, _: a[mask])
+
+    def identity(self) -> Self:
+        return self._map(lambda a, _: a[:0])
+
+    def says_nothing(self) -> bool:
+        return all(len(a) == 0 for a in self.arrays().values())

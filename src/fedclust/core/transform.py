@@ -1,0 +1,73 @@
+"""What privacy does to a message: both halves of a mechanism in one object, order checked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, ClassVar, TypeVar
+
+from .algorithm import Algorithm
+from .errors import ConfigError
+from .message import Message
+
+M = TypeVar("M", bound=Message)
+
+
+class Stage(IntEnum):
+    """The only order in which mechanisms mean what they say."""
+
+    SUPPRESS = 1
+    CLIP = 2
+    NOISE = 3
+    MASK = 4
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Whose message it is, and when."""
+
+    round: int
+    party: str
+    cohort: tuple[str, ...]
+    samples: int  # the client's records; at the server 0: it does not know
+
+
+class Transform:
+    """A step between a client's message and the wire, undone or completed after the merge."""
+
+    stage: ClassVar[Stage]
+    needs_all: ClassVar[bool] = False  # a merge without one of the cohort means nothing
+
+    def check(self, algorithm: Algorithm[Any, Any, Any]) -> None:
+        """Refuse, before any data is touched, an algorithm this cannot work with."""
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        """Client: before the message leaves."""
+        return message
+
+    def at_server(self, merged: M, turn: Turn) -> M:
+        """Server: after the merge."""
+        return merged
+
+
+def check_order(transforms: Sequence[Transform], algorithm: Algorithm[Any, Any, Any]) -> None:
+    """Stages ascend, and each transform accepts the algorithm."""
+    stages = [t.stage for t in transforms]
+    if stages != sorted(stages):
+        names = ", ".join(type(t).__name__ for t in transforms)
+        raise ConfigError(f"privacy: order must be suppress, clip, noise, mask; got {names}")
+    for transform in transforms:
+        transform.check(algorithm)
+
+
+def send(transforms: Sequence[Transform], message: M, turn: Turn) -> M:
+    """All client halves, first to last."""
+    for transform in transforms:
+        message = transform.at_client(message, turn)
+    return message
+
+
+def receive(transforms: Sequence[Transform], merged: M, turn: Turn) -> M:
+    """All server halves, last to first."""
+    for transform in reversed(transforms):
+        merged = transform.at_server(merged, turn)
+    return merged
