@@ -1,0 +1,107 @@
+"""The registry: every algorithm and every seeding by its key.
+
+>>> make("llf-fcm", n_clusters=3, fuzzifier=1.5).fuzzifier
+1.5
+>>> make("dwf", n_clusters=3, preset="reference").learning_rate
+0.01
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, cast
+
+import numpy as np
+
+from ..core import AnyAlgorithm, ConfigError
+from .averaged_fcm import AveragedFCM
+from .c_means import CMeans
+from .clustered_fcm import ClusteredFCM
+from .clustering_of_clusterings import ClusteringOfClusterings
+from .dynamically_weighted import DynamicallyWeighted
+from .equally_weighted import EquallyWeighted
+from .fuzzy_c_means import FuzzyCMeans
+from .fuzzy_features import FuzzyFeatures
+from .gradient_fcm import GradientFCM
+from .k_fed import KFed
+from .matched_k_means import MatchedKMeans
+from .one_shot import OneShotKMeans
+from .seeding import CarefulSeeding, RandomClientSeeding, UniformSeeding, WeightedSeeding
+
+ALGORITHMS: Mapping[str, type[AnyAlgorithm]] = {
+    kind.key: cast(type[AnyAlgorithm], kind)
+    for kind in (
+        CMeans,
+        FuzzyCMeans,
+        AveragedFCM,
+        ClusteredFCM,
+        FuzzyFeatures,
+        MatchedKMeans,
+        KFed,
+        OneShotKMeans,
+        DynamicallyWeighted,
+        EquallyWeighted,
+        GradientFCM,
+        ClusteringOfClusterings,
+    )
+}
+
+SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
+    kind.key: cast(type[AnyAlgorithm], kind)
+    for kind in (
+        UniformSeeding,
+        RandomClientSeeding,
+        CarefulSeeding,
+        WeightedSeeding,
+        KFed,
+        OneShotKMeans,
+    )
+}
+
+
+def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
+    """The algorithm of that key; preset "reference" does what its authors' code did."""
+    return _built(_found(key, ALGORITHMS, "algorithm"), n_clusters, preset, settings)
+
+
+def make_seeding(
+    key: str, n_clusters: int, *, preset: str = "default", **settings: Any
+) -> AnyAlgorithm:
+    """The seeding of that key."""
+    return _built(_found(key, SEEDINGS, "init"), n_clusters, preset, settings)
+
+
+def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
+    """Inverse of `fedclust.core.config`: the algorithm from plain values."""
+    settings = dict(config)
+    kind = _found(settings.pop("algorithm"), {**SEEDINGS, **ALGORITHMS}, "algorithm")
+    if settings.get("init") is not None:
+        settings["init"] = np.array(settings["init"], dtype=np.float64)
+    return _built(kind, settings.pop("n_clusters"), "default", settings)
+
+
+def _found(
+    key: str, registry: Mapping[str, type[AnyAlgorithm]], parameter: str
+) -> type[AnyAlgorithm]:
+    if key in registry:
+        return registry[key]
+    close = get_close_matches(str(key), registry, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ConfigError(f"{parameter}={key!r} is not one of {', '.join(registry)}{hint}")
+
+
+def _built(
+    kind: type[AnyAlgorithm], n_clusters: int, preset: str, settings: Mapping[str, Any]
+) -> AnyAlgorithm:
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"{kind.key} has no parameter {name!r}; it has {', '.join(known)}")
+    if preset == "reference":
+        return kind.reference(n_clusters, **settings)
+    if preset != "default":
+        raise ConfigError(f"preset must be 'default' or 'reference', got {preset!r}")
+    return cast(Any, kind)(n_clusters, **settings)  # type: ignore[no-any-return]
+
+
+__all__ = ["ALGORITHMS", "SEEDINGS", "from_config", "make", "make_seeding"]

@@ -1,0 +1,196 @@
+"""What algorithms over centres share: their state, their messages, and when they stop."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Generic, Self, TypeVar, cast
+
+import numpy as np
+
+from ..core import (
+    Algorithm,
+    AnyAlgorithm,
+    ConfigError,
+    Data,
+    Dims,
+    Message,
+    Record,
+    Schema,
+    Stacked,
+    Summed,
+    checks,
+)
+from ..kernels import k_means, matched, memberships, nearest
+from ..typing import Array, FloatArray, Rng
+
+
+@dataclass(frozen=True, eq=False)
+class CenterState(Record):
+    """The server's state: centres, and how far they moved in the last round."""
+
+    centers: Annotated[FloatArray, Dims("C", "F")]
+    round: int
+    shift: float
+
+    def moved_to(self, centers: FloatArray) -> Self:
+        """The state after a round; the shift is the Frobenius norm of the change."""
+        shift = float(np.linalg.norm(centers - self.centers))
+        return replace(self, centers=centers, round=self.round + 1, shift=shift)
+
+
+@dataclass(frozen=True, eq=False)
+class Centers(Record):
+    """What the server broadcasts: the current centres."""
+
+    centers: Annotated[FloatArray, Dims("C", "F")]
+
+
+@dataclass(frozen=True, eq=False)
+class Nothing(Record):
+    """A broadcast that says only: begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums(Summed):
+    """Weights and weighted sums per cluster."""
+
+    weight: Annotated[FloatArray, Dims("C")]
+    total: Annotated[FloatArray, Dims("C", "F")]
+    support: Annotated[FloatArray | None, Dims("C", stays=True)] = None  # records behind each row
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(Stacked):
+    """Local centres, one per row, and how much stands behind each."""
+
+    centers: Annotated[FloatArray, Dims("K", "F")]
+    weight: Annotated[FloatArray, Dims("K")]
+    support: Annotated[FloatArray | None, Dims("K", stays=True)] = None  # records behind each row
+
+    @classmethod
+    def none(cls, n_features: int) -> Self:
+        """No local centre at all."""
+        return cls(np.empty((0, n_features)), np.empty(0), np.empty(0))
+
+
+S = TypeVar("S", bound=CenterState)
+U = TypeVar("U", bound=Message)
+
+
+@dataclass(frozen=True, eq=False)
+class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
+    """Rounds of: broadcast centres, merge what clients make of them, move the centres.
+
+    A run ends when a round moves the centres by at most ``tol`` times their spread (the
+    Frobenius norm of the centres around their mean, so that the unit of the data does not
+    matter), or by at most ``tol`` itself with ``absolute_tol``, as the papers have it.
+    """
+
+    n_clusters: int
+    init: FloatArray | None = None  # (C, F)
+    max_rounds: int = 300
+    tol: float = 1e-6
+    absolute_tol: bool = False
+
+    state: ClassVar[type[Record]] = CenterState
+    down: ClassVar[type[Record]] = Centers
+    seeding: ClassVar[str | None] = "careful"
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "n_clusters")
+        checks.centers(self)
+        checks.whole(self, "max_rounds")
+        checks.number(self, "tol")
+        checks.flag(self, "absolute_tol")
+
+    def start(self, schema: Schema, rng: Rng) -> S:
+        if self.init is None:
+            return self.at(rng.uniform(*schema.box(), (self.n_clusters, schema.n_features)))
+        if self.init.shape[1] != schema.n_features:
+            width = self.init.shape[1]
+            raise ConfigError(f"init has {width} columns, the data {schema.n_features}")
+        return self.at(np.array(self.init, dtype=np.float64))
+
+    def at(self, centers: FloatArray) -> S:
+        """The state before the first round."""
+        return cast(S, CenterState(centers, 0, np.inf))
+
+    def broadcast(self, state: S) -> Centers:
+        return Centers(state.centers)
+
+    def done(self, state: S) -> bool:
+        return state.round >= self.max_rounds or state.shift <= self.tol * self.unit(state.centers)
+
+    def unit(self, centers: FloatArray) -> float:
+        """What tolerances are shares of."""
+        if self.absolute_tol:
+            return 1.0
+        spread = np.linalg.norm(centers - centers.mean(axis=0))
+        # Centres that fall together have no spread left, only rounding.
+        return float(max(spread, 1e-9 * np.linalg.norm(centers)))
+
+    def model(self, state: S) -> FloatArray:
+        return state.centers
+
+    def assign(self, model: FloatArray, data: Data) -> Array:
+        return _assigned(self, model, data)
+
+
+@dataclass(frozen=True, eq=False)
+class OneRound(Algorithm[CenterState, Nothing, U], Generic[U]):
+    """One round: clients send what they have, the server makes centres of it."""
+
+    n_clusters: int
+
+    state: ClassVar[type[Record]] = CenterState
+    down: ClassVar[type[Record]] = Nothing
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "n_clusters")
+
+    def start(self, schema: Schema, rng: Rng) -> CenterState:
+        return CenterState(np.zeros((self.n_clusters, schema.n_features)), 0, np.inf)
+
+    def broadcast(self, state: CenterState) -> Nothing:
+        return Nothing()
+
+    @abstractmethod
+    def centers(self, merged: U, rng: Rng) -> FloatArray:
+        """Server: k centres from the merged message."""
+
+    def server_step(self, state: CenterState, merged: U, rng: Rng) -> CenterState:
+        return CenterState(self.centers(merged, rng), state.round + 1, 0.0)
+
+    def done(self, state: CenterState) -> bool:
+        return state.round >= 1
+
+    def model(self, state: CenterState) -> FloatArray:
+        return state.centers
+
+    def assign(self, model: FloatArray, data: Data) -> Array:
+        return _assigned(self, model, data)
+
+
+def _assigned(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:
+    """Memberships under a fuzzy algorithm, else the index of the nearest centre."""
+    if algorithm.soft:
+        return memberships(data.X, centers, vars(algorithm)["fuzzifier"])
+    return nearest(data.X, centers)[0]
+
+
+def cluster_candidates(
+    candidates: Candidates,
+    k: int,
+    rng: Rng,
+    *,
+    weighted: bool,
+    restarts: int,
+    warm: bool = False,
+    previous: FloatArray | None = None,
+) -> FloatArray:
+    """Server: k-means over local centres; identities follow the previous centres, if any."""
+    weight = candidates.weight if weighted else np.empty(0)
+    # Too few candidates to say anything of every cluster: the others stay where they were.
+    few = previous is not None and len(candidates.centers) < k
+    start = previous if warm or few else None
+    found = k_means(candidates.centers, k, rng, weight, restarts=restarts, start=start)
+    return found if previous is None else matched(found, previous)

@@ -1,0 +1,98 @@
+"""What DWF and EWF k-means share: local Lloyd steps, a step with momentum, two ways to stop."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from ..core import Data, Dims, Message, Record, checks
+from ..kernels import lloyd
+from ..typing import FloatArray
+from ._centers import CenterAlgorithm, Centers, CenterState
+
+U = TypeVar("U", bound=Message)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentumState(CenterState):
+    """Centres, where they were a round ago, and their last movements."""
+
+    previous: Annotated[FloatArray, Dims("C", "F")]
+    movements: Annotated[
+        FloatArray, Dims("window")
+    ]  # oldest first; infinite before the first round
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
+    """Local Lloyd steps, averaged by some weights, taken as a step with momentum.
+
+     P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023
+    ; Algorithms 1-3, Eqs. 3-8.
+
+     The paper's learning rate of 0.01 with momentum 0.8 takes hundreds of rounds and helps when
+     few clients take part; with all of them the whole step (1 and 0, the default) is as good.
+    """
+
+    local_steps: int = 5
+    local_tol: float = 1e-8
+    learning_rate: float = 1.0
+    momentum: float = 0.0
+    min_rounds: int = 1
+    patience: int = 300  # rounds after which the centres must move less than before
+    min_count: int = 2  # a centre with fewer of a client's records does not move there
+
+    state: ClassVar[type[Record]] = MomentumState
+    seeding: ClassVar[str | None] = "one-shot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "local_steps")
+        checks.number(self, "local_tol")
+        checks.number(self, "learning_rate", 0.0, 1.0, above=True)
+        checks.number(self, "momentum", 0.0, 0.999)
+        checks.whole(self, "min_rounds")
+        checks.whole(self, "patience", 2)
+        checks.whole(self, "min_count")
+
+    def at(self, centers: FloatArray) -> MomentumState:
+        return MomentumState(centers, 0, np.inf, centers, np.full(self.patience, np.inf))
+
+    def trained(self, down: Centers, data: Data) -> FloatArray:
+        """Client, Algorithm 2. A centre without rows here stays: it may have rows elsewhere."""
+        return lloyd(
+            data.X,
+            down.centers,
+            data.weight,
+            steps=self.local_steps,
+            tol=self.local_tol * self.unit(down.centers),
+            min_count=self.min_count,
+        ).centers
+
+    def stepped(self, state: MomentumState, target: FloatArray) -> MomentumState:
+        """Server, Eq. 6: towards the aggregated centres, and on along the last move."""
+        pull = self.learning_rate * (target - state.centers)
+        glide = self.momentum * (state.centers - state.previous)
+        moved = state.moved_to(state.centers + pull + glide)
+        movements = np.append(state.movements[1:], moved.shift)
+        return replace(moved, previous=state.centers, movements=movements)
+
+    def done(self, state: MomentumState) -> bool:
+        if state.round < min(self.min_rounds, self.max_rounds):
+            return False
+        oldest, newer = state.movements[0], state.movements[1:]
+        return super().done(state) or bool(np.isfinite(oldest) and oldest <= newer.min())
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """The paper's experiments: small steps with momentum, a tolerance of 1e-8."""
+        settings = {
+            "learning_rate": 0.01,
+            "momentum": 0.8,
+            "min_rounds": 16,
+            "max_rounds": 10_000,
+            "tol": 1e-8,
+            "absolute_tol": True,
+            "min_count": 1,
+        }
+        return cls(n_clusters, **{**settings, **changes})

@@ -1,0 +1,77 @@
+"""FFCM with avg1: the server averages local fuzzy centres, weighted by their support.
+
+M. Stallmann, A. Wilbik: "Towards Federated Clustering: A Federated Fuzzy c-Means Algorithm
+(FFCM)", AAAI 2022 workshop on federated learning; Eqs. 5-8.
+
+As printed, with one local step and the support W = sum of u^m (Eq. 7), avg1 is lossless: it is
+LLF-FCM in other letters. That is the default here. The paper's results come from code that
+iterates to convergence at every client and weighs by the sum of u, without the power, at the
+updated centres; that is `reference`. (Eq. 5 has squared norms *and* the exponent 2/(m-1): one
+square too many.)
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ..core import Data, Message, Rule, checks
+from ..kernels import divide_or_keep, fuzzy_c_means, memberships
+from ..typing import FloatArray, Rng
+from ._centers import CenterAlgorithm, Centers, CenterState, Sums
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
+    """Weighted average of local fuzzy c-means centres; lossless with one local step."""
+
+    fuzzifier: float = 2.0
+    local_steps: int = 1
+    local_tol: float = 1e-6
+    plain_support: bool = False  # weigh by the sum of u at the updated centres
+
+    key: ClassVar[str] = "ffcm-avg1"
+    soft: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Sums
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.fuzzifier(self)
+        checks.whole(self, "local_steps")
+        checks.number(self, "local_tol")
+        checks.flag(self, "plain_support")
+
+    @property
+    def lossless(self) -> bool:
+        return self.local_steps == 1 and not self.plain_support
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
+        centers, support = fuzzy_c_means(  # Eqs. 5-7
+            data.X,
+            down.centers,
+            self.fuzzifier,
+            data.weight,
+            steps=self.local_steps,
+            tol=self.local_tol * self.unit(down.centers),
+        )
+        if self.plain_support:
+            support = self._sum_of_u(data, centers)
+        return Sums(support, support[:, None] * centers)
+
+    def _sum_of_u(self, data: Data, centers: FloatArray) -> FloatArray:
+        u = memberships(data.X, centers, self.fuzzifier)
+        return data.weight @ u if len(data.weight) else u.sum(axis=0)
+
+    def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
+        return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 8
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: the centre of one record is that record."""
+        return Rule(min_samples=2)
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """To convergence at every client, weighted by the sum of u."""
+        settings = {"local_steps": 1000, "plain_support": True, **_AUTHORS_STOP}
+        return cls(n_clusters, **{**settings, **changes})
+
+
+_AUTHORS_STOP = {"max_rounds": 1000, "tol": 1e-4, "absolute_tol": True}

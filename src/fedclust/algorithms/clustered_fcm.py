@@ -1,0 +1,92 @@
+"""FFCM with avg2: the server runs k-means over local fuzzy centres.
+
+M. Stallmann, A. Wilbik: "Towards Federated Clustering: A Federated Fuzzy c-Means Algorithm
+(FFCM)", AAAI 2022 workshop on federated learning; Eq. 9.
+
+k-means matches centres between clients, so a cluster may be absent at some of them. Local fuzzy
+c-means runs to convergence: with a single step avg2 gets worse. The authors' code draws k-means++
+starts in the first round only, and how many depended on the scikit-learn of the day; here every
+round keeps the best of a warm start and ten fresh ones.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..core import Data, Message, Rule, checks
+from ..kernels import fuzzy_c_means, nearest
+from ..typing import Rng
+from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
+    """k-means over the clients' fuzzy c-means centres."""
+
+    fuzzifier: float = 2.0
+    local_steps: int = 300
+    local_tol: float = 1e-6
+    restarts: int = 10  # k-means++ starts of the server's k-means, beside the warm start
+    seed_once: bool = False  # k-means++ starts in the first round, then the warm start alone
+    weighted: bool = False  # weigh a local centre by the sum of u^m behind it
+    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+
+    key: ClassVar[str] = "ffcm-avg2"
+    soft: ClassVar[bool] = True
+    counted: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Candidates
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.fuzzifier(self)
+        checks.whole(self, "local_steps")
+        checks.number(self, "local_tol")
+        checks.whole(self, "restarts", 1 if self.seed_once else 0)
+        checks.flag(self, "seed_once")
+        checks.flag(self, "weighted")
+        checks.whole(self, "min_count")
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
+        if len(data) == 0:
+            return Candidates.none(data.X.shape[1])
+        centers, support = fuzzy_c_means(
+            data.X,
+            down.centers,
+            self.fuzzifier,
+            data.weight,
+            steps=self.local_steps,
+            tol=self.local_tol * self.unit(down.centers),
+        )
+        records = np.bincount(nearest(data.X, centers)[0], minlength=self.n_clusters)
+        return Candidates(centers, support, records.astype(float))
+
+    def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
+        first = state.round == 0
+        centers = cluster_candidates(  # Eq. 9
+            merged,
+            self.n_clusters,
+            rng,
+            weighted=self.weighted,
+            restarts=self.restarts if first or not self.seed_once else 0,
+            warm=not (first and self.seed_once),
+            previous=state.centers,
+        )
+        return state.moved_to(centers)
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: a local centre that stands for one record could be that record."""
+        return Rule(min_count=self.min_count)
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """The authors' stopping rules, and k-means++ in the first round only."""
+        settings = {
+            "local_steps": 1000,
+            "seed_once": True,
+            "min_count": 1,
+            "max_rounds": 1000,
+            "tol": 1e-4,
+            "absolute_tol": True,
+        }
+        return cls(n_clusters, **{**settings, **changes})

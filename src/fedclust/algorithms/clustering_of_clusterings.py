@@ -1,0 +1,26 @@
+"""C2F-FCM: clustering of clusterings.
+
+M. Stallmann, A. Wilbik: "On a Framework for Federated Cluster Analysis", Applied Sciences 12(20),
+2022, as J. L. Corcuera Barcena et al. (2024) describe and use it.
+
+The loop of FFCM with avg2: fuzzy c-means to convergence at every client, k-means over all their
+centres at the server, k-means++ in the first round and a warm start afterwards. Every client
+returns to its own local optimum, so nothing moves after a few rounds: it is one-shot in effect. It
+stands under its own name because the LLF paper compares against it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .clustered_fcm import ClusteredFCM
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteringOfClusterings(ClusteredFCM):
+    """k-means over converged local fuzzy centres; the framework's settings."""
+
+    max_rounds: int = 30
+    local_steps: int = 1000
+    seed_once: bool = True
+
+    key: ClassVar[str] = "c2f-fcm"

@@ -1,0 +1,39 @@
+"""DWF k-means: a client's centre counts by the rows it held when the round began.
+
+P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Algorithm 1, Eqs.
+3-7.
+
+The weights are the rows assigned to the *received* centres (Eq. 7), not to the trained ones as
+line 3 of Algorithm 2 could be read. With one local step, learning rate 1 and no momentum this is
+Lloyd's method on all rows.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..core import Data, Message
+from ..kernels import divide_or_keep, hard_sums
+from ..typing import Rng
+from ._centers import Centers, Sums
+from ._momentum import MomentumState, WeightedKMeans
+
+# Eq. 4 has two cases: weights by rows where anybody has rows, equal weights where nobody has.
+# A client without rows votes with a weight that rounding removes as soon as anybody has one.
+_NOBODY = 2.0**-60
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicallyWeighted(WeightedKMeans[Sums]):
+    """Local k-means steps, averaged by the rows behind each centre."""
+
+    key: ClassVar[str] = "dwf"
+    up: ClassVar[type[Message]] = Sums
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
+        held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7
+        weight = held + _NOBODY * (held == 0)
+        return Sums(weight, weight[:, None] * self.trained(down, data))
+
+    def server_step(self, state: MomentumState, merged: Sums, rng: Rng) -> MomentumState:
+        target = divide_or_keep(merged.total, merged.weight, state.centers)  # Eqs. 4-5
+        return self.stepped(state, target)

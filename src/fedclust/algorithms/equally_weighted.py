@@ -1,0 +1,40 @@
+"""EWF k-means: every client's centres count alike.
+
+P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023;
+Eq. 8.
+
+Clients without rows of a cluster take part with the centre they received, and so brake it: on
+heterogeneous data prefer `dwf`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ..core import Data, Dims, Message, Summed
+from ..typing import FloatArray, Rng
+from ._centers import Centers
+from ._momentum import MomentumState, WeightedKMeans
+
+
+@dataclass(frozen=True, eq=False)
+class LocalCenters(Summed):
+    """A client's centres, and the client itself, to be counted."""
+
+    total: Annotated[FloatArray, Dims("C", "F")]
+    clients: Annotated[FloatArray, Dims("one")]
+
+
+@dataclass(frozen=True, eq=False)
+class EquallyWeighted(WeightedKMeans[LocalCenters]):
+    """Local k-means steps, averaged over clients."""
+
+    key: ClassVar[str] = "ewf"
+    up: ClassVar[type[Message]] = LocalCenters
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> LocalCenters:
+        return LocalCenters(self.trained(down, data), np.ones(1))
+
+    def server_step(self, state: MomentumState, merged: LocalCenters, rng: Rng) -> MomentumState:
+        return self.stepped(state, merged.total / merged.clients)  # Eq. 8

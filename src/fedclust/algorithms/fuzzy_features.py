@@ -1,0 +1,119 @@
+"""FFCF: one round of fuzzy clustering features, clustered at the server.
+
+A. Urio-Larrea: "Federated Clustering Algorithm based on a Fuzzy Clustering Feature Vector", KDD
+2024 poster. Every client summarises its rows in a single pass; features add up, and the server
+runs a weighted fuzzy c-means on their centres.
+
+The published code forgets the lightest feature when there are too many (84 % of the data in 16
+dimensions), adds squares without the shift of centres, and sends features of a single row. Here
+the two features that cost least are merged instead, squares are exact, and what is too light is
+merged before it is sent. `reference` keeps all of the published behaviour, the fixed train-test
+split included.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+
+from ..core import Data, Dims, Message, Stacked, checks
+from ..kernels import fuzzy_c_means, k_means, memberships, padded
+from ..kernels.features import Features, Summary, merge_similar, summarise, without_small
+from ..typing import FloatArray, IntArray, Rng
+from ._centers import Nothing, OneRound
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSet(Stacked):
+    """Fuzzy clustering features, one per row."""
+
+    linear: Annotated[FloatArray, Dims("J", "F")]
+    mass: Annotated[FloatArray, Dims("J")]
+    updates: Annotated[FloatArray, Dims("J")]
+    square: Annotated[FloatArray, Dims("J")]
+
+
+@dataclass(frozen=True, eq=False)
+class FuzzyFeatures(OneRound[FeatureSet]):
+    """Fuzzy c-means over summaries of all clients' rows, in one round."""
+
+    fuzzifier: float = 2.0
+    min_features: int = 5
+    max_features: int = 100
+    threshold: float = 1.0  # sum of radii over distance at which two features become one
+    radius_factor: float = 1.0
+    min_mass: float = 2.0  # lighter features are merged with a neighbour before they are sent
+    published: bool = False  # all that the authors' code does
+
+    key: ClassVar[str] = "ffcf"
+    soft: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = FeatureSet
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.fuzzifier(self)
+        checks.whole(self, "min_features", 2)
+        checks.whole(self, "max_features", self.min_features + 1)
+        checks.number(self, "threshold", above=True)
+        checks.number(self, "radius_factor", above=True)
+        checks.number(self, "min_mass")
+        checks.flag(self, "published")
+
+    @property
+    def _how(self) -> Summary:
+        return Summary(
+            self.min_features,
+            self.max_features,
+            self.threshold,
+            self.radius_factor,
+            self.fuzzifier,
+            not self.published,
+        )
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> FeatureSet:
+        # Rows sorted by anything would be summarised badly: take them in random order.
+        order = _authors_split(len(data)) if self.published else rng.permutation(len(data))
+        weight = data.weight[order] if len(data.weight) else data.weight
+        features = summarise(data.X[order], weight, self._how)
+        if not self.published:
+            features = without_small(features, self.min_mass)
+        return FeatureSet(*features)
+
+    def centers(self, merged: FeatureSet, rng: Rng) -> FloatArray:
+        features = Features(*merged.arrays().values())
+        if self.published:
+            return _authors_server(features, self.n_clusters, self.threshold)
+        # The weighted c-means needs no merging, and merging by radii joins clusters where
+        # there are many dimensions.
+        rows, mass = features.centers(), features.mass
+        start = k_means(rows, self.n_clusters, rng, mass)
+        return fuzzy_c_means(rows, start, self.fuzzifier, mass, steps=300)[0]
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """The published code, which also fixes the fuzzifier of the server at 2."""
+        return cls(n_clusters, **{"published": True, "min_mass": 0.0, **changes})
+
+
+def _authors_split(n: int) -> IntArray:
+    """The rows, and their order, that a train-test split of 67:33 with seed 0 leaves."""
+    shuffled = np.random.RandomState(0).permutation(n)
+    return shuffled[int(np.ceil(0.33 * n)) :]
+
+
+def _authors_server(features: Features, k: int, threshold: float) -> FloatArray:
+    """One merge, then weighted c-means from random memberships, stopped by an unweighted J."""
+    features = merge_similar(features, threshold, exact=False)
+    rows, mass = features.centers(), features.mass
+    u: FloatArray = np.random.default_rng(42).random((min(k, len(rows)), len(rows)))
+    u /= u.sum(axis=0)
+    objective, before = 1.0, 0.0
+    for _ in range(300):
+        w = mass * u**2
+        centers = (w @ rows) / w.sum(axis=1, keepdims=True)
+        u = memberships(rows, centers, 2.0).T
+        d2 = ((centers[:, None] - rows) ** 2).sum(axis=2)
+        objective, before = float((u**2 * d2).sum()), objective
+        if abs(objective - before) <= 1e-3:
+            break
+    return padded(centers, k)

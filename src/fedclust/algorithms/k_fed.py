@@ -1,0 +1,107 @@
+"""k-FED: one round, with core sets at the clients and a max-min start at the server.
+
+D. K. Dennis, T. Li, V. Smith: "Heterogeneity for the Win: One-Shot Federated Clustering", ICML
+2021; local step after P. Awasthi, O. Sheffet (2012).
+
+Client: project the rows on their first k' singular directions, seed there by k-means++, keep as
+core set of a seed what is three times closer to it than to any other, start Lloyd from the core
+sets' means. Server: start from some centres, add the farthest until there are k, then cluster all
+from there.
+
+The published code sends raw rows from clients of at most k' rows, fails when k' exceeds the number
+of features or a core set is empty, and starts from the first k' rows it received.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..core import Data, Message, Rule, checks
+from ..kernels import (
+    divide_or_keep,
+    farthest_first,
+    kmeans_plusplus,
+    lloyd,
+    padded,
+    sq_distances,
+)
+from ..typing import FloatArray, Rng
+from ._centers import Candidates, Nothing, OneRound
+from .one_shot import local_clusters
+
+
+@dataclass(frozen=True, eq=False)
+class KFed(OneRound[Candidates]):
+    """One-shot clustering by core sets and farthest centres."""
+
+    n_local: int | None = None  # k'; None: as many as n_clusters
+    steps: int = 300  # of Lloyd, on either side
+    first_received: bool = False  # start from the first k' centres, as the authors' code does
+    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+
+    key: ClassVar[str] = "k-fed"
+    counted: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Candidates
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_local is not None:
+            checks.whole(self, "n_local")
+        checks.whole(self, "steps")
+        checks.flag(self, "first_received")
+        checks.whole(self, "min_count")
+
+    @property
+    def _n_local(self) -> int:
+        return self.n_local or self.n_clusters
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+        k = local_clusters(len(data), self._n_local, self.min_count)
+        if k == 0:
+            return Candidates.none(data.X.shape[1])
+        start = self._core_means(data, k, rng)
+        found = lloyd(data.X, start, data.weight, steps=self.steps)
+        held = found.records > 0
+        return Candidates(found.centers[held], found.weight[held], found.records[held])
+
+    def _core_means(self, data: Data, k: int, rng: Rng) -> FloatArray:
+        w = data.weight if len(data.weight) else np.ones(len(data))
+        directions = _first_directions(data.X, w, k)  # (F, <= k)
+        rows = data.X @ directions
+        seeds = padded(kmeans_plusplus(rows, k, rng, data.weight), k)
+        distance = np.sqrt(sq_distances(rows, seeds))
+        closest = distance.argmin(axis=1)
+        rival = np.partition(distance, 1, axis=1)[:, 1] if k > 1 else np.full(len(rows), np.inf)
+        core = 3.0 * distance[np.arange(len(rows)), closest] <= rival
+        weight, total = np.zeros(k), np.zeros(seeds.shape)
+        np.add.at(weight, closest[core], w[core])
+        np.add.at(total, closest[core], w[core, None] * rows[core])
+        return divide_or_keep(total, weight, seeds) @ directions.T  # no core: its seed
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        first = merged.centers[: self._n_local]
+        if not self.first_received:  # the heaviest centre is surely no outlier
+            first = merged.centers[[np.argmax(merged.weight)]]
+        start = farthest_first(merged.centers, self.n_clusters, first)
+        return lloyd(merged.centers, start, steps=self.steps).centers
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: the mean of one record is that record."""
+        return Rule(min_count=self.min_count)
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """The authors' server start, and small clients sent as they are."""
+        return cls(n_clusters, **{"first_received": True, "min_count": 1, **changes})
+
+
+def _first_directions(X: FloatArray, weight: FloatArray, k: int) -> FloatArray:
+    """The k first right singular vectors of the rows (not centred), as columns."""
+    if k >= X.shape[1]:
+        return np.eye(X.shape[1])
+    _, vectors = np.linalg.eigh(X.T @ (weight[:, None] * X))
+    first = vectors[:, ::-1][:, :k]
+    # Either sign would do, but which one must not depend on rounding.
+    signs: FloatArray = np.sign(first[np.abs(first).argmax(axis=0), np.arange(k)])
+    return first * signs

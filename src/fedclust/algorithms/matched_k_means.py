@@ -1,0 +1,77 @@
+"""FKM: federated k-means whose server matches local means by a weighted k-means.
+
+S. Garst, M. Reinders: "Federated K-means Clustering", 2023; Algorithm 1, Eq. 1.
+
+A client uses only those global means that have rows of its own, so its number of clusters adapts in
+every round. Weights matter most: without them the authors' own ablation loses 0.11 of ARI. The
+paper seeds with raw k-means++ rows; the default seeding sends means of neighbourhoods instead. The
+server keeps the best of a warm start and ten fresh ones: with one the result varies by 0.03.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ..core import Data, Message, Rule, checks
+from ..kernels import Local, hard_sums, lloyd
+from ..typing import Rng
+from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
+    """Local means, matched by weighted k-means at the server."""
+
+    max_rounds: int = 100
+    local_steps: int = 1
+    weighted: bool = True
+    restarts: int = 10  # k-means++ starts of the server's k-means, beside the warm start
+    warm_start: bool = True
+    recount: bool = False  # weigh a mean by the rows nearest to it, not by those it is made of
+    min_count: int = 2  # the paper's p: a mean of fewer records is not sent
+
+    key: ClassVar[str] = "fkm"
+    counted: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Candidates
+    seeding: ClassVar[str | None] = "fkm"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "local_steps")
+        checks.flag(self, "weighted")
+        checks.flag(self, "warm_start")
+        checks.whole(self, "restarts", 0 if self.warm_start else 1)
+        checks.flag(self, "recount")
+        checks.whole(self, "min_count")
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
+        found = lloyd(data.X, down.centers, data.weight, steps=1)
+        held = found.records > 0  # lines 14-15: only the global means that have rows here
+        found = Local(*(part[held] for part in found))
+        if self.local_steps > 1 and held.any():
+            found = lloyd(data.X, found.centers, data.weight, steps=self.local_steps - 1)
+        if self.recount and held.any():
+            sums = hard_sums(data.X, found.centers, data.weight)
+            found = Local(found.centers, sums.records, sums.weight)
+        return Candidates(found.centers, found.weight, found.records)
+
+    def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
+        centers = cluster_candidates(  # line 10, Eq. 1
+            merged,
+            self.n_clusters,
+            rng,
+            weighted=self.weighted,
+            restarts=self.restarts,
+            warm=self.warm_start,
+            previous=state.centers,
+        )
+        return state.moved_to(centers)
+
+    def rule(self, n_features: int) -> Rule:
+        """Section 2: clusters of fewer than p records are omitted."""
+        return Rule(min_count=self.min_count)
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """The authors' code: fresh k-means++ in every round, counts after the update, no stop."""
+        settings = {"warm_start": False, "recount": True, "tol": 0.0}
+        return cls(n_clusters, **{**settings, **changes})

@@ -1,0 +1,66 @@
+"""One-shot k-means: k-means at every client, k-means over all their centres, done.
+
+The plain two-level scheme that P. Holzer, T. Jacob, S. Kavane (2023) call k-FED and seed DWF
+k-means with: no projection, no core sets, no max-min rule (for those see `k_fed`).
+
+Their code sends a client's rows as they are when it has fewer than k of them, and weighs all
+centres alike. Here a small client looks for fewer clusters, and a centre counts by its rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ..core import Data, Message, Rule, checks
+from ..kernels import hard_sums, k_means
+from ..typing import FloatArray, Rng
+from ._centers import Candidates, Nothing, OneRound, cluster_candidates
+
+
+@dataclass(frozen=True, eq=False)
+class OneShotKMeans(OneRound[Candidates]):
+    """k-means over local k-means."""
+
+    weighted: bool = True
+    local_restarts: int = 5
+    restarts: int = 10  # k-means++ starts of the server's k-means
+    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+
+    key: ClassVar[str] = "one-shot"
+    counted: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Candidates
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.flag(self, "weighted")
+        checks.whole(self, "local_restarts")
+        checks.whole(self, "restarts")
+        checks.whole(self, "min_count")
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+        k = local_clusters(len(data), self.n_clusters, self.min_count)
+        if k == 0:
+            return Candidates.none(data.X.shape[1])
+        centers = k_means(data.X, k, rng, data.weight, restarts=self.local_restarts)
+        sums = hard_sums(data.X, centers, data.weight)
+        held = sums.records > 0
+        return Candidates(centers[held], sums.weight[held], sums.records[held])
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return cluster_candidates(
+            merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
+        )
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: the mean of one record is that record."""
+        return Rule(min_count=self.min_count)
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """DWF's initialiser: five restarts at both levels, no weights, small clients sent raw."""
+        settings = {"weighted": False, "local_restarts": 5, "restarts": 5, "min_count": 1}
+        return cls(n_clusters, **{**settings, **changes})
+
+
+def local_clusters(n_rows: int, k: int, min_count: int) -> int:
+    """As many clusters as a client can look for and still have `min_count` rows for each."""
+    return min(k, n_rows // min_count)

@@ -1,0 +1,121 @@
+"""Seeding: runs of their own, whose centres are the next plan's `init`.
+
+No seed that leaves a client is a row: clients send means of neighbourhoods. Where a paper sends
+rows, `reference` does so too, and nothing else does.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..core import Data, Message, Rule, Schema, checks
+from ..kernels import hard_sums, kmeans_plusplus, padded, random_seeds
+from ..typing import FloatArray, Rng
+from ._centers import Candidates, CenterState, Nothing, OneRound, cluster_candidates
+
+
+@dataclass(frozen=True, eq=False)
+class UniformSeeding(OneRound[Candidates]):
+    """Centres drawn uniformly in the schema's public box: no client is asked, zero rounds.
+
+    The data's own minimum and maximum are no substitute for public bounds: they are people's
+    values.
+    """
+
+    key: ClassVar[str] = "uniform"
+    up: ClassVar[type[Message]] = Candidates
+
+    def start(self, schema: Schema, rng: Rng) -> CenterState:
+        drawn = rng.uniform(*schema.box(), (self.n_clusters, schema.n_features))
+        return CenterState(drawn, 1, 0.0)
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+        return Candidates.none(data.X.shape[1])
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return merged.centers
+
+
+@dataclass(frozen=True, eq=False)
+class RandomClientSeeding(OneRound[Candidates]):
+    """A client drawn at random sends neighbourhood means of rows it draws at random.
+
+    J. L. Corcuera Barcena et al. (2024), Section IV: a random participant draws the centres.
+    """
+
+    neighbours: int = 5
+
+    key: ClassVar[str] = "client"
+    up: ClassVar[type[Message]] = Candidates
+    one_client: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "neighbours", 2)
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+        seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
+        return Candidates(seeds, np.ones(len(seeds)))
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return padded(merged.centers, self.n_clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class CarefulSeeding(OneRound[Candidates]):
+    """k-means++ at every client, seeds blended with their neighbours, k-means over all of them.
+
+    J. L. Corcuera Barcena et al. (2024), Section VI-D. The paper leaves open whether the distances
+    of k-means++ are taken to the row or to the mean that replaces it, and whether the row is one
+    of its five neighbours: here to the mean, and yes.
+    """
+
+    neighbours: int = 5
+    weighted: bool = False  # weigh a seed by the rows nearest to it
+    restarts: int = 10  # of the server's k-means
+
+    key: ClassVar[str] = "careful"
+    counted: ClassVar[bool] = True
+    up: ClassVar[type[Message]] = Candidates
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "neighbours")
+        checks.flag(self, "weighted")
+        checks.whole(self, "restarts")
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+        seeds = kmeans_plusplus(
+            data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
+        )
+        if len(seeds) == 0:
+            return Candidates.none(data.X.shape[1])
+        near = hard_sums(data.X, seeds, data.weight)
+        return Candidates(seeds, near.weight, near.records)
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return cluster_candidates(
+            merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
+        )
+
+    def rule(self, n_features: int) -> Rule:
+        """A neighbourhood's mean may go, whatever it stands for; a row may not go alone."""
+        return Rule(min_count=2) if self.neighbours == 1 else Rule()
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSeeding(CarefulSeeding):
+    """FKM's seeding: seeds count by the rows nearest to them.
+
+    S. Garst, M. Reinders (2023), Algorithm 1, lines 2-5, where the seeds are rows.
+    """
+
+    weighted: bool = True
+
+    key: ClassVar[str] = "fkm"
+
+    @classmethod
+    def reference(cls, n_clusters: int, **changes: Any) -> Self:
+        """As printed, and as the authors' code of that time did: the seeds are raw rows."""
+        return cls(n_clusters, **{"neighbours": 1, **changes})

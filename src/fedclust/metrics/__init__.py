@@ -1,0 +1,51 @@
+"""Quality of a clustering: plain functions, and the same as one-round federated runs."""
+
+from .agreement import (
+    adjusted_rand_index,
+    client_mean,
+    knowledge_gap,
+    majority_accuracy,
+    normalized_gap,
+    normalized_mutual_information,
+    silhouette,
+    v_measure,
+)
+from .compactness import (
+    davies_bouldin,
+    evaluate,
+    fuzzy_objective,
+    inertia,
+    osse,
+    score,
+    simplified_silhouette,
+    soft_davies_bouldin,
+    tolerance_index,
+    wsse,
+    xie_beni,
+)
+from .federated import Evaluation
+from .indices import INDICES
+
+__all__ = [
+    "Evaluation",
+    "INDICES",
+    "adjusted_rand_index",
+    "client_mean",
+    "davies_bouldin",
+    "evaluate",
+    "fuzzy_objective",
+    "inertia",
+    "knowledge_gap",
+    "majority_accuracy",
+    "normalized_gap",
+    "normalized_mutual_information",
+    "osse",
+    "score",
+    "silhouette",
+    "simplified_silhouette",
+    "soft_davies_bouldin",
+    "tolerance_index",
+    "v_measure",
+    "wsse",
+    "xie_beni",
+]

@@ -1,0 +1,83 @@
+"""How well a clustering agrees with labels, or centres with true centres."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core import ConfigError
+from ..kernels import sq_distances
+
+
+def adjusted_rand_index(truth: Any, labels: Any) -> float:
+    """Adjusted Rand index of all rows together (scikit-learn's)."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(truth, labels))
+
+
+def normalized_mutual_information(truth: Any, labels: Any) -> float:
+    """Normalised mutual information (scikit-learn's, arithmetic mean): the v-measure."""
+    from sklearn.metrics import normalized_mutual_info_score
+
+    return float(normalized_mutual_info_score(truth, labels))
+
+
+def v_measure(truth: Any, labels: Any) -> float:
+    """Harmonic mean of homogeneity and completeness (scikit-learn's)."""
+    from sklearn.metrics import v_measure_score
+
+    return float(v_measure_score(truth, labels))
+
+
+def silhouette(X: Any, labels: Any) -> float:
+    """Mean silhouette over all pairs of rows (scikit-learn's); quadratic in their number."""
+    from sklearn.metrics import silhouette_score
+
+    return float(silhouette_score(X, labels))
+
+
+def majority_accuracy(truth: Any, labels: Any) -> float:
+    """Share of rows whose cluster's most frequent label is their own, as the DWF paper has it."""
+    _, rows = np.unique(labels, return_inverse=True)
+    _, columns = np.unique(truth, return_inverse=True)
+    table = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(table, (rows, columns), 1)
+    return float(table.max(axis=1).sum() / len(rows))
+
+
+def client_mean(
+    metric: Callable[[Any, Any], float], truth: Any, labels: Any, clients: Any
+) -> float:
+    """Mean of a metric computed at each client, weighted by its rows, as the FKM paper has it.
+
+    Not the metric of all rows together: a cluster absent at a client cannot count against it there.
+    """
+    truth, labels, clients = np.asarray(truth), np.asarray(labels), np.asarray(clients)
+    owners, sizes = np.unique(clients, return_counts=True)
+    values = [metric(truth[clients == c], labels[clients == c]) for c in owners]
+    return float(np.average(values, weights=sizes))
+
+
+def knowledge_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
+    """Sum of distances between found and true centres.
+
+    "best" pairs them one to one at the least total distance. "nearest" takes for each found
+    centre the closest true one, as the FFCM authors' code does, which hides a true centre that
+    nobody found.
+    """
+    distance = np.sqrt(sq_distances(np.asarray(found, dtype=float), np.asarray(truth, dtype=float)))
+    if matching == "nearest":
+        return float(distance.min(axis=1).sum())
+    if matching != "best":
+        raise ConfigError(f"matching must be 'best' or 'nearest', got {matching!r}")
+    if distance.shape[0] != distance.shape[1]:
+        raise ConfigError(f"{len(distance)} centres found, {distance.shape[1]} true: none to one")
+    from scipy.optimize import linear_sum_assignment
+
+    return float(distance[linear_sum_assignment(distance)].sum())
+
+
+def normalized_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
+    """Knowledge gap over the root of the number of features."""
+    return knowledge_gap(found, truth, matching) / float(np.sqrt(np.shape(truth)[1]))

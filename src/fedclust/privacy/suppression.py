@@ -1,0 +1,53 @@
+"""What a client withholds because too few records stand behind it.
+
+These are the papers' own rules. They hide single records from one look at one message; over
+several rounds differences between messages tell more, and what is withheld is missing from
+the result, so a lossless algorithm is no longer lossless with them (docs/privacy.md).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from ..core import AnyAlgorithm, ConfigError, Message, Stage, Transform, Turn, checks
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class MinCount(Transform):
+    """Withhold every cluster that fewer than `count` of the client's records stand behind."""
+
+    count: int
+
+    stage: ClassVar[Stage] = Stage.SUPPRESS
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "count")
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        if not algorithm.counted:
+            raise ConfigError(
+                f"MinCount: {algorithm.key} does not say how many records stand behind a cluster; "
+                "use MinSamples"
+            )
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        support = np.asarray(getattr(message, "support"))  # noqa: B009
+        return message.keep(support >= self.count)
+
+
+@dataclass(frozen=True)
+class MinSamples(Transform):
+    """Say nothing as long as the client has fewer than `samples` records."""
+
+    samples: int
+
+    stage: ClassVar[Stage] = Stage.SUPPRESS
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "samples")
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        return message if turn.samples >= self.samples else message.identity()

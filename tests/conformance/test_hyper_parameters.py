@@ -1,0 +1,81 @@
+"""An accepted parameter changes something: each, on some data, changes what is sent or found."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.algorithms import ALGORITHMS, SEEDINGS
+from fedclust.core import AnyAlgorithm, Data, Plan
+from fedclust.privacy import transforms_for
+
+from .cases import ALL_KEYS, K, algorithm, split, trace
+
+# A value that is not the default, and what else has to be set for it to matter.
+OTHER: dict[str, list[dict[str, Any]]] = {
+    "n_clusters": [{"n_clusters": 4}],
+    "init": [{"init": np.random.default_rng(8).normal(scale=4, size=(K, 2))}],
+    "max_rounds": [{"max_rounds": 1}],
+    "tol": [{"tol": 0.5}],
+    "absolute_tol": [{"absolute_tol": True, "tol": 0.3}],
+    "fuzzifier": [{"fuzzifier": 1.4}],
+    "local_steps": [{"local_steps": 2}, {"local_steps": 7}],
+    "local_tol": [{"local_tol": 1.0, "local_steps": 5}],
+    "plain_support": [{"plain_support": True}],
+    "restarts": [{"restarts": 1}, {"restarts": 3}],
+    "local_restarts": [{"local_restarts": 1}],
+    "seed_once": [{"seed_once": True}, {"seed_once": False}],
+    "weighted": [{"weighted": True}, {"weighted": False}],
+    "warm_start": [{"warm_start": False, "restarts": 1}],
+    "recount": [{"recount": True}],
+    "min_count": [{"min_count": 1}, {"min_count": 9}],
+    "n_local": [{"n_local": 2}],
+    "steps": [{"steps": 1}],
+    "first_received": [{"first_received": True}],
+    "learning_rate": [{"learning_rate": 0.5}],
+    "momentum": [{"momentum": 0.5, "learning_rate": 0.1}],
+    "min_rounds": [{"min_rounds": 30, "tol": 0.5}],
+    "patience": [{"patience": 2, "learning_rate": 0.01, "momentum": 0.9, "tol": 0.0}],
+    "scaled": [{"scaled": False, "learning_rate": 0.001}],
+    "min_features": [{"min_features": 12}],
+    "max_features": [{"max_features": 8}],
+    "threshold": [{"threshold": 0.3}],
+    "radius_factor": [{"radius_factor": 4.0}],
+    "min_mass": [{"min_mass": 8.0}],
+    "published": [{"published": True}],
+    "neighbours": [{"neighbours": 2}],
+}
+
+
+def federations() -> list[dict[str, Data]]:
+    """Several kinds of data: what one parameter cannot change on one, it may on another."""
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-8, 8, size=(120, 2))
+        found.append(split(X, np.minimum(rng.geometric(0.3, 120) - 1, 5)))
+    return found
+
+
+def plan(chosen: AnyAlgorithm) -> Plan:
+    return Plan(chosen, transforms_for(chosen, 2, "none"), 1)
+
+
+def parameters() -> list[tuple[str, str]]:
+    kinds = {**SEEDINGS, **ALGORITHMS}
+    return [(key, f.name) for key in ALL_KEYS for f in fields(kinds[key])]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("key", "name"), parameters())
+def test_every_parameter_changes_some_outcome(key: str, name: str) -> None:
+    for change in OTHER[name]:
+        without = {n: v for n, v in change.items() if n != name}
+        k = 8 if name in {"restarts", "warm_start"} else K  # few clusters are found at any start
+        if vars(algorithm(key, k, **without)).get(name) is change[name]:
+            continue  # that is the default
+        for data in federations():
+            before = trace(plan(algorithm(key, k, **without)), data)
+            if before != trace(plan(algorithm(key, **{"n_clusters": k, **change})), data):
+                return
+    pytest.fail(f"{key}: {name} changes nothing")

@@ -1,0 +1,158 @@
+"""Metrics: against scikit-learn and against their formulas; federated equals pooled."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.metrics import davies_bouldin_score, silhouette_score
+
+from fedclust import ConfigError, metrics
+from fedclust.channels import LocalChannel
+from fedclust.core import Data, Plan, Schema, run
+from fedclust.kernels import memberships
+from fedclust.metrics import INDICES, Evaluation
+from fedclust.typing import FloatArray
+
+
+def problem(seed: int = 0, n: int = 80, k: int = 4) -> tuple[FloatArray, FloatArray, FloatArray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)), rng.normal(size=(k, 3)), rng.random(n) + 0.2
+
+
+def distances(X: FloatArray, C: FloatArray) -> FloatArray:
+    d: FloatArray = np.sqrt(((X[:, None] - C) ** 2).sum(axis=2))
+    return d
+
+
+def test_inertia_and_score_are_scikit_learns() -> None:
+    X, _, w = problem()
+    model = KMeans(4, n_init=1, random_state=0).fit(X, sample_weight=w)
+    assert metrics.inertia(X, model.cluster_centers_, w) == pytest.approx(model.inertia_)
+    assert metrics.score(X, model.cluster_centers_, w) == pytest.approx(model.inertia_ / w.sum())
+
+
+def test_errors_of_ffcm_are_unsquared_means_per_feature() -> None:
+    X, C, _ = problem()
+    d = distances(X, C)
+    assert metrics.wsse(X, C) == pytest.approx(d.min(axis=1).sum() / X.size)
+    assert metrics.osse(X, C) == pytest.approx((d.sum() - d.min(axis=1).sum()) / X.size)
+
+
+def test_xie_beni_and_objective_follow_their_formulas() -> None:
+    X, C, _ = problem()
+    for m in (1.5, 2.0, 2.4):
+        J = (memberships(X, C, m) ** m * distances(X, C) ** 2).sum()
+        assert metrics.fuzzy_objective(X, C, m) == pytest.approx(J)
+        apart = min(((a - b) ** 2).sum() for i, a in enumerate(C) for b in C[:i])
+        assert metrics.xie_beni(X, C, m) == pytest.approx(J / (len(X) * apart))
+
+
+def test_davies_bouldin_is_scikit_learns_at_the_means() -> None:
+    X, _, _ = problem()
+    model = KMeans(4, n_init=1, tol=0.0, random_state=0).fit(X)
+    ours = metrics.davies_bouldin(X, model.cluster_centers_)
+    assert ours == pytest.approx(davies_bouldin_score(X, model.labels_))
+
+
+def test_soft_davies_bouldin_follows_the_framework() -> None:
+    X, C, _ = problem()
+    S = distances(X, C).mean(axis=0) * memberships(X, C, 2.0).mean(axis=0)
+    worst = [
+        max((S[i] + S[j]) / np.linalg.norm(C[i] - C[j]) for j in range(4) if j != i)
+        for i in range(4)
+    ]
+    assert metrics.soft_davies_bouldin(X, C) == pytest.approx(np.mean(worst))
+
+
+def test_simplified_silhouette_follows_its_formula() -> None:
+    X, C, _ = problem()
+    d = np.sort(distances(X, C), axis=1)
+    assert metrics.simplified_silhouette(X, C) == pytest.approx(
+        ((d[:, 1] - d[:, 0]) / d[:, 1]).mean()
+    )
+    assert metrics.simplified_silhouette(C[:1], np.vstack([C[:1], C[:1]])) == 0.0
+    with pytest.raises(ConfigError, match="compares the two nearest centres; there is one"):
+        metrics.simplified_silhouette(X, C[:1])
+
+
+def test_degenerate_centres_give_infinity_or_zero_not_nan() -> None:
+    X, C, _ = problem()
+    twins = np.vstack([C, C[:1]])
+    assert metrics.xie_beni(X, twins) == np.inf
+    assert metrics.soft_davies_bouldin(X, twins) == np.inf
+    assert metrics.davies_bouldin(X, C[:1]) == 0.0
+    assert (
+        metrics.davies_bouldin(X, np.vstack([C, [[1e9] * 3]])) > 0
+    )  # an empty cluster is left out
+
+
+@pytest.mark.parametrize("name", list(INDICES))
+@given(seed=st.integers(0, 1000), n_clients=st.integers(1, 9))
+def test_a_federated_index_is_the_index_of_the_pooled_rows(
+    name: str, seed: int, n_clients: int
+) -> None:
+    X, C, w = problem(seed)
+    owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
+    data = {f"c{i}": Data.of(X[owner == i], w[owner == i]) for i in range(n_clients)}
+    done = run(Plan(Evaluation(4, C, name)), LocalChannel(data, strict=True), Schema(3))
+    assert done.n_rounds == 1
+    pooled = metrics.evaluate(name, X, C, sample_weight=w)
+    assert done.model == pytest.approx(pooled, rel=1e-9)
+
+
+def test_an_index_is_computed_block_by_block() -> None:
+    rng = np.random.default_rng(0)
+    X, C = rng.normal(size=(200_000, 2)), rng.normal(size=(3, 2))
+    assert metrics.inertia(X, C) == pytest.approx(
+        distances(X, C).min(axis=1) @ distances(X, C).min(axis=1)
+    )
+
+
+def test_unknown_indices_are_named() -> None:
+    with pytest.raises(ConfigError, match="index='dunn' is not one of inertia, score"):
+        metrics.evaluate("dunn", [[1.0]], [[1.0]])
+
+
+def test_agreement_is_scikit_learns() -> None:
+    truth, labels = [0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 0, 2]
+    assert metrics.adjusted_rand_index(truth, truth) == 1.0
+    assert metrics.adjusted_rand_index(truth, labels) < 1.0
+    nmi = metrics.normalized_mutual_information(truth, labels)
+    assert metrics.v_measure(truth, labels) == pytest.approx(nmi)
+
+
+def test_silhouette_is_scikit_learns() -> None:
+    X, C, _ = problem()
+    labels = distances(X, C).argmin(axis=1)
+    assert metrics.silhouette(X, labels) == pytest.approx(silhouette_score(X, labels))
+
+
+def test_majority_accuracy_maps_every_cluster_to_its_most_frequent_label() -> None:
+    assert metrics.majority_accuracy(["a", "a", "b", "b"], [7, 7, 7, 9]) == 0.75
+    assert metrics.majority_accuracy([0, 1, 2], [0, 0, 0]) == pytest.approx(1 / 3)
+
+
+def test_the_client_mean_is_not_the_pooled_metric() -> None:
+    truth, labels, clients = [0, 0, 1, 1], [0, 0, 0, 0], ["a", "a", "b", "b"]
+    ari = metrics.adjusted_rand_index
+    assert metrics.client_mean(ari, truth, labels, clients) == 1.0  # one cluster each: perfect
+    assert ari(truth, labels) == 0.0
+
+
+def test_gaps_match_centres_one_to_one_or_to_the_nearest() -> None:
+    truth = np.array([[0.0, 0.0], [10.0, 0.0]])
+    found = np.array([[10.0, 1.0], [0.0, 2.0]])
+    assert metrics.knowledge_gap(found, truth) == pytest.approx(3.0)
+    assert metrics.normalized_gap(found, truth) == pytest.approx(3.0 / np.sqrt(2))
+    both_at_one = np.array([[0.0, 0.0], [0.0, 1.0]])
+    assert metrics.knowledge_gap(both_at_one, truth, "nearest") == pytest.approx(1.0)
+    assert metrics.knowledge_gap(both_at_one, truth) > 9
+    with pytest.raises(ConfigError, match="matching must be"):
+        metrics.knowledge_gap(found, truth, "greedy")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="2 centres found, 3 true"):
+        metrics.knowledge_gap(found, np.zeros((3, 2)))
+
+
+def test_the_tolerance_index_is_a_frobenius_norm() -> None:
+    assert metrics.tolerance_index(np.array([[3.0, 0.0]]), np.array([[0.0, 4.0]])) == 5.0
