@@ -1,0 +1,87 @@
+"""The demo's picture: what each island sees alone, and what they see together."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")  # a file is drawn; no screen is needed
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from .demo import Findings
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73")  # told apart by colour-blind readers too
+ACROSS, UP = 2, 0  # flipper length, bill length
+
+
+def draw(found: "Findings", out: Path) -> None:
+    """Three small panels, one per island, and a large one for the federation."""
+    figure = Figure(figsize=(12, 7.4), layout="constrained")
+    grid = figure.add_gridspec(3, 3, width_ratios=(1, 1, 1))
+    whole = figure.add_subplot(grid[:, 1:])
+    for row, island in enumerate(found.birds.client_names):
+        _island(figure.add_subplot(grid[row, 0]), found, row, island)
+    _federation(whole, found)
+    figure.suptitle(
+        "Penguins of three islands: each alone, and together without showing a bird",
+        fontsize=15,
+        fontweight="bold",
+    )
+    figure.savefig(out, dpi=130)
+
+
+def _island(axes: Any, found: "Findings", code: int, island: str) -> None:
+    birds = found.birds
+    here = birds.client == code
+    axes.scatter(birds.X[here, ACROSS], birds.X[here, UP], s=14, c="#555555", alpha=0.6, lw=0)
+    centres = found.alone[island]
+    axes.scatter(
+        centres[:, ACROSS], centres[:, UP], s=150, c="white", ec="black", marker="X", lw=1.4
+    )
+    species = [birds.target_names[s] for s in np.unique(np.asarray(birds.y)[here])]
+    axes.set_title(
+        f"{island} alone: {' and '.join(species)}, cut in three", fontsize=10, loc="left"
+    )
+    _frame(axes, found)
+
+
+def _federation(axes: Any, found: "Findings") -> None:
+    birds = found.birds
+    markers = ("o", "s", "^")
+    for c in range(len(found.together)):
+        for s, species in enumerate(birds.target_names):
+            chosen = (found.labels == c) & (birds.y == s)
+            axes.scatter(
+                birds.X[chosen, ACROSS],
+                birds.X[chosen, UP],
+                s=34,
+                c=COLOURS[c],
+                marker=markers[s],
+                alpha=0.7,
+                lw=0,
+                label=f"{species} in cluster {c}" if chosen.sum() > 5 else None,
+            )
+        axes.scatter(
+            found.together[c, ACROSS],
+            found.together[c, UP],
+            s=420,
+            c=COLOURS[c],
+            ec="black",
+            marker="*",
+            lw=1.4,
+            zorder=3,
+        )
+    axes.set_title("All three, federated: stars are the centres that messages found", fontsize=12)
+    axes.set_xlabel("flipper length (mm)")
+    axes.set_ylabel("bill length (mm)")
+    axes.legend(loc="lower right", frameon=False)
+    _frame(axes, found)
+
+
+def _frame(axes: Any, found: "Findings") -> None:
+    axes.set_xlim(found.birds.X[:, ACROSS].min() - 3, found.birds.X[:, ACROSS].max() + 3)
+    axes.set_ylim(found.birds.X[:, UP].min() - 2, found.birds.X[:, UP].max() + 2)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)

@@ -1,0 +1,104 @@
+"""Public data sets by name: from a folder, else the user's cache, else the internet.
+
+``FEDCLUST_DATA`` names the folder; without it the user's cache is used. A file there is
+``<name>.npz`` with arrays ``X``, ``y``, ``client`` and names. What is downloaded must have the
+content that is expected, whatever its format and the order of its rows.
+
+>>> penguins = load("penguins")
+>>> penguins.X.shape, penguins.client_names
+((342, 4), ('Biscoe', 'Dream', 'Torgersen'))
+"""
+
+import csv
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ..core import ConfigError, DataError
+from ..core.checkpoint import write_atomically
+from ..typing import Array, FloatArray, IntArray
+from .download import SOURCES
+from .synthetic import Dataset
+
+_NAMES = ("feature_names", "target_names", "client_names")
+
+
+def folder() -> Path:
+    """Where data sets are looked for and kept."""
+    if os.environ.get("FEDCLUST_DATA"):
+        return Path(os.environ["FEDCLUST_DATA"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedclust"
+
+
+def available() -> list[str]:
+    """Every data set `load` knows: shipped, in the folder, or to be downloaded."""
+    here = {path.stem for path in folder().glob("*.npz")}
+    return sorted({"penguins", *SOURCES, *here})
+
+
+def load(name: str, *, download: bool = True) -> Dataset:
+    """A data set by name. With ``download=False`` only what is already here."""
+    if name == "penguins":
+        return _penguins()
+    path = folder() / f"{name}.npz"
+    if path.is_file():
+        with np.load(path, allow_pickle=False) as file:
+            return _dataset(name, dict(file))
+    if name not in SOURCES:
+        close = get_close_matches(name, available(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigError(f"no data set {name!r} here or to be downloaded{hint}")
+    if not download:
+        raise DataError(f"{name}: {path} is not there, and download=False")
+    arrays = SOURCES[name].fetch()
+    expected = SOURCES[name].content
+    if expected and content_hash(arrays["X"], arrays["y"]) != expected:
+        raise DataError(f"{name}: what was downloaded is not the data set that is meant")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    return _dataset(name, arrays)
+
+
+def content_hash(X: FloatArray, y: IntArray) -> str:
+    """A hash of rows and labels that does not depend on file format, number type or row order."""
+    table = np.column_stack([X, y]).astype("<f8")
+    order = np.lexsort(table.T[::-1])
+    return sha256(np.ascontiguousarray(table[order]).tobytes()).hexdigest()
+
+
+def _dataset(name: str, arrays: Mapping[str, Array]) -> Dataset:
+    known = {"X", "y", "client", *_NAMES}
+    feature_names, target_names, client_names = (tuple(map(str, arrays.get(n, ()))) for n in _NAMES)
+    return Dataset(
+        name,
+        arrays.get("X", np.empty((0, 0))),
+        arrays.get("y"),
+        arrays.get("client"),
+        feature_names=feature_names,
+        target_names=target_names,
+        client_names=client_names,
+        extra={n: a for n, a in arrays.items() if n not in known},
+    )
+
+
+def _penguins() -> Dataset:
+    """Palmer penguins (K. Gorman, A. Horst, A. Hill; CC0): three islands, three species."""
+    text = (files(__package__) / "penguins.csv").read_text()
+    header, *rows = csv.reader(text.splitlines())
+    table = np.array(rows)
+    islands, client = np.unique(table[:, 0], return_inverse=True)
+    species, y = np.unique(table[:, 1], return_inverse=True)
+    return Dataset(
+        "penguins",
+        table[:, 2:].astype(float),
+        y,
+        client,
+        feature_names=tuple(header[2:]),
+        target_names=tuple(species.tolist()),
+        client_names=tuple(islands.tolist()),
+    )

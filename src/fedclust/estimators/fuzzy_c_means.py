@@ -1,0 +1,111 @@
+"""Federated fuzzy c-means with scikit-learn's manners."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..chain import Init, Privacy
+from ..core import AnyAlgorithm
+from ..kernels import memberships
+from ..metrics import fuzzy_objective
+from ..typing import FloatArray
+from ._federated import Federated
+
+
+class FederatedFuzzyCMeans(Federated):
+    """Fuzzy c-means over data that stays with its owners.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    fuzzifier : float, default=2.0
+        How soft memberships are, above 1: near 1 they are almost labels.
+    algorithm : str or algorithm, default="lossless"
+        "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
+        "llf-fcm", "ffcm-avg1", "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm", or an algorithm made by
+        `fedclust.make`.
+    init, n_init, max_rounds, tol, participation, min_clients, privacy, bounds, random_state
+        As for `FederatedKMeans`.
+
+    Attributes
+    ----------
+    cluster_centers_, labels_, inertia_, n_rounds_, history_, bytes_sent_, algorithm_
+        As for `FederatedKMeans`; a label is the cluster of the highest membership.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedclust import FederatedFuzzyCMeans
+    >>> rows = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = FederatedFuzzyCMeans(2, random_state=0).fit([rows[::2], rows[1::2]])
+    >>> model.predict_proba([[5.5, 2.0]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    _lossless = "llf-fcm"
+    _soft = True
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        fuzzifier: float = 2.0,
+        algorithm: str | AnyAlgorithm = "lossless",
+        init: Init = "auto",
+        n_init: int = 1,
+        max_rounds: int | None = None,
+        tol: float | None = None,
+        participation: float = 1.0,
+        min_clients: int = 1,
+        privacy: Privacy = "none",
+        bounds: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.fuzzifier = fuzzifier
+        self.algorithm = algorithm
+        self.init = init
+        self.n_init = n_init
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.participation = participation
+        self.min_clients = min_clients
+        self.privacy = privacy
+        self.bounds = bounds
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Membership of each row in each cluster; rows add up to one.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        memberships : array of shape (n_samples, n_clusters)
+        """
+        return memberships(self._rows(X), self.cluster_centers_, self._fuzzifier)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the fuzzy objective, the sum of u^m d^2.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        return -fuzzy_objective(
+            self._rows(X), self.cluster_centers_, self._fuzzifier, sample_weight
+        )
+
+    @property
+    def _fuzzifier(self) -> float:
+        check_is_fitted(self)
+        return float(vars(self.algorithm_)["fuzzifier"])

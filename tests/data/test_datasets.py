@@ -1,0 +1,207 @@
+"""Public data sets: found, fetched, checked; and what is said when they are not there."""
+
+import gzip
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust import ConfigError, DataError
+from fedclust.data import Dataset, available, content_hash, folder, load
+from fedclust.data import download as remote
+
+
+def test_penguins_are_shipped() -> None:
+    birds = load("penguins", download=False)
+    assert birds.X.shape == (342, 4)
+    assert birds.feature_names[0] == "bill_length_mm"
+    assert np.bincount(np.asarray(birds.client)).tolist() == [168, 124, 51] or np.bincount(
+        np.asarray(birds.client)
+    ).tolist() == [167, 124, 51]
+    assert np.bincount(np.asarray(birds.y)).tolist() == [151, 68, 123]
+    expected = "a8e966d9ac5f0e45bc64d4b35a1747602498d3c93491d5d35f81c4954e8de686"
+    assert content_hash(birds.X, np.asarray(birds.y)) == expected
+
+
+def test_the_folder_is_the_one_named_or_the_users_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path))
+    assert folder() == tmp_path
+    monkeypatch.delenv("FEDCLUST_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert folder() == tmp_path / "cache" / "fedclust"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert folder() == Path.home() / ".cache" / "fedclust"
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def test_absent_sets_are_named(empty: Path) -> None:
+    with pytest.raises(ConfigError, match="no data set 'pendigit' .* did you mean 'pendigits'"):
+        load("pendigit")
+    with pytest.raises(ConfigError, match="no data set 'zzz' here or to be downloaded$"):
+        load("zzz")
+    with pytest.raises(DataError, match=r"s1: .*s1.npz is not there, and download=False"):
+        load("s1", download=False)
+    assert "s1" in available()
+
+
+def fake(
+    monkeypatch: pytest.MonkeyPatch, name: str, fetch: Callable[[], Any], **changes: Any
+) -> None:
+    source = replace(remote.SOURCES[name], fetch=fetch, **changes)
+    monkeypatch.setattr("fedclust.data.datasets.SOURCES", {**remote.SOURCES, name: source})
+
+
+def test_what_is_downloaded_is_checked_and_kept(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
+    fake(monkeypatch, "s1", lambda: {"X": X, "y": y}, content=content_hash(X, y))
+    assert load("s1").X.tolist() == X.tolist()
+    fake(monkeypatch, "s1", lambda: 1 / 0)
+    assert load("s1").X.tolist() == X.tolist()  # from the folder now
+    assert [p.name for p in empty.iterdir()] == ["s1.npz"]
+
+
+def test_something_else_than_expected_is_refused(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(monkeypatch, "s1", lambda: {"X": np.zeros((2, 2)), "y": np.zeros(2)})
+    with pytest.raises(DataError, match="s1: what was downloaded is not the data set"):
+        load("s1")
+    assert not empty.exists()
+
+
+def test_a_hash_of_content_ignores_order_and_number_type() -> None:
+    X, y = np.array([[3, 1], [1, 2], [1, 1]]), np.array([0, 1, 0])
+    order = [2, 0, 1]
+    assert content_hash(X, y) == content_hash(X[order].astype(np.float32), y[order])
+    assert content_hash(X, y) != content_hash(X, y[order])
+
+
+@pytest.mark.parametrize("name", [n for n, s in remote.SOURCES.items() if s.content])
+def test_files_at_hand_have_the_expected_content(
+    name: str, public: Callable[[str], Dataset]
+) -> None:
+    data = public(name)
+    assert content_hash(data.X, np.asarray(data.y)) == remote.SOURCES[name].content
+
+
+# The fetchers, against stand-ins for the network that hold what the real one is known to hold.
+
+
+def test_arff_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "x.arff"
+    path.write_text(
+        "@relation r\n@attribute x numeric\n@attribute y numeric\n@attribute class {1,2,10}\n"
+        "@data\n1.5,2,10\n3,4,1\n5,6,2\n"
+    )
+    monkeypatch.setattr(remote, "_file", lambda url, sha256: str(path))
+    for name in ("xclara", "s1", "s2"):
+        arrays = remote.SOURCES[name].fetch()
+        assert arrays["X"].tolist() == [[1.5, 2], [3, 4], [5, 6]]
+        assert arrays["y"].tolist() == [2, 0, 1]
+
+
+def test_compressed_tables_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def at(url: str, sha256: str) -> str:
+        path = tmp_path / Path(url).name
+        text = "1\n1\n2\n" if "labels" in url else "1 2\n3 4\n5 6\n"
+        with gzip.open(path, "wt") as file:
+            file.write(text)
+        return str(path)
+
+    monkeypatch.setattr(remote, "_file", at)
+    for name in ("s4", "birch1"):
+        arrays = remote.SOURCES[name].fetch()
+        assert arrays["X"].tolist() == [[1, 2], [3, 4], [5, 6]]
+        assert arrays["y"].tolist() == [0, 0, 1]
+
+
+def test_a_pinned_file_is_fetched_once_and_verified(tmp_path: Path) -> None:
+    """Against a real server on this machine."""
+    pytest.importorskip("pooch")
+    import hashlib
+    import threading
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    (tmp_path / "rows.txt").write_text("1 2\n")
+    good = hashlib.sha256(b"1 2\n").hexdigest()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/rows.txt"
+        assert Path(remote._file(url, good)).read_text() == "1 2\n"
+        with pytest.raises(ValueError, match="hash"):
+            remote._file(url + "?other", "0" * 64)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_openml_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    bunch = SimpleNamespace(
+        data=np.array([[1, 2], [3, 4], [5, 6]]),
+        target=np.array(["2", "10", "2"], dtype=object),
+        feature_names=["a", "b"],
+    )
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: bunch)
+    for name in ("pendigits", "phoneme", "mnist"):
+        arrays = remote.SOURCES[name].fetch()
+        assert arrays["y"].tolist() == [0, 1, 0]
+        assert arrays["X"].dtype == float
+
+
+def test_uci_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    found = SimpleNamespace(
+        data=SimpleNamespace(
+            features=pandas.DataFrame({"a": [1, 2], "b": [3, 4]}),
+            targets=pandas.DataFrame({"class": ["Osmancik", "Cammeo"]}),
+        )
+    )
+    monkeypatch.setitem(sys.modules, "ucimlrepo", SimpleNamespace(fetch_ucirepo=lambda id: found))
+    for name in ("waveform", "statlog_landsat", "wholesale_customers", "rice"):
+        arrays = remote.SOURCES[name].fetch()
+        assert arrays["X"].tolist() == [[1, 3], [2, 4]]
+        assert arrays["y"].tolist() == [1, 0]
+
+
+def test_covertype_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.zeros((2, 54))
+    row[0, 11], row[1, 13] = 1, 1
+    row[0, 20], row[1, 14] = 1, 1
+    bunch = SimpleNamespace(data=row, target=np.array([1, 7]))
+    monkeypatch.setattr("sklearn.datasets.fetch_covtype", lambda: bunch)
+    arrays = remote.SOURCES["covertype"].fetch()
+    assert arrays["client"].tolist() == [1, 3]
+    assert arrays["soil_type"].tolist() == [6, 0]
+    assert arrays["y"].tolist() == [0, 6]
+
+
+def test_a_missing_downloader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataError, match=r"pip install 'fedclust\[data\]'"):
+        remote._file("http://127.0.0.1/", "")
+    monkeypatch.setitem(sys.modules, "ucimlrepo", None)
+    with pytest.raises(DataError, match="pip install ucimlrepo"):
+        remote._uci(1)

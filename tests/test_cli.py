@@ -1,0 +1,89 @@
+"""The command line, as a person meets it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import __version__
+from fedclust.algorithms import ALGORITHMS
+from fedclust.cli import app
+from fedclust.cli.demo import study
+
+run = CliRunner().invoke
+
+
+def test_help_says_what_it_is_for() -> None:
+    shown = run(app, ["--help"])
+    assert shown.exit_code == 0
+    assert "no row leaves its owner" in " ".join(shown.output.split())
+    for command in ("demo", "algorithms"):
+        assert command in shown.output
+
+
+def test_the_version_is_shown() -> None:
+    assert run(app, ["--version"]).output.strip() == f"fedclust {__version__}"
+
+
+def test_all_algorithms_are_listed() -> None:
+    shown = run(app, ["algorithms"])
+    assert shown.exit_code == 0
+    for key in ALGORITHMS:
+        assert key in shown.output
+
+
+def test_the_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "birds.png"
+    shown = run(app, ["demo", "--out", str(picture)])
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.output.split())
+    for island in ("Biscoe", "Dream", "Torgersen"):
+        assert f"{island} alone" in text
+    assert "labels are identical" in text
+    assert "What left each island" in text
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert picture.stat().st_size > 30_000
+
+
+def test_the_demo_equals_the_pooled_run_and_beats_every_island() -> None:
+    from fedclust.kernels import nearest
+    from fedclust.metrics import adjusted_rand_index
+
+    said: list[str] = []
+    for seed in range(3):
+        found = study(seed, said.append)
+        assert found.pooled_gap < 1e-12
+        assert found.same_labels
+        together = adjusted_rand_index(found.birds.y, found.labels)
+        from fedclust.cli.demo import _scaled
+
+        for centers in found.alone.values():
+            alone = nearest(_scaled(found.birds.X), _scaled(centers))[0]
+            assert adjusted_rand_index(found.birds.y, alone) < together
+        assert max(found.sent.values()) < 2000
+    assert any("scikit-learn" in line for line in said)
+
+
+def test_without_matplotlib_the_demo_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "fedclust.cli.picture", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = run(app, ["demo", "--out", str(tmp_path / "x.png")])
+    assert shown.exit_code == 0
+    assert "pip install 'fedclust[plot]'" in " ".join(shown.output.split())
+
+
+def test_the_installed_command_runs() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "fedclust", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+    )
+    assert done.stdout.startswith("fedclust ")

@@ -1,0 +1,70 @@
+"""The package as a whole: what it exports, what it imports, how its files are kept."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fedclust
+
+SOURCE = Path(fedclust.__file__).parent
+
+
+def test_exported_names_exist_and_nothing_else_is_promised() -> None:
+    assert sorted(fedclust.__all__) == list(fedclust.__all__)
+    for name in fedclust.__all__:
+        assert getattr(fedclust, name) is not None
+    assert set(dir(fedclust)) == {*fedclust.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fedclust.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["core", "kernels", "algorithms", "metrics", "privacy", "channels", "data", "estimators"],
+)
+def test_every_package_lists_its_names(name: str) -> None:
+    module = importlib.import_module(f"fedclust.{name}")
+    for public in module.__all__:
+        assert hasattr(module, public)
+
+
+def test_importing_fedclust_imports_nothing_heavy() -> None:
+    heavy = ["sklearn", "scipy", "numba", "matplotlib", "pandas", "typer", "rich", "pooch"]
+    code = f"import sys, fedclust; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_every_module_imports() -> None:
+    for module in pkgutil.walk_packages(fedclust.__path__, "fedclust."):
+        importlib.import_module(module.name)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE))
+)
+def test_files_and_functions_stay_short(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            first = body[0].lineno if body else node.lineno
+            assert (node.end_lineno or first) - first < 40, node.name
+
+
+def test_no_pickle_and_no_global_random_numbers() -> None:
+    """Nothing that could run code travels, and nothing random depends on hidden state."""
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not names & {"pickle", "marshal", "shelve", "dill", "cloudpickle"}, path
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
+                assert node.attr in {"default_rng", "Generator", "RandomState"}, (path, node.attr)
