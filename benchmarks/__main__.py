@@ -1,0 +1,67 @@
+"""Run all benchmarks and write docs/benchmarks.md: ``python -m benchmarks``."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import skfuzzy
+import sklearn
+
+from fedclust.kernels.threads import n_threads
+
+from . import local_step, loop, memory
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+SECTIONS = [
+    (
+        "One hard step",
+        "Assign every row to its nearest centre and sum the rows of each, against one Lloyd\n"
+        "iteration of `sklearn.cluster.KMeans` on the same array. Sums are float64 for both types.",
+        local_step.hard,
+    ),
+    (
+        "One fuzzy step",
+        "Memberships and their sums in float64, against one iteration of `skfuzzy.cmeans`, and\n"
+        "against the two matrix products that a step contains. With a fuzzifier other than 2 and\n"
+        "1.5 every membership takes two logarithms and two exponentials.",
+        local_step.fuzzy,
+    ),
+    (
+        "Memory of a step",
+        "Peak resident memory above what was there before the step, in a process of its own.",
+        memory.table,
+    ),
+    (
+        "The loop",
+        "One process, LLF-CM: what rounds, clients and messages cost above the kernels.",
+        loop.table,
+    ),
+]
+
+
+def main() -> None:
+    """Measure, print, write."""
+    lines = [
+        "# Speed and memory",
+        "",
+        "Written by `make bench`. Contestants take turns in one run, the best of each counts, and",
+        "what is promised is a ratio: absolute times are of the machine of the day.",
+        "",
+        f"Python {platform.python_version()}, NumPy {np.__version__}, numba {numba.__version__},",
+        f"scikit-learn {sklearn.__version__}, skfuzzy {skfuzzy.__version__};",
+        f"{n_threads()} threads on {os.cpu_count()} CPUs.",
+    ]
+    for title, text, measure in SECTIONS:
+        print(f"measuring: {title.lower()}", file=sys.stderr, flush=True)
+        lines += ["", f"## {title}", "", text, "", *measure()]
+    page = "\n".join(lines) + "\n"
+    print(page)
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""One local step against scikit-learn's Lloyd iteration, skfuzzy, and bare matrix products."""
+
+import time
+from functools import partial
+
+import numpy as np
+import skfuzzy
+from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from threadpoolctl import ThreadpoolController
+
+from fedclust.kernels import fuzzy_sums, hard_sums
+from fedclust.typing import FloatArray
+
+from .timing import best_of, row, verdict
+
+SHAPES = [(1_000_000, 2, 15), (500_000, 16, 10), (200_000, 64, 50), (60_000, 784, 20)]
+
+
+def problem(n: int, F: int, k: int, dtype: type) -> tuple[FloatArray, FloatArray]:
+    """Random rows, and the first few of them, moved a little, as centres."""
+    X: FloatArray = np.random.default_rng(0).normal(size=(n, F)).astype(dtype)
+    return X, (X[:k] + 0.01).astype(dtype)
+
+
+def lloyd(blas: ThreadpoolController, *args: object) -> None:
+    """One iteration of scikit-learn's KMeans, one BLAS thread per worker as there."""
+    with blas.limit(limits=1, user_api="blas"):
+        lloyd_iter_chunked_dense(*args)
+
+
+def two_products(X: FloatArray, C: FloatArray, U: FloatArray) -> None:
+    """The matrix products that a fuzzy step cannot do without."""
+    _ = X @ C.T
+    _ = U @ X
+
+
+def cmeans_iteration(X: FloatArray, k: int, m: float) -> float:
+    """Seconds per iteration of `skfuzzy.cmeans`: what four more iterations take, by four."""
+    rows = np.ascontiguousarray(X.T)
+
+    def run(iterations: int) -> float:
+        start = time.perf_counter()
+        skfuzzy.cmeans(rows, k, m, error=0.0, maxiter=iterations, seed=0)
+        return time.perf_counter() - start
+
+    return min(run(6) - run(2) for _ in range(2)) / 4
+
+
+def hard() -> list[str]:
+    """The hard step: assign and sum."""
+    lines = [
+        row("rows x features, clusters", "type", "scikit-learn", "fedclust", "ratio", "promise"),
+        row(*["---"] * 6),
+    ]
+    blas = ThreadpoolController()
+    for dtype in (np.float64, np.float32):
+        for n, F, k in SHAPES:
+            X, C = problem(n, F, k, dtype)
+            new, weight, shift = np.empty_like(C), np.zeros(k, dtype), np.zeros(k, dtype)
+            ones, labels = np.ones(n, dtype), np.empty(n, np.int32)
+            threads = _openmp_effective_n_threads()
+
+            args = (X, ones, C, new, weight, labels, shift, threads)
+            best = best_of(
+                {"theirs": partial(lloyd, blas, *args), "ours": partial(hard_sums, X, C)}
+            )
+            ratio = best["ours"] / best["theirs"]
+            limit = 0.7 if F == 2 else 1.0 if F == 16 else 1.1
+            ms = (f"{1e3 * best[name]:.1f} ms" for name in ("theirs", "ours"))
+            kind = np.dtype(dtype).name
+            lines.append(row(f"{n:,} x {F}, {k}", kind, *ms, f"{ratio:.2f}", verdict(ratio, limit)))
+    return lines
+
+
+def fuzzy() -> list[str]:
+    """The fuzzy step: memberships and sums, in float64."""
+    lines = [
+        row(
+            "rows x features, clusters",
+            "fuzzifier",
+            "skfuzzy",
+            "two products",
+            "fedclust",
+            "times faster than skfuzzy",
+            "of two products",
+        ),
+        row(*["---"] * 7),
+    ]
+    faster = {2: 50, 16: 12, 64: 5, 784: 3}
+    for n, F, k in SHAPES:
+        X, C = problem(n, F, k, np.float64)
+        U = np.random.default_rng(1).random((k, n))
+        for m in (2.0, 1.5, 1.7):
+            best = best_of(
+                {
+                    "products": partial(two_products, X, C, U),
+                    "ours": partial(fuzzy_sums, X, C, m),
+                },
+                repeats=6,
+            )
+            best["skfuzzy"] = cmeans_iteration(X, k, m)
+            speed, share = best["skfuzzy"] / best["ours"], best["ours"] / best["products"]
+            promised = m == 2.0
+            lines.append(
+                row(
+                    f"{n:,} x {F}, {k}",
+                    f"{m:g}",
+                    f"{1e3 * best['skfuzzy']:.0f} ms",
+                    f"{1e3 * best['products']:.1f} ms",
+                    f"{1e3 * best['ours']:.1f} ms",
+                    f"{speed:.0f}"
+                    + (f" ({verdict(speed, faster[F], at_least=True)})" if promised else ""),
+                    f"{share:.2f}" + (f" ({verdict(share, 1.4)})" if promised and F >= 64 else ""),
+                )
+            )
+    return lines

@@ -1,0 +1,61 @@
+"""Extra memory of one local step, measured in a process of its own (Linux)."""
+
+import subprocess
+import sys
+
+from .timing import row, verdict
+
+CODE = """
+import sys
+import numpy as np
+from fedclust.kernels import fuzzy_sums, hard_sums, sq_distances
+from fedclust.kernels.threads import blocks
+kind, n, F, k = sys.argv[1], *map(int, sys.argv[2:])
+step = {
+    "hard": hard_sums,
+    "fuzzy": lambda X, C: fuzzy_sums(X, C, 2.0),
+    "matrix": sq_distances,
+}[kind]
+warm = np.random.default_rng(0).normal(size=(3 * (blocks(n, F)[0].stop), F))
+step(warm, warm[:k])  # threads, compiled code and buffers are there now
+del warm
+X = np.random.default_rng(0).normal(size=(n, F))
+def peak():
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+before = peak()
+step(X, X[:k])
+print((peak() - before) / 1024)
+"""
+
+
+def table() -> list[str]:
+    """Peak memory above what was there before the step."""
+    lines = [
+        row(
+            "step",
+            "rows x features, clusters",
+            "extra memory",
+            "rows x clusters would be",
+            "promise",
+        ),
+        row(*["---"] * 5),
+    ]
+    n = 1_000_000
+    for kind in ("hard", "fuzzy"):
+        for F, k in [(2, 15), (16, 50), (64, 50)]:
+            extra = extra_memory(kind, n, F, k)
+            matrix, promise = f"{n * k * 8 / 2**20:.0f} MB", verdict(extra, 64)
+            lines.append(row(kind, f"{n:,} x {F}, {k}", f"{extra:.1f} MB", matrix, promise))
+    control = extra_memory("matrix", n, 2, 15)
+    what = "all distances, to see that the method would tell"
+    lines.append(row(what, f"{n:,} x 2, 15", f"{control:.1f} MB", "114 MB", ""))
+    return lines
+
+
+def extra_memory(kind: str, n: int, F: int, k: int) -> float:
+    """Megabytes above what was there before, at the peak of one step."""
+    command = [sys.executable, "-c", CODE, kind, str(n), str(F), str(k)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(out.stdout)
