@@ -32,6 +32,7 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "min_count": [{"min_count": 1}, {"min_count": 9}],
     "n_local": [{"n_local": 2}],
     "steps": [{"steps": 1}],
+    "greedy": [{"greedy": False}],
     "first_received": [{"first_received": True}],
     "learning_rate": [{"learning_rate": 0.5}],
     "momentum": [{"momentum": 0.5, "learning_rate": 0.1}],

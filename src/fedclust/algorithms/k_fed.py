@@ -37,6 +37,7 @@ class KFed(OneRound[Candidates]):
 
     n_local: int | None = None  # k'; None: as many as n_clusters
     steps: int = 300  # of Lloyd, on either side
+    greedy: bool = True  # k-means++ keeps the best of a few draws; the authors take the first
     first_received: bool = False  # start from the first k' centres, as the authors' code does
     min_count: int = 2  # records that must stand behind a local centre for it to be sent
 
@@ -49,6 +50,7 @@ class KFed(OneRound[Candidates]):
         if self.n_local is not None:
             checks.whole(self, "n_local")
         checks.whole(self, "steps")
+        checks.flag(self, "greedy")
         checks.flag(self, "first_received")
         checks.whole(self, "min_count")
 
@@ -69,7 +71,7 @@ class KFed(OneRound[Candidates]):
         w = data.weight if len(data.weight) else np.ones(len(data))
         directions = _first_directions(data.X, w, k)  # (F, <= k)
         rows = data.X @ directions
-        seeds = padded(kmeans_plusplus(rows, k, rng, data.weight), k)
+        seeds = padded(kmeans_plusplus(rows, k, rng, data.weight, greedy=self.greedy), k)
         distance = np.sqrt(sq_distances(rows, seeds))
         closest = distance.argmin(axis=1)
         rival = np.partition(distance, 1, axis=1)[:, 1] if k > 1 else np.full(len(rows), np.inf)
@@ -92,8 +94,9 @@ class KFed(OneRound[Candidates]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The authors' server start, and small clients sent as they are."""
-        return cls(n_clusters, **{"first_received": True, "min_count": 1, **changes})
+        """The authors' starts on both sides, and small clients sent as they are."""
+        settings = {"greedy": False, "first_received": True, "min_count": 1}
+        return cls(n_clusters, **{**settings, **changes})
 
 
 def _first_directions(X: FloatArray, weight: FloatArray, k: int) -> FloatArray:

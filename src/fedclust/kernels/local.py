@@ -91,9 +91,15 @@ def fuzzy_c_means(
 
 
 def kmeans_plusplus(
-    X: FloatArray, k: int, rng: Rng, weight: FloatArray = _UNIT, *, neighbours: int = 1
+    X: FloatArray,
+    k: int,
+    rng: Rng,
+    weight: FloatArray = _UNIT,
+    *,
+    neighbours: int = 1,
+    greedy: bool = True,
 ) -> FloatArray:
-    """Up to k seeds by D^2 sampling (Arthur & Vassilvitskii 2007), the best of a few draws each.
+    """Up to k seeds by D^2 sampling (Arthur & Vassilvitskii 2007); greedy: the best of a few draws.
 
     With ``neighbours > 1`` a drawn row is replaced by the mean of that many nearest distinct
     rows (of fewer, but at least two, where there are not so many per seed) before anything else
@@ -104,7 +110,7 @@ def kmeans_plusplus(
     X, w, near = _ordered(X, weight, k, neighbours)
     if len(X) == 0:
         return np.empty((0, X.shape[1]))
-    trials = 2 + int(np.log(k))
+    trials = 2 + int(np.log(k)) if greedy else 1
     seeds = [_seed(X, w, X[_draw(w, 1, rng)[0]], near)]
     d2 = sq_distances(X, np.array(seeds))[:, 0]
     while len(seeds) < k and d2.max() > 0:
