@@ -14,6 +14,8 @@ import pytest
 from fedclust import ConfigError, DataError
 from fedclust.data import Dataset, available, content_hash, folder, load
 from fedclust.data import download as remote
+from fedclust.data.datasets import _content
+from fedclust.data.sources import SOURCES
 
 
 def test_penguins_are_shipped() -> None:
@@ -53,14 +55,16 @@ def test_absent_sets_are_named(empty: Path) -> None:
         load("zzz")
     with pytest.raises(DataError, match=r"s1: .*s1.npz is not there, and download=False"):
         load("s1", download=False)
+    with pytest.raises(DataError, match="the authors keep it in folder data/beta"):
+        load("fkm_synthetic")
     assert "s1" in available()
 
 
 def fake(
     monkeypatch: pytest.MonkeyPatch, name: str, fetch: Callable[[], Any], **changes: Any
 ) -> None:
-    source = replace(remote.SOURCES[name], fetch=fetch, **changes)
-    monkeypatch.setattr("fedclust.data.datasets.SOURCES", {**remote.SOURCES, name: source})
+    source = replace(SOURCES[name], fetch=fetch, **changes)
+    monkeypatch.setattr("fedclust.data.datasets.SOURCES", {**SOURCES, name: source})
 
 
 def test_what_is_downloaded_is_checked_and_kept(
@@ -90,12 +94,13 @@ def test_a_hash_of_content_ignores_order_and_number_type() -> None:
     assert content_hash(X, y) != content_hash(X, y[order])
 
 
-@pytest.mark.parametrize("name", [n for n, s in remote.SOURCES.items() if s.content])
+@pytest.mark.parametrize("name", [n for n, s in SOURCES.items() if s.content])
 def test_files_at_hand_have_the_expected_content(
     name: str, public: Callable[[str], Dataset]
 ) -> None:
     data = public(name)
-    assert content_hash(data.X, np.asarray(data.y)) == remote.SOURCES[name].content
+    arrays = {"X": data.X} if len(data.X) else dict(data.extra)
+    assert _content({**arrays, "y": np.asarray(data.y)}) == SOURCES[name].content
 
 
 # The fetchers, against stand-ins for the network that hold what the real one is known to hold.
@@ -109,7 +114,7 @@ def test_arff_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     )
     monkeypatch.setattr(remote, "_file", lambda url, sha256: str(path))
     for name in ("xclara", "s1", "s2"):
-        arrays = remote.SOURCES[name].fetch()
+        arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1.5, 2], [3, 4], [5, 6]]
         assert arrays["y"].tolist() == [2, 0, 1]
 
@@ -124,7 +129,7 @@ def test_compressed_tables_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     monkeypatch.setattr(remote, "_file", at)
     for name in ("s4", "birch1"):
-        arrays = remote.SOURCES[name].fetch()
+        arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1, 2], [3, 4], [5, 6]]
         assert arrays["y"].tolist() == [0, 0, 1]
 
@@ -166,7 +171,7 @@ def test_openml_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: bunch)
     for name in ("pendigits", "phoneme", "mnist"):
-        arrays = remote.SOURCES[name].fetch()
+        arrays = SOURCES[name].fetch()
         assert arrays["y"].tolist() == [0, 1, 0]
         assert arrays["X"].dtype == float
 
@@ -180,10 +185,16 @@ def test_uci_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     )
     monkeypatch.setitem(sys.modules, "ucimlrepo", SimpleNamespace(fetch_ucirepo=lambda id: found))
-    for name in ("waveform", "statlog_landsat", "wholesale_customers", "rice"):
-        arrays = remote.SOURCES[name].fetch()
+    for name in ("waveform", "statlog_landsat", "rice"):
+        arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1, 3], [2, 4]]
         assert arrays["y"].tolist() == [1, 0]
+    goods = ["Fresh", "Milk", "Grocery", "Frozen", "Detergents_Paper", "Delicassen"]
+    found.data.features = pandas.DataFrame({"Channel": [2, 1], **{g: [5, 6] for g in goods}})
+    found.data.targets = pandas.DataFrame({"Region": [3, 1]})
+    arrays = SOURCES["wholesale_customers"].fetch()
+    assert arrays["X"].tolist() == [[5] * 6, [6] * 6]
+    assert (arrays["y"].tolist(), arrays["client"].tolist()) == ([1, 0], [1, 0])
 
 
 def test_covertype_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,10 +203,55 @@ def test_covertype_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     row[0, 20], row[1, 14] = 1, 1
     bunch = SimpleNamespace(data=row, target=np.array([1, 7]))
     monkeypatch.setattr("sklearn.datasets.fetch_covtype", lambda: bunch)
-    arrays = remote.SOURCES["covertype"].fetch()
+    arrays = SOURCES["covertype"].fetch()
     assert arrays["client"].tolist() == [1, 3]
     assert arrays["soil_type"].tolist() == [6, 0]
     assert arrays["y"].tolist() == [0, 6]
+
+
+def test_kddcup_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.array([[0, b"tcp", b"http", b"SF", *range(4, 41)]] * 2, dtype=object)
+    bunch = SimpleNamespace(data=row, target=np.array([b"normal.", b"back."], dtype=object))
+    monkeypatch.setattr("sklearn.datasets.fetch_kddcup99", lambda percent10: bunch)
+    arrays = SOURCES["kddcup99_10"].fetch()
+    assert arrays["X"].shape == (2, 38)
+    assert arrays["X"][0, :3].tolist() == [0, 4, 5]
+    assert arrays["y"].tolist() == [1, 0]
+
+
+def test_the_four_hospitals_are_put_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from zipfile import ZipFile
+
+    path = tmp_path / "heart.zip"
+    with ZipFile(path, "w") as archive:
+        for code, name in enumerate(("cleveland", "hungarian", "switzerland", "va")):
+            row = ",".join([str(50 + code), *["1"] * 11, "?", str(code)])
+            archive.writestr(f"processed.{name}.data", row + "\n" + row + "\n")
+    monkeypatch.setattr(remote, "_file", lambda url: str(path))
+    arrays = SOURCES["heart_disease"].fetch()
+    assert arrays["X"].shape == (8, 13)
+    assert np.isnan(arrays["X"][:, 12]).all()
+    assert arrays["client"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert arrays["y"].tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
+
+
+def test_the_papers_files_are_put_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def at(url: str) -> str:
+        path = tmp_path / Path(url).name
+        path.write_text("c0,0.5,1.5,0\nc1,2.5,3.5,2\n" if "Lin" in url else "501\n602\n" * 1024)
+        return str(path)
+
+    monkeypatch.setattr(remote, "_file", at)
+    arrays = SOURCES["ffcf_case3"].fetch()
+    assert arrays["config"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert arrays["client"].tolist() == [0, 1] * 4
+    assert arrays["X"][1].tolist() == [2.5, 3.5]
+    sets = SOURCES["g2"].fetch()
+    assert len(sets) == 81
+    assert sets["g2_1_10"].shape == (2048, 1)
+    assert len(_content(sets)) == 64
 
 
 def test_a_missing_downloader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,4 +260,4 @@ def test_a_missing_downloader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         remote._file("http://127.0.0.1/", "")
     monkeypatch.setitem(sys.modules, "ucimlrepo", None)
     with pytest.raises(DataError, match="pip install ucimlrepo"):
-        remote._uci(1)
+        remote.uci(1)

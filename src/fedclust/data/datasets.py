@@ -22,7 +22,7 @@ import numpy as np
 from ..core import ConfigError, DataError
 from ..core.checkpoint import write_atomically
 from ..typing import Array, FloatArray, IntArray
-from .download import SOURCES
+from .sources import ELSEWHERE, SOURCES
 from .synthetic import Dataset
 
 _NAMES = ("feature_names", "target_names", "client_names")
@@ -49,6 +49,8 @@ def load(name: str, *, download: bool = True) -> Dataset:
     if path.is_file():
         with np.load(path, allow_pickle=False) as file:
             return _dataset(name, dict(file))
+    if name in ELSEWHERE:
+        raise DataError(f"{name}: {path} is not there; the authors keep it in {ELSEWHERE[name]}")
     if name not in SOURCES:
         close = get_close_matches(name, available(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -57,7 +59,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
         raise DataError(f"{name}: {path} is not there, and download=False")
     arrays = SOURCES[name].fetch()
     expected = SOURCES[name].content
-    if expected and content_hash(arrays["X"], arrays["y"]) != expected:
+    if expected and _content(arrays) != expected:
         raise DataError(f"{name}: what was downloaded is not the data set that is meant")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
@@ -69,6 +71,14 @@ def content_hash(X: FloatArray, y: IntArray) -> str:
     table = np.column_stack([X, y]).astype("<f8")
     order = np.lexsort(table.T[::-1])
     return sha256(np.ascontiguousarray(table[order]).tobytes()).hexdigest()
+
+
+def _content(arrays: Mapping[str, Array]) -> str:
+    """The hash of a set, or of a collection of sets that share their labels."""
+    if "X" in arrays:
+        return content_hash(arrays["X"], arrays["y"])
+    parts = [content_hash(arrays[n], arrays["y"]) for n in sorted(arrays) if n != "y"]
+    return sha256("".join(parts).encode()).hexdigest()
 
 
 def _dataset(name: str, arrays: Mapping[str, Array]) -> Dataset:

@@ -1,8 +1,6 @@
-"""Where the public data sets come from, for users with internet; called by `load` alone."""
+"""Fetching public data sets, for users with internet; called by `load` alone."""
 
 import gzip
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,17 +20,16 @@ _SIPU = (
 )
 
 
-@dataclass(frozen=True)
-class Source:
-    """How to fetch a data set, and the hash its content must have."""
+_FFCF = "https://raw.githubusercontent.com/asieriko/FFCF/ef7ef0e5553e7d9eeae08164408145621f49ff07/"
+_G2 = (
+    "https://raw.githubusercontent.com/stallmo/cluster_library/"
+    "81ac5985960480a0db2e8c91b31c69e8c213c702/data/g2_sets/"
+)
+_HEART = "https://archive.ics.uci.edu/static/public/45/heart+disease.zip"
 
-    fetch: Callable[[], Arrays]
-    content: str | None = None  # see `content_hash`; None where a pinned file's own hash suffices
-    credit: str = ""
 
-
-def _file(url: str, sha256: str) -> str:
-    """The path of a downloaded file whose hash is known."""
+def _file(url: str, sha256: str | None = None) -> str:
+    """The path of a downloaded file; without a hash its content is checked once it is read."""
     try:
         import pooch
     except ImportError:
@@ -40,14 +37,15 @@ def _file(url: str, sha256: str) -> str:
             "downloading needs pooch: pip install 'fedclust[data]', or put the .npz file into the "
             "folder that FEDCLUST_DATA names"
         ) from None
-    return str(pooch.retrieve(url, known_hash=f"sha256:{sha256}", progressbar=False))
+    known = f"sha256:{sha256}" if sha256 else None
+    return str(pooch.retrieve(url, known_hash=known, progressbar=False))
 
 
-def _arff(name: str, sha256: str) -> Arrays:
+def arff(name: str, sha256: str) -> Arrays:
     """Two coordinates and a class, as the clustering benchmark keeps them."""
-    from scipy.io import arff
+    from scipy.io.arff import loadarff
 
-    table, meta = arff.loadarff(_file(_BENCHMARK + name, sha256))
+    table, meta = loadarff(_file(_BENCHMARK + name, sha256))
     columns = meta.names()
     X = np.column_stack([table[c].astype(float) for c in columns[:-1]])
     return {"X": X, "y": _codes(table[columns[-1]])}
@@ -58,12 +56,14 @@ def _text(name: str, sha256: str) -> Array:
         return np.loadtxt(lines)
 
 
-def _sipu_set(name: str, rows: str, labels: str) -> Arrays:
+def sipu_set(name: str, rows: str, labels: str) -> Arrays:
+    """A table and its labels, as the SIPU collection keeps them; hashes of both files."""
     y = _text(f"{name}.labels0.gz", labels).astype(int)
     return {"X": _text(f"{name}.data.gz", rows), "y": y - y.min()}
 
 
-def _openml(data_id: int, rows: int | None = None) -> Arrays:
+def openml(data_id: int, rows: int | None = None) -> Arrays:
+    """A data set of OpenML, or its first rows."""
     from sklearn.datasets import fetch_openml
 
     bunch = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
@@ -71,20 +71,116 @@ def _openml(data_id: int, rows: int | None = None) -> Arrays:
     return {"X": X[:rows], "y": y[:rows], "feature_names": np.array(bunch.feature_names)}
 
 
-def _uci(data_id: int) -> Arrays:
+def _uci_frame(data_id: int) -> Any:
+    """Features and target of a UCI data set in one frame, the target last."""
     try:
         from ucimlrepo import fetch_ucirepo
     except ImportError:
         raise DataError("this data set comes through ucimlrepo: pip install ucimlrepo") from None
     found = fetch_ucirepo(id=data_id).data
+    return found.features.join(found.targets)
+
+
+def uci(data_id: int) -> Arrays:
+    """A data set of the UCI repository."""
+    found = _uci_frame(data_id)
+    features, target = found.columns[:-1], found.columns[-1]
     return {
-        "X": found.features.to_numpy(dtype=float),
-        "y": _codes(found.targets.to_numpy().ravel()),
-        "feature_names": np.array(found.features.columns, dtype=str),
+        "X": found[features].to_numpy(dtype=float),
+        "y": _codes(found[target]),
+        "feature_names": np.array(features, dtype=str),
     }
 
 
-def _covertype() -> Arrays:
+def wholesale() -> Arrays:
+    """Wholesale customers: spending by goods, the channel as class, the region as client."""
+    found = _uci_frame(292)
+    goods = ["Fresh", "Milk", "Grocery", "Frozen", "Detergents_Paper", "Delicassen"]
+    return {
+        "X": found[goods].to_numpy(dtype=float),
+        "y": _codes(found["Channel"]),
+        "client": _codes(found["Region"]),
+        "feature_names": np.array(goods),
+    }
+
+
+def heart_disease() -> Arrays:
+    """Four hospitals, missing values as NaN; the class is any disease at all."""
+    from zipfile import ZipFile
+
+    names = ["Cleveland", "Hungary", "Switzerland", "Long Beach VA"]
+    files = [f"processed.{n}.data" for n in ("cleveland", "hungarian", "switzerland", "va")]
+    with ZipFile(_file(_HEART)) as archive:
+        tables = [
+            np.genfromtxt(
+                archive.read(name).decode().splitlines(), delimiter=",", missing_values="?"
+            )
+            for name in files
+        ]
+    rows, client = np.vstack(tables), np.repeat(np.arange(4), [len(t) for t in tables])
+    columns = [
+        "age",
+        "sex",
+        "cp",
+        "trestbps",
+        "chol",
+        "fbs",
+        "restecg",
+        "thalach",
+        "exang",
+        "oldpeak",
+        "slope",
+        "ca",
+        "thal",
+    ]
+    return {
+        "X": rows[:, :13],
+        "y": (rows[:, 13] > 0).astype(int),
+        "num": rows[:, 13].astype(int),
+        "client": client,
+        "client_names": np.array(names),
+        "feature_names": np.array(columns),
+        "target_names": np.array(["no disease", "disease"]),
+    }
+
+
+def kddcup99() -> Arrays:
+    """A tenth of KDD Cup 99, its 38 numeric columns."""
+    from sklearn.datasets import fetch_kddcup99
+
+    bunch = fetch_kddcup99(percent10=True)
+    words = (1, 2, 3)  # protocol_type, service, flag
+    numeric = [c for c in range(41) if c not in words]
+    return {"X": bunch.data[:, numeric].astype(np.float32), "y": _codes(bunch.target)}
+
+
+def ffcf() -> Arrays:
+    """The four configurations of the FFCF poster."""
+    parts = []
+    for config, name in enumerate(("C3C4Lin", "C3C4Lin1", "C3C4Lin2", "C3C4Lin3")):
+        text = np.genfromtxt(_file(f"{_FFCF}datasets/{name}.csv"), delimiter=",", dtype=str)
+        parts.append(np.column_stack([text, np.full(len(text), str(config))]))
+    table = np.vstack(parts)
+    return {
+        "X": table[:, 1:3].astype(float),
+        "y": table[:, 3].astype(float).astype(int),
+        "client": _codes(table[:, 0]),
+        "config": table[:, 4].astype(int),
+    }
+
+
+def g2() -> Arrays:
+    """The G2 sets of up to 128 dimensions, one array each, with labels they share."""
+    sets = {
+        f"g2_{d}_{sd}": np.loadtxt(_file(f"{_G2}g2-{d}-{sd}.txt"), ndmin=2)
+        for d in (1, 2, 4, 8, 16, 32, 64, 128)
+        for sd in range(10, 101, 10)
+    }
+    return {**sets, "y": np.repeat([0, 1], 1024)}
+
+
+def covertype() -> Arrays:
+    """Forest cover types, the wilderness area as client."""
     from sklearn.datasets import fetch_covtype
 
     bunch = fetch_covtype()
@@ -104,70 +200,3 @@ def _codes(labels: Any) -> Array:
         return np.unique(text.astype(float), return_inverse=True)[1]
     except ValueError:
         return np.unique(text, return_inverse=True)[1]
-
-
-SOURCES: Mapping[str, Source] = {
-    "xclara": Source(
-        lambda: _arff(
-            "xclara.arff", "fe968dc2b7f261b8f57b508b27b7105c141c8832a1f5a920883e89ac50982d62"
-        ),
-        "6e341ebf865ff9bb0a6d7727c67bc9635928e466d7f90802dfcbb1b8fb2f9a75",
-    ),
-    "s1": Source(
-        lambda: _arff(
-            "s-set1.arff", "d107e62555f1a7da8a5e700e18bd315252f39253bc5e0bfd71aa6ce8bc79e2d3"
-        ),
-        "a24aaac1c6995182699aaf6ed4d1ece0070191a0a85fa7208bee6f99d550c909",
-    ),
-    "s2": Source(
-        lambda: _arff(
-            "s-set2.arff", "d5e93ff5264b0bfaf6c6a4a1544222a2c6831f1499fe4d51594810e69dadf4d7"
-        ),
-        "b5224a43a01b377352f9dc62ba3061a32bce9f3ec7fb2b3366c57e8a4ae2a695",
-    ),
-    "s4": Source(
-        lambda: _sipu_set(
-            "s4",
-            "53320cc3e9b044bcc89b52ab65d20b88fa8aae40c51f887e96f505992dfb449b",
-            "ffc32b730a434f9c7a973fdfb9a79c3f6f8be4cbcc2484478f84707b0ab59418",
-        )
-    ),
-    "birch1": Source(
-        lambda: _sipu_set(
-            "birch1",
-            "ea519ed9d896ef54ff0d1acae0298bc859915610057825ac796c078b8c2724c1",
-            "989283c30436b8be9c1fc6a6bcf897abdb8b9b5627c9852fec1b8517bde499f1",
-        )
-    ),
-    "pendigits": Source(
-        lambda: _openml(32),
-        "5e508fc280621199d8e8d0fd33af20e976d4bddb88fec02aaaecd26bd51ce70e",
-        "UCI 81, CC BY 4.0",
-    ),
-    "phoneme": Source(
-        lambda: _openml(1489),
-        "d9ac5abdcc1dfc5d4030977ee108efbef7cafa6b12f6af9981da9c81df193380",
-    ),
-    "mnist": Source(lambda: _openml(554, rows=60_000), None, "Y. LeCun, C. Cortes; CC BY-SA 3.0"),
-    "waveform": Source(
-        lambda: _uci(107),
-        "2cabd3c4f045d5a0d3039bf984f80c065b327b15243197e3634f33aa97f93484",
-        "UCI 107, CC BY 4.0",
-    ),
-    "statlog_landsat": Source(
-        lambda: _uci(146),
-        "759e23ce71650cfb7e9ee7ccc48fe326937316bdf0d563699976ad66433c129a",
-        "UCI 146, CC BY 4.0",
-    ),
-    "wholesale_customers": Source(
-        lambda: _uci(292),
-        "ed2f561d2c2fc9fa96cdc7962720bf0f8da69f83d12cd17ec946a5cded60d546",
-        "UCI 292, CC BY 4.0",
-    ),
-    "rice": Source(
-        lambda: _uci(545),
-        "694898d9abfadccb17482b0cb186e87b41da26a0beb1b8cba75c6c176168d0f2",
-        "UCI 545, CC BY 4.0",
-    ),
-    "covertype": Source(_covertype, None, "J. A. Blackard, Colorado State University; UCI 31"),
-}
