@@ -36,17 +36,32 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     _lossless: ClassVar[str]
     _soft: ClassVar[bool]
 
-    n_clusters: int
-    algorithm: str | AnyAlgorithm
-    init: Init
-    n_init: int
-    max_rounds: int | None
-    tol: float | None
-    participation: float
-    min_clients: int
-    privacy: Privacy
-    bounds: Any
-    random_state: Any
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        algorithm: str | AnyAlgorithm = "lossless",
+        init: Init = "auto",
+        n_init: int = 1,
+        max_rounds: int | None = None,
+        tol: float | None = None,
+        participation: float = 1.0,
+        min_clients: int = 1,
+        privacy: Privacy = "none",
+        bounds: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.algorithm = algorithm
+        self.init = init
+        self.n_init = n_init
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.participation = participation
+        self.min_clients = min_clients
+        self.privacy = privacy
+        self.bounds = bounds
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of all clients' rows together.

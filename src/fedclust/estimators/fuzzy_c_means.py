@@ -62,18 +62,20 @@ class FederatedFuzzyCMeans(Federated):
         bounds: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            algorithm=algorithm,
+            init=init,
+            n_init=n_init,
+            max_rounds=max_rounds,
+            tol=tol,
+            participation=participation,
+            min_clients=min_clients,
+            privacy=privacy,
+            bounds=bounds,
+            random_state=random_state,
+        )
         self.fuzzifier = fuzzifier
-        self.algorithm = algorithm
-        self.init = init
-        self.n_init = n_init
-        self.max_rounds = max_rounds
-        self.tol = tol
-        self.participation = participation
-        self.min_clients = min_clients
-        self.privacy = privacy
-        self.bounds = bounds
-        self.random_state = random_state
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Membership of each row in each cluster; rows add up to one.

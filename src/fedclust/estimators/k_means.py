@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from ..chain import Init, Privacy
-from ..core import AnyAlgorithm
 from ..metrics import inertia
 from ._federated import Federated
 
@@ -72,33 +70,6 @@ class FederatedKMeans(Federated):
 
     _lossless = "llf-cm"
     _soft = False
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        algorithm: str | AnyAlgorithm = "lossless",
-        init: Init = "auto",
-        n_init: int = 1,
-        max_rounds: int | None = None,
-        tol: float | None = None,
-        participation: float = 1.0,
-        min_clients: int = 1,
-        privacy: Privacy = "none",
-        bounds: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.algorithm = algorithm
-        self.init = init
-        self.n_init = n_init
-        self.max_rounds = max_rounds
-        self.tol = tol
-        self.participation = participation
-        self.min_clients = min_clients
-        self.privacy = privacy
-        self.bounds = bounds
-        self.random_state = random_state
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the sum of squared distances to the nearest centre.
