@@ -38,5 +38,6 @@ bench: setup     ## speed and memory, as ratios; writes docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
 clean:           ## remove everything that was made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
+	  .coverage* dist build fedclust-demo.png
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -87,3 +87,17 @@ def test_the_installed_command_runs() -> None:
         env=os.environ,
     )
     assert done.stdout.startswith("fedclust ")
+
+
+def test_a_users_mistake_is_answered_in_one_sentence(tmp_path: Path) -> None:
+    shown = run(app, ["demo", "--out", str(tmp_path / "nowhere" / "x.png")])
+    assert shown.exit_code == 1
+    assert "fedclust: --out: there is no folder" in " ".join(shown.output.split())
+    assert "Traceback" not in shown.output
+    assert run(app, ["demo", "--seed", "-1"]).exit_code == 2
+
+
+def test_the_demo_searches_its_messages_for_birds() -> None:
+    shown = {seed: study(seed, lambda _: None).shown for seed in range(4)}
+    assert min(shown.values()) == 0
+    assert max(shown.values()) > 0  # a bird alone in its cluster is its own mean

@@ -4,7 +4,7 @@ Seeding, scoring and restarts are runs like any other; this is the order in whic
 clustering.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,14 +13,17 @@ import numpy as np
 from .algorithms import make_seeding
 from .core import (
     EVERYONE,
+    Algorithm,
     AnyAlgorithm,
     Channel,
     ConfigError,
+    Message,
+    NothingToSay,
     Participation,
     Plan,
+    Request,
     Run,
     Schema,
-    TooFewClients,
     Transform,
     derived,
     run,
@@ -47,6 +50,14 @@ class Clustering:
         """The centres found."""
         return cast(FloatArray, self.run.model)
 
+    @property
+    def converged(self) -> bool:
+        """Whether the run ended because the centres rested, not because rounds ran out."""
+        if "max_rounds" not in vars(self.algorithm):
+            return True
+        longer = replace(cast(Any, self.algorithm), max_rounds=self.run.n_rounds + 1)
+        return bool(longer.done(self.run.state))
+
 
 def cluster(
     algorithm: AnyAlgorithm,
@@ -59,17 +70,31 @@ def cluster(
     participation: Participation = EVERYONE,
     seed: int = 0,
 ) -> Clustering:
-    """Seed and run `n_init` times; the lowest pooled inertia wins (DWF's RequestScore)."""
+    """Seed and run `n_init` times; the lowest pooled inertia wins (DWF's RequestScore).
+
+    Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
+    """
+    if n_init < 1:
+        raise ConfigError(f"n_init must be at least 1, got {n_init}")
+    everybody = Participation(min_clients=participation.min_clients)
     found: list[Clustering] = []
     sent: dict[str, int] = {}
     for attempt in range(n_init):
         ready, seeding = seeded(
-            algorithm, channel, schema, init, privacy, derived(seed, "seeding", attempt)
+            algorithm,
+            channel,
+            schema,
+            init=init,
+            privacy=privacy,
+            participation=participation,
+            seed=derived(seed, "seeding", attempt),
         )
         transforms = transforms_for(ready, schema.n_features, privacy)
         plan = Plan(ready, transforms, derived(seed, "clustering", attempt))
         done = run(plan, channel, schema, participation=participation)
-        score = run(Plan(Evaluation(len(done.model), done.model)), channel, schema)
+        scoring = Evaluation(len(done.model), done.model)
+        withheld = transforms_for(scoring, schema.n_features, privacy)
+        score = run(Plan(scoring, withheld), channel, schema, participation=everybody)
         for part in (*seeding, done, score):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
@@ -81,9 +106,11 @@ def seeded(
     algorithm: AnyAlgorithm,
     channel: Channel,
     schema: Schema,
-    init: Init,
-    privacy: Privacy,
-    seed: int,
+    *,
+    init: Init = "auto",
+    privacy: Privacy = "none",
+    participation: Participation = EVERYONE,
+    seed: int = 0,
 ) -> tuple[AnyAlgorithm, list[Run]]:
     """The algorithm with its start centres, and the runs it took to find them."""
     auto = isinstance(init, str) and init == "auto"
@@ -91,32 +118,59 @@ def seeded(
         if not auto:
             raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
         return algorithm, []
-    if isinstance(init, np.ndarray):
-        return _starting_at(algorithm, init), []
     if auto and vars(algorithm)["init"] is not None:
         return algorithm, []
     if isinstance(init, str):
         init = make_seeding(str(algorithm.seeding) if auto else init, algorithm.n_clusters)
-    done = _seeding_run(init, channel, schema, privacy, seed)
+    if not isinstance(init, Algorithm):
+        return _starting_at(algorithm, as_centers(init)), []
+    transforms = transforms_for(init, schema.n_features, privacy)
+    done = _seeding_run(Plan(init, transforms, seed), channel, schema, participation)
     return _starting_at(algorithm, done.model), [done]
+
+
+def as_centers(init: Any) -> FloatArray:
+    """Start centres as an array, from anything that NumPy reads as one."""
+    try:
+        return np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            "init must be 'auto', the name of a seeding, a seeding made by make_seeding, or an "
+            f"array of start centres; got {type(init).__name__}"
+        ) from None
 
 
 def _starting_at(algorithm: AnyAlgorithm, centers: FloatArray) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=centers))
 
 
-def _seeding_run(
-    seeding: AnyAlgorithm, channel: Channel, schema: Schema, privacy: Privacy, seed: int
-) -> Run:
+def _seeding_run(plan: Plan, channel: Channel, schema: Schema, participation: Participation) -> Run:
     """One run; where a single client is asked and has too little to say, another is."""
-    transforms = transforms_for(seeding, schema.n_features, privacy)
-    tries = 10 * len(list(channel.clients())) if seeding.one_client else 1
-    for attempt in range(tries):
+    clients = sorted(channel.clients())
+    ways: list[tuple[Channel, Participation]] = [(channel, participation)]
+    if plan.algorithm.one_client:
+        order = plan.rng("order", 0).permutation(len(clients))
+        ways = [(_Only(channel, clients[i]), EVERYONE) for i in order]
+    for way, who in ways:
         try:
-            return run(Plan(seeding, transforms, derived(seed, attempt)), channel, schema)
-        except TooFewClients:
+            return run(plan, way, schema, participation=who)
+        except NothingToSay:
             continue
-    raise TooFewClients(
-        f"init={seeding.key!r}: no client has rows enough to propose a start without sending one; "
-        "give bounds and init='uniform', or the centres themselves"
+    raise NothingToSay(
+        f"init={plan.algorithm.key!r}: no client has rows enough to propose a start without "
+        "sending one; give bounds and init='uniform', or the centres themselves"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Only:
+    """The same channel, with one client behind it."""
+
+    channel: Channel
+    client: str
+
+    def clients(self) -> tuple[str, ...]:
+        return (self.client,)
+
+    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
+        return self.channel.ask(plan, request)

@@ -7,7 +7,9 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Request, Schema, TooFewClients, respond, run
+from fedclust.core import ConfigError, Data, Plan, Request, Schema, TooFewClients, respond, run
+from fedclust.kernels import inertia
+from fedclust.privacy import MinCount
 from fedclust.typing import FloatArray
 
 SCHEMA = Schema(1)
@@ -172,3 +174,46 @@ def test_a_random_client_is_replaced_by_one_that_has_something_to_say() -> None:
     data = {f"c{i}": client(float(i)) for i in range(6)} | {"big": client(*range(40))}
     found = cluster(make("llf-cm", 2), LocalChannel(data), SCHEMA, init="client", seed=3)
     assert np.isfinite(found.centers).all()
+
+
+def test_restarts_are_counted_from_one() -> None:
+    from fedclust.chain import cluster
+
+    with pytest.raises(ConfigError, match="n_init must be at least 1, got 0"):
+        cluster(make("llf-cm", 2), LocalChannel({"a": client(*range(9))}), SCHEMA, n_init=0)
+
+
+def test_scores_of_clients_with_one_record_are_withheld_under_the_rules() -> None:
+    from fedclust.chain import cluster
+
+    data = {"alone": client(3.0), "many": client(*range(30))}
+    for privacy in ("paper", (MinCount(2),)):
+        found = cluster(make("llf-cm", 2), LocalChannel(data), SCHEMA, privacy=privacy)
+        expected = inertia(data["many"].X, found.centers)
+        assert found.inertia == pytest.approx(expected)
+
+
+def test_a_far_centre_nobody_holds_does_not_loosen_the_tolerance() -> None:
+    X = np.random.default_rng(0).random((400, 1))
+    near = np.array([[0.1], [0.2], [0.25]])
+    runs = [
+        run(Plan(make("llf-cm", len(start), init=start)), LocalChannel({"a": X}), SCHEMA).n_rounds
+        for start in (near, np.vstack([near, [[1e6]]]))
+    ]
+    assert runs[0] == runs[1] > 3
+
+
+def test_empty_clients_say_nothing_in_every_scheme() -> None:
+    for key in ("dwf", "ewf"):
+        chosen = make(key, 2, init=np.array([[0.0], [9.0]]))
+        plan, empty = Plan(chosen), Data.of(np.empty((0, 1)))
+        down = chosen.broadcast(chosen.start(SCHEMA, plan.rng("server", -1)))
+        assert chosen.client_step(down, empty, plan.rng("x", 0)).says_nothing()
+
+
+def test_tiny_weights_are_weights() -> None:
+    """A client without rows of a cluster must not outvote one whose rows weigh little."""
+    light = Data.of([[0.0], [2.0]], [1e-30, 1e-30])
+    chosen = make("dwf", 2, init=np.array([[0.5], [9.0]]), max_rounds=1)
+    done = run(Plan(chosen), LocalChannel({"a": light, "b": client(9.0, 9.5)}), SCHEMA)
+    assert done.model[0, 0] == pytest.approx(1.0)

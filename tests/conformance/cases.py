@@ -56,13 +56,13 @@ class Recorder(LocalChannel):
 
     def __init__(self, data: dict[str, Data], *, strict: bool = False) -> None:
         super().__init__(data, strict=strict)
-        self.up: list[tuple[str, Message]] = []
+        self.up: list[tuple[Request, str, Message]] = []
         self.down: list[Request] = []
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         self.down.append(request)
         for client, message in super().ask(plan, request):
-            self.up.append((client, message))
+            self.up.append((request, client, message))
             yield client, message
 
 
@@ -70,7 +70,7 @@ def trace(plan: Plan, data: dict[str, Data]) -> bytes:
     """All bytes sent up in a run, and its outcome: what a change of any setting must change."""
     channel = Recorder(data)
     done = run(plan, channel, SCHEMA)
-    sent = [a.tobytes() for _, message in channel.up for a in message.arrays().values()]
+    sent = [a.tobytes() for *_, message in channel.up for a in message.arrays().values()]
     return b"".join([*sent, done.model.tobytes(), str(done.n_rounds).encode()])
 
 

@@ -72,7 +72,7 @@ def test_messages_merge_as_a_monoid(key: str) -> None:
     channel = Recorder(federation())
     run(Plan(algorithm(key)), channel, SCHEMA)
     kind = algorithm(key).up
-    a, b, c = (message for _, message in (channel.up * 3)[:3])
+    a, b, c = (message for *_, message in (channel.up * 3)[:3])
     left = kind.merge([kind.merge([a, b]), c]).arrays()
     right = kind.merge([a, kind.merge([b, c])]).arrays()
     for name in left:
@@ -92,7 +92,7 @@ def test_messages_have_the_announced_shapes(key: str) -> None:
         done.state.check(chosen.sizes(SCHEMA))
     for request in channel.down:
         request.down.check(chosen.sizes(SCHEMA))
-    for _, message in channel.up:
+    for *_, message in channel.up:
         message.check(chosen.sizes(SCHEMA))
         assert message.is_finite()
 

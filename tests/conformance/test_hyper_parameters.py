@@ -43,9 +43,8 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "max_features": [{"max_features": 8}],
     "threshold": [{"threshold": 0.3}],
     "radius_factor": [{"radius_factor": 4.0}],
-    "min_mass": [{"min_mass": 8.0}],
     "published": [{"published": True}],
-    "neighbours": [{"neighbours": 2}],
+    "neighbours": [{"neighbours": 3}],
 }
 
 

@@ -10,7 +10,9 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     CheckpointError,
+    ConfigError,
     Data,
+    Participation,
     Plan,
     Schema,
     load_round,
@@ -65,7 +67,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Plan(make("llf-fcm", 4, max_rounds=8, tol=0.0), seed=5), "another plan"),
+        (Plan(make("llf-fcm", 4, max_rounds=8, tol=0.0), seed=5), "another n_clusters .3, now 4"),
         (Plan(PLAN.algorithm, seed=6), "another seed"),
         (Plan(PLAN.algorithm, (MinSamples(2),), seed=5), "another transforms"),
     ],
@@ -86,3 +88,34 @@ def test_a_damaged_or_missing_file_is_refused(tmp_path: Path) -> None:
         path.write_bytes(damage)
         with pytest.raises(CheckpointError, match="not a readable checkpoint"):
             load_round(path, PLAN)
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.npz"
+    np.save(tmp_path / "r.npy", np.arange(3))
+    with pytest.raises(CheckpointError, match="not a readable checkpoint"):
+        load_round(tmp_path / "r.npy", PLAN)
+    save_round(path, PLAN, next(rounds(PLAN, channel(), SCHEMA)))
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    for header in ("[1]", '{"plan": 3}'):
+        np.savez(path, **{**arrays, "fedclust": np.array(header)})
+        with pytest.raises(CheckpointError, match="its header is no table"):
+            load_round(path, PLAN)
+    without = str(arrays["fedclust"]).replace('"cohort"', '"cohorts"')
+    np.savez(path, **{**arrays, "fedclust": np.array(without)})
+    with pytest.raises(CheckpointError, match="not a readable checkpoint .'cohort'"):
+        load_round(path, PLAN)
+
+
+def test_numpy_numbers_in_a_plan_can_be_saved(tmp_path: Path) -> None:
+    plan = Plan(make("llf-fcm", np.int64(3), max_rounds=np.int32(4)), seed=np.int64(5))  # type: ignore[arg-type]
+    save_round(tmp_path / "r", plan, next(rounds(plan, channel(), SCHEMA)))
+    assert load_round(tmp_path / "r", plan).number == 0
+
+
+def test_a_run_is_resumed_with_the_participation_it_began_with(tmp_path: Path) -> None:
+    save_round(tmp_path / "r", PLAN, next(rounds(PLAN, channel(), SCHEMA)))
+    saved = load_round(tmp_path / "r", PLAN)
+    with pytest.raises(ConfigError, match="resume: the run began with .*fraction=1.0.*0.5"):
+        next(rounds(PLAN, channel(), SCHEMA, participation=Participation(0.5), resume=saved))

@@ -33,6 +33,7 @@ def test_no_rows_are_fine_no_columns_are_not() -> None:
     [
         ([1.0, 2.0], r"client 'b': expected a table of rows and columns, got shape \(2,\)"),
         ([["x", 1.0]], "client 'b': not all values are numbers"),
+        ([[1j, 1.0]], "client 'b': complex numbers have no order"),
         ([[1.0, 2.0], [3.0]], "client 'b': not all values are numbers"),
         (
             [[1.0, np.nan], [1.0, 2.0]],
@@ -56,9 +57,10 @@ def test_columns_without_names_are_counted() -> None:
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        ([1.0], r"2 rows, but weights of shape \(1,\)"),
+        ([1.0], r"2 rows, but sample_weight of shape \(1,\)"),
         ([1.0, -1.0], "finite and not negative"),
         ([1.0, np.nan], "finite and not negative"),
+        (["a", "b"], "sample_weight holds values that are no numbers"),
     ],
 )
 def test_bad_weights_are_refused(weight: list[float], words: str) -> None:

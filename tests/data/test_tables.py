@@ -44,7 +44,7 @@ def test_owners_and_tables_exclude_each_other() -> None:
 
 
 def test_rows_are_found_by_owner_in_their_order() -> None:
-    groups = rows_by_owner(["b", "a", "b", 3])
+    groups = rows_by_owner(column("clients", ["b", "a", "b", 3], 4))
     assert {name: rows.tolist() for name, rows in groups.items()} == {
         "3": [3],
         "a": [1],

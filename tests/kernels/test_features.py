@@ -54,7 +54,7 @@ def test_exact_joining_keeps_the_square_exact() -> None:
 
 def test_similar_features_are_joined_most_similar_first() -> None:
     features = Features(
-        np.array([[0.0], [2.0], [2.4]]), np.ones(3), np.ones(3), np.array([1.0, 1.0, 1.0])
+        np.array([[0.0], [2.0], [2.4]]), np.ones(3), np.ones(3), np.ones(3), np.ones(3)
     )
     once = merge_similar(features, 1.0, exact=False)
     assert once.centers().ravel().tolist() == [0.0, 2.2]
@@ -68,6 +68,8 @@ def test_light_features_are_joined_before_they_are_sent() -> None:
     assert (sent.mass >= 2).all()
     assert sent.mass.sum() == pytest.approx(7)
     assert len(without_small(features.take(np.array([0])), 2.0).mass) == 0
+    heavy = Features.of(rows(7), np.full(7, 100.0))  # of one record each, whatever they weigh
+    assert (without_small(heavy, 2.0).records >= 2).all()
 
 
 def test_forgetting_drops_the_lightest() -> None:

@@ -1,7 +1,6 @@
 """Clustering in one place: k-means, seeding and matching."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -14,7 +13,6 @@ from fedclust.kernels import (
     kmeans_plusplus,
     lloyd,
     matched,
-    neighbourhood_mean,
     padded,
     random_seeds,
 )
@@ -94,7 +92,8 @@ def test_no_blended_seed_is_a_row(seed: int, n: int, k: int) -> None:
         random_seeds(X, k, rng, neighbours=5),
     ):
         assert len(seeds) <= k
-        assert not (seeds[:, None] == X).all(axis=2).any()
+        places, copies = np.unique(X, axis=0, return_counts=True)
+        assert not (seeds[:, None] == places[copies < 5]).all(axis=2).any()
 
 
 def test_a_handful_of_equal_rows_gives_no_blended_seed(rng: np.random.Generator) -> None:
@@ -113,10 +112,29 @@ def test_k_means_plus_plus_spreads_its_seeds(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(matched(seeds, centers), centers, atol=5)
 
 
-def test_neighbourhood_mean_takes_distinct_rows() -> None:
-    X = np.array([[0.0], [0.0], [0.0], [1.0], [3.0], [50.0]])
-    w = np.ones(6)
-    assert neighbourhood_mean(X, w, np.array([0.0]), 3).item() == pytest.approx(4 / 5)
+def test_a_blend_takes_distinct_rows_and_none_of_them_weighs_more(rng: np.random.Generator) -> None:
+    X = np.array([[0.0], [0.0], [1.0], [5.0]])
+    heavy = np.array([1.0, 1.0, 1e9, 1.0])
+    for weight in (np.empty(0), heavy):
+        assert kmeans_plusplus(X, 1, rng, weight, neighbours=5).tolist() == [[2.0]]
+
+
+@given(st.integers(0, 10_000), st.integers(3, 40), st.integers(1, 9))
+def test_blends_share_no_row_so_none_can_be_had_back(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.diag(rng.random(n) + 1.0)  # a blend shows which rows it is made of
+    for seeds in (kmeans_plusplus(X, k, rng, neighbours=5), random_seeds(X, k, rng, neighbours=5)):
+        members = seeds != 0
+        assert 1 <= len(seeds) <= min(k, n // 3)
+        assert (members.sum(axis=1) >= 3).all()
+        assert (members.sum(axis=0) <= 1).all()
+
+
+def test_a_value_that_many_share_is_nobodys_own(rng: np.random.Generator) -> None:
+    ratings = np.repeat([[1.0], [2.0], [3.0]], 5, axis=0)
+    assert np.sort(kmeans_plusplus(ratings, 3, rng, neighbours=5).ravel()).tolist() == [1, 2, 3]
+    few = np.repeat([[1.0], [2.0], [3.0]], 4, axis=0)
+    assert kmeans_plusplus(few, 3, rng, neighbours=5).tolist() == [[2.0]]
 
 
 def test_farthest_first_adds_the_farthest() -> None:

@@ -6,7 +6,7 @@
 0.01
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, cast
@@ -83,11 +83,17 @@ def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
 def _found(
     key: str, registry: Mapping[str, type[AnyAlgorithm]], parameter: str
 ) -> type[AnyAlgorithm]:
-    if key in registry:
+    if isinstance(key, str) and key in registry:
         return registry[key]
-    close = get_close_matches(str(key), registry, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ConfigError(f"{parameter}={key!r} is not one of {', '.join(registry)}{hint}")
+    raise ConfigError(
+        f"{parameter}={key!r} is not one of {', '.join(registry)}{did_you_mean(key, registry)}"
+    )
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The nearest known word, as the end of a sentence; nothing if none is near."""
+    close = get_close_matches(str(word).lower().replace("_", "-"), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _built(
@@ -104,4 +110,4 @@ def _built(
     return cast(Any, kind)(n_clusters, **settings)  # type: ignore[no-any-return]
 
 
-__all__ = ["ALGORITHMS", "SEEDINGS", "from_config", "make", "make_seeding"]
+__all__ = ["ALGORITHMS", "SEEDINGS", "did_you_mean", "from_config", "make", "make_seeding"]

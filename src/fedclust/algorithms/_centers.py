@@ -20,7 +20,7 @@ from ..core import (
     checks,
 )
 from ..kernels import k_means, matched, memberships, nearest
-from ..typing import Array, FloatArray, Rng
+from ..typing import Array, BoolArray, FloatArray, Rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,10 @@ class Candidates(Stacked):
         """No local centre at all."""
         return cls(np.empty((0, n_features)), np.empty(0), np.empty(0))
 
+    def of_at_least(self, min_count: int) -> Self:
+        """Only the local centres that so many records stand behind: fewer are not sent."""
+        return self.keep(np.asarray(self.support) >= min_count)
+
 
 S = TypeVar("S", bound=CenterState)
 U = TypeVar("U", bound=Message)
@@ -80,9 +84,9 @@ U = TypeVar("U", bound=Message)
 class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
     """Rounds of: broadcast centres, merge what clients make of them, move the centres.
 
-    A run ends when a round moves the centres by at most ``tol`` times their spread (the
-    Frobenius norm of the centres around their mean, so that the unit of the data does not
-    matter), or by at most ``tol`` itself with ``absolute_tol``, as the papers have it.
+    A run ends when a round moves the centres by at most ``tol`` times their spread around their
+    middle, so that the unit of the data does not matter, or by at most ``tol`` itself with
+    ``absolute_tol``, as the papers have it.
     """
 
     n_clusters: int
@@ -124,9 +128,11 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
         """What tolerances are shares of."""
         if self.absolute_tol:
             return 1.0
-        spread = np.linalg.norm(centers - centers.mean(axis=0))
+        # Medians: one centre far from all rows, which never moves, must not loosen the tolerance.
+        middle = np.median(centers, axis=0)
+        spread = np.sqrt(len(centers) * np.median(((centers - middle) ** 2).sum(axis=1)))
         # Centres that fall together have no spread left, only rounding.
-        return float(max(spread, 1e-9 * np.linalg.norm(centers)))
+        return float(max(spread, 1e-9 * np.linalg.norm(middle)))
 
     def model(self, state: S) -> FloatArray:
         return state.centers
@@ -175,6 +181,14 @@ def _assigned(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array
     if algorithm.soft:
         return memberships(data.X, centers, vars(algorithm)["fuzzifier"])
     return nearest(data.X, centers)[0]
+
+
+def held_by(data: Data, centers: FloatArray, min_count: int) -> BoolArray:
+    """Which centres are nearest to at least `min_count` of the client's records."""
+    if min_count <= 1:
+        return np.ones(len(centers), dtype=bool)
+    labels = nearest(data.X, centers)[0]
+    return np.bincount(labels, minlength=len(centers)) >= min_count
 
 
 def cluster_candidates(

@@ -18,20 +18,19 @@ class MomentumState(CenterState):
     """Centres, where they were a round ago, and their last movements."""
 
     previous: Annotated[FloatArray, Dims("C", "F")]
-    movements: Annotated[
-        FloatArray, Dims("window")
-    ]  # oldest first; infinite before the first round
+    # Oldest first; infinite before the first round.
+    movements: Annotated[FloatArray, Dims("window")]
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
     """Local Lloyd steps, averaged by some weights, taken as a step with momentum.
 
-     P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023
-    ; Algorithms 1-3, Eqs. 3-8.
+    P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Algorithms
+    1-3, Eqs. 3-8.
 
-     The paper's learning rate of 0.01 with momentum 0.8 takes hundreds of rounds and helps when
-     few clients take part; with all of them the whole step (1 and 0, the default) is as good.
+    The paper's learning rate of 0.01 with momentum 0.8 takes hundreds of rounds and helps when
+    few clients take part; with all of them the whole step (1 and 0, the default) is as good.
     """
 
     local_steps: int = 5

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from ..core import Data, Message, Rule, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, memberships
 from ..typing import FloatArray, Rng
-from ._centers import CenterAlgorithm, Centers, CenterState, Sums
+from ._centers import CenterAlgorithm, Centers, CenterState, Sums, held_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,9 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     local_steps: int = 1
     local_tol: float = 1e-6
     plain_support: bool = False  # weigh by the sum of u at the updated centres
+    # Records that must be nearest to a local centre for it to be sent. None: 2, but 1 with one
+    # local step, which is lossless. Several steps bring a centre to the record it is alone with.
+    min_count: int | None = None
 
     key: ClassVar[str] = "ffcm-avg1"
     soft: ClassVar[bool] = True
@@ -38,10 +41,16 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
         checks.whole(self, "local_steps")
         checks.number(self, "local_tol")
         checks.flag(self, "plain_support")
+        if self.min_count is not None:
+            checks.whole(self, "min_count")
+
+    @property
+    def _min_count(self) -> int:
+        return self.min_count or (1 if self.local_steps == 1 else 2)
 
     @property
     def lossless(self) -> bool:
-        return self.local_steps == 1 and not self.plain_support
+        return self.local_steps == 1 and not self.plain_support and self._min_count == 1
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         centers, support = fuzzy_c_means(  # Eqs. 5-7
@@ -54,7 +63,8 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
         )
         if self.plain_support:
             support = self._sum_of_u(data, centers)
-        return Sums(support, support[:, None] * centers)
+        sums = Sums(support, support[:, None] * centers)
+        return sums.keep(held_by(data, centers, self._min_count))
 
     def _sum_of_u(self, data: Data, centers: FloatArray) -> FloatArray:
         u = memberships(data.X, centers, self.fuzzifier)
@@ -70,7 +80,7 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
         """To convergence at every client, weighted by the sum of u."""
-        settings = {"local_steps": 1000, "plain_support": True, **_AUTHORS_STOP}
+        settings = {"local_steps": 1000, "plain_support": True, "min_count": 1, **_AUTHORS_STOP}
         return cls(n_clusters, **{**settings, **changes})
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Message, checks
 from ..kernels import fuzzy_c_means, nearest
 from ..typing import Rng
 from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
@@ -59,7 +59,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
             tol=self.local_tol * self.unit(down.centers),
         )
         records = np.bincount(nearest(data.X, centers)[0], minlength=self.n_clusters)
-        return Candidates(centers, support, records.astype(float))
+        return Candidates(centers, support, records.astype(float)).of_at_least(self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         first = state.round == 0
@@ -73,10 +73,6 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
             previous=state.centers,
         )
         return state.moved_to(centers)
-
-    def rule(self, n_features: int) -> Rule:
-        """Ours: a local centre that stands for one record could be that record."""
-        return Rule(min_count=self.min_count)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

@@ -18,8 +18,9 @@ from ._centers import Centers, Sums
 from ._momentum import MomentumState, WeightedKMeans
 
 # Eq. 4 has two cases: weights by rows where anybody has rows, equal weights where nobody has.
-# A client without rows votes with a weight that rounding removes as soon as anybody has one.
-_NOBODY = 2.0**-60
+# A client without rows of a cluster votes with a weight that rounding removes as soon as anybody
+# has one, whatever the weights of rows are.
+_NOBODY = 2.0**-500
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7
-        weight = held + _NOBODY * (held == 0)
+        weight = held + _NOBODY * (held == 0) * (len(data) > 0)
         return Sums(weight, weight[:, None] * self.trained(down, data))
 
     def server_step(self, state: MomentumState, merged: Sums, rng: Rng) -> MomentumState:

@@ -1,7 +1,6 @@
 """EWF k-means: every client's centres count alike.
 
-P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023;
-Eq. 8.
+P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Eq. 8.
 
 Clients without rows of a cluster take part with the centre they received, and so brake it: on
 heterogeneous data prefer `dwf`.
@@ -34,7 +33,8 @@ class EquallyWeighted(WeightedKMeans[LocalCenters]):
     up: ClassVar[type[Message]] = LocalCenters
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> LocalCenters:
-        return LocalCenters(self.trained(down, data), np.ones(1))
+        sent = LocalCenters(self.trained(down, data), np.ones(1))
+        return sent if len(data) else sent.identity()
 
     def server_step(self, state: MomentumState, merged: LocalCenters, rng: Rng) -> MomentumState:
         return self.stepped(state, merged.total / merged.clients)  # Eq. 8

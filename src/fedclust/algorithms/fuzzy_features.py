@@ -7,8 +7,9 @@ runs a weighted fuzzy c-means on their centres.
 The published code forgets the lightest feature when there are too many (84 % of the data in 16
 dimensions), adds squares without the shift of centres, and sends features of a single row. Here
 the two features that cost least are merged instead, squares are exact, and what is too light is
-merged before it is sent. `reference` keeps all of the published behaviour, the fixed train-test
-split included.
+merged before it is sent: of fewer than three records, in one dimension, the centre and the square
+of a feature would be two equations for two rows. `reference` keeps all of the published behaviour,
+the fixed train-test split included.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class FeatureSet(Stacked):
     mass: Annotated[FloatArray, Dims("J")]
     updates: Annotated[FloatArray, Dims("J")]
     square: Annotated[FloatArray, Dims("J")]
+    support: Annotated[FloatArray | None, Dims("J", stays=True)] = None  # records behind each row
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,12 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     max_features: int = 100
     threshold: float = 1.0  # sum of radii over distance at which two features become one
     radius_factor: float = 1.0
-    min_mass: float = 2.0  # lighter features are merged with a neighbour before they are sent
+    min_count: int = 3  # features of fewer records are merged with a neighbour before they go
     published: bool = False  # all that the authors' code does
 
     key: ClassVar[str] = "ffcf"
     soft: ClassVar[bool] = True
+    counted: ClassVar[bool] = True
     up: ClassVar[type[Message]] = FeatureSet
 
     def __post_init__(self) -> None:
@@ -56,7 +59,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         checks.whole(self, "max_features", self.min_features + 1)
         checks.number(self, "threshold", above=True)
         checks.number(self, "radius_factor", above=True)
-        checks.number(self, "min_mass")
+        checks.whole(self, "min_count")
         checks.flag(self, "published")
 
     @property
@@ -76,11 +79,14 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         weight = data.weight[order] if len(data.weight) else data.weight
         features = summarise(data.X[order], weight, self._how)
         if not self.published:
-            features = without_small(features, self.min_mass)
+            features = without_small(features, self.min_count)
         return FeatureSet(*features)
 
     def centers(self, merged: FeatureSet, rng: Rng) -> FloatArray:
-        features = Features(*merged.arrays().values())
+        # The server is not told of records, and needs them for nothing.
+        features = Features(
+            merged.linear, merged.mass, merged.updates, merged.square, records=merged.mass
+        )
         if self.published:
             return _authors_server(features, self.n_clusters, self.threshold)
         # The weighted c-means needs no merging, and merging by radii joins clusters where
@@ -92,7 +98,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
         """The published code, which also fixes the fuzzifier of the server at 2."""
-        return cls(n_clusters, **{"published": True, "min_mass": 0.0, **changes})
+        return cls(n_clusters, **{"published": True, "min_count": 1, **changes})
 
 
 def _authors_split(n: int) -> IntArray:
@@ -107,13 +113,11 @@ def _authors_server(features: Features, k: int, threshold: float) -> FloatArray:
     rows, mass = features.centers(), features.mass
     u: FloatArray = np.random.default_rng(42).random((min(k, len(rows)), len(rows)))
     u /= u.sum(axis=0)
-    objective, before = 1.0, 0.0
-    for _ in range(300):
+    objective, before, steps = 1.0, 0.0, 0
+    while abs(objective - before) > 1e-3 and steps < 300:
         w = mass * u**2
         centers = (w @ rows) / w.sum(axis=1, keepdims=True)
         u = memberships(rows, centers, 2.0).T
         d2 = ((centers[:, None] - rows) ** 2).sum(axis=2)
-        objective, before = float((u**2 * d2).sum()), objective
-        if abs(objective - before) <= 1e-3:
-            break
+        objective, before, steps = float((u**2 * d2).sum()), objective, steps + 1
     return padded(centers, k)

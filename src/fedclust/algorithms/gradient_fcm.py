@@ -8,7 +8,8 @@ sends the gradient of its objective at V, g_c = 2 sum_j u_jc^m (v_c - x_j). At i
 gradient would vanish. The sums grow with the data, and with them the step: the learning rate that
 fits one data set diverges on the next. The default therefore divides by the curvature 2 sum u^m: a
 rate of 1 goes to the weighted mean, and with no local step that is LLF-FCM. `reference` follows
-the paper.
+the paper. Whoever knows V can turn a gradient and its curvature into the local mean, so a mean that
+stands for a single record is not sent.
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Rule, Summed, checks
+from ..core import Data, Dims, Message, Summed, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, fuzzy_sums
 from ..typing import FloatArray, Rng
-from ._centers import CenterAlgorithm, Centers, CenterState
+from ._centers import CenterAlgorithm, Centers, CenterState, held_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,7 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
     local_steps: int = 10
     learning_rate: float = 1.0
     scaled: bool = True  # divide by the curvature; else by the number of records, as published
+    min_count: int = 2  # records that must be nearest to a local centre for its gradient to be sent
 
     key: ClassVar[str] = "gdf-fcm"
     soft: ClassVar[bool] = True
@@ -50,6 +52,7 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
         checks.whole(self, "local_steps", 0)
         checks.number(self, "learning_rate", 0.0, 1.0, above=True)
         checks.flag(self, "scaled")
+        checks.whole(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Gradients:
         at = down.centers
@@ -60,7 +63,8 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
         records = np.array([data.weight.sum() if len(data.weight) else len(data)], dtype=float)
         if not self.scaled:
             gradient = records * gradient
-        return Gradients(gradient, 2.0 * sums.weight, records)
+        sent = Gradients(gradient, 2.0 * sums.weight, records)
+        return sent.keep(held_by(data, at, self.min_count))
 
     def server_step(self, state: CenterState, merged: Gradients, rng: Rng) -> CenterState:
         still = np.zeros_like(state.centers)
@@ -68,12 +72,14 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
         step = self.learning_rate * divide_or_keep(merged.gradient, divisor, still)
         return state.moved_to(state.centers - step)
 
-    def rule(self, n_features: int) -> Rule:
-        """Ours: the gradient of one record shows that record."""
-        return Rule(min_samples=2)
-
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
         """Summed gradients, weighted by records, at the LLF paper's learning rate and rounds."""
-        settings = {"scaled": False, "learning_rate": 0.005, "max_rounds": 30, "tol": 0.0}
+        settings = {
+            "scaled": False,
+            "learning_rate": 0.005,
+            "min_count": 1,
+            "max_rounds": 30,
+            "tol": 0.0,
+        }
         return cls(n_clusters, **{**settings, **changes})

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Message, checks
 from ..kernels import (
     divide_or_keep,
     farthest_first,
@@ -64,8 +64,8 @@ class KFed(OneRound[Candidates]):
             return Candidates.none(data.X.shape[1])
         start = self._core_means(data, k, rng)
         found = lloyd(data.X, start, data.weight, steps=self.steps)
-        held = found.records > 0
-        return Candidates(found.centers[held], found.weight[held], found.records[held])
+        sent = Candidates(found.centers, found.weight, found.records)
+        return sent.of_at_least(self.min_count)
 
     def _core_means(self, data: Data, k: int, rng: Rng) -> FloatArray:
         w = data.weight if len(data.weight) else np.ones(len(data))
@@ -87,10 +87,6 @@ class KFed(OneRound[Candidates]):
             first = merged.centers[[np.argmax(merged.weight)]]
         start = farthest_first(merged.centers, self.n_clusters, first)
         return lloyd(merged.centers, start, steps=self.steps).centers
-
-    def rule(self, n_features: int) -> Rule:
-        """Ours: the mean of one record is that record."""
-        return Rule(min_count=self.min_count)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

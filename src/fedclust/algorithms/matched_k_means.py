@@ -49,10 +49,10 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         found = Local(*(part[held] for part in found))
         if self.local_steps > 1 and held.any():
             found = lloyd(data.X, found.centers, data.weight, steps=self.local_steps - 1)
+        weight = found.weight
         if self.recount and held.any():
-            sums = hard_sums(data.X, found.centers, data.weight)
-            found = Local(found.centers, sums.records, sums.weight)
-        return Candidates(found.centers, found.weight, found.records)
+            weight = hard_sums(data.X, found.centers, data.weight).weight
+        return Candidates(found.centers, weight, found.records).of_at_least(self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         centers = cluster_candidates(  # line 10, Eq. 1
@@ -67,7 +67,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         return state.moved_to(centers)
 
     def rule(self, n_features: int) -> Rule:
-        """Section 2: clusters of fewer than p records are omitted."""
+        """Section 2: clusters of fewer than p records are omitted (by the client itself)."""
         return Rule(min_count=self.min_count)
 
     @classmethod

@@ -10,7 +10,7 @@ centres alike. Here a small client looks for fewer clusters, and a centre counts
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Message, checks
 from ..kernels import hard_sums, k_means
 from ..typing import FloatArray, Rng
 from ._centers import Candidates, Nothing, OneRound, cluster_candidates
@@ -42,17 +42,12 @@ class OneShotKMeans(OneRound[Candidates]):
             return Candidates.none(data.X.shape[1])
         centers = k_means(data.X, k, rng, data.weight, restarts=self.local_restarts)
         sums = hard_sums(data.X, centers, data.weight)
-        held = sums.records > 0
-        return Candidates(centers[held], sums.weight[held], sums.records[held])
+        return Candidates(centers, sums.weight, sums.records).of_at_least(self.min_count)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return cluster_candidates(
             merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
         )
-
-    def rule(self, n_features: int) -> Rule:
-        """Ours: the mean of one record is that record."""
-        return Rule(min_count=self.min_count)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

@@ -1,15 +1,13 @@
 """Seeding: runs of their own, whose centres are the next plan's `init`.
 
-No seed that leaves a client is a row: clients send means of neighbourhoods. Where a paper sends
-rows, `reference` does so too, and nothing else does.
+No seed that leaves a client is a row: clients send means of neighbourhoods that share no row. Where
+a paper sends rows, its `reference` preset does so too.
 """
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from ..core import Data, Message, Rule, Schema, checks
+from ..core import ConfigError, Data, Message, Schema, checks
 from ..kernels import hard_sums, kmeans_plusplus, padded, random_seeds
 from ..typing import FloatArray, Rng
 from ._centers import Candidates, CenterState, Nothing, OneRound, cluster_candidates
@@ -24,6 +22,7 @@ class UniformSeeding(OneRound[Candidates]):
     """
 
     key: ClassVar[str] = "uniform"
+    counted: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Candidates
 
     def start(self, schema: Schema, rng: Rng) -> CenterState:
@@ -49,14 +48,15 @@ class RandomClientSeeding(OneRound[Candidates]):
     key: ClassVar[str] = "client"
     up: ClassVar[type[Message]] = Candidates
     one_client: ClassVar[bool] = True
+    counted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "neighbours", 2)
+        checks.whole(self, "neighbours", 3)
 
     def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
         seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
-        return Candidates(seeds, np.ones(len(seeds)))
+        return _with_support(seeds, data)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return padded(merged.centers, self.n_clusters)
@@ -82,6 +82,10 @@ class CarefulSeeding(OneRound[Candidates]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.whole(self, "neighbours")
+        if self.neighbours == 2:
+            raise ConfigError(
+                f"{self.key}: neighbours must be 3 or more (blends of 2 give rows back), or 1"
+            )
         checks.flag(self, "weighted")
         checks.whole(self, "restarts")
 
@@ -89,19 +93,20 @@ class CarefulSeeding(OneRound[Candidates]):
         seeds = kmeans_plusplus(
             data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
         )
-        if len(seeds) == 0:
-            return Candidates.none(data.X.shape[1])
-        near = hard_sums(data.X, seeds, data.weight)
-        return Candidates(seeds, near.weight, near.records)
+        return _with_support(seeds, data)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return cluster_candidates(
             merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
         )
 
-    def rule(self, n_features: int) -> Rule:
-        """A neighbourhood's mean may go, whatever it stands for; a row may not go alone."""
-        return Rule(min_count=2) if self.neighbours == 1 else Rule()
+
+def _with_support(seeds: FloatArray, data: Data) -> Candidates:
+    """Seeds, and the rows nearest to each."""
+    if len(seeds) == 0:
+        return Candidates.none(data.X.shape[1])
+    near = hard_sums(data.X, seeds, data.weight)
+    return Candidates(seeds, near.weight, near.records)
 
 
 @dataclass(frozen=True, eq=False)

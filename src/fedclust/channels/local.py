@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..core import Data, Message, Plan, Request, respond
 from ..kernels.threads import in_parallel, worth_a_thread
 
 
 class LocalChannel:
-    """A channel to data that is already here.
+    """A channel to data that is already here: name to `Data`, or to a table.
 
     With ``strict=True`` every request and reply is taken apart into named arrays and put
     together again, as on a network: what is not an announced array does not arrive.
     """
 
-    def __init__(self, data: Mapping[str, Data], *, strict: bool = False) -> None:
-        self._data = dict(data)
+    def __init__(self, data: Mapping[str, Data | Any], *, strict: bool = False) -> None:
+        self._data = {
+            name: data if isinstance(data, Data) else Data.of(data, client=f"client {name!r}")
+            for name, data in data.items()
+        }
         self._strict = strict
 
     def clients(self) -> Iterable[str]:

@@ -1,14 +1,30 @@
 """The command line: one file per command; parse, call, print."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from typer.core import TyperGroup
 
 from .. import __version__
+from ..core import FedclustError
 from . import algorithms, demo
+
+
+class _Commands(TyperGroup):
+    """Mistakes of a user are answered in one sentence, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (FedclustError, OSError) as problem:
+            Console(stderr=True).print(f"fedclust: {problem}", style="red", markup=False)
+            raise typer.Exit(1) from None
+
 
 app = typer.Typer(
     name="fedclust",
+    cls=_Commands,
     help="Federated clustering: the clusters of everybody's data, and no row leaves its owner.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -26,7 +42,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Federated clustering: the clusters of everybody's data, and no row leaves its owner."""

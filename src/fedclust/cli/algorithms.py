@@ -10,7 +10,8 @@ from ..core import Summed
 def algorithms() -> None:
     """List the algorithms: their keys, what they promise, and what they send."""
     table = Table(title="Algorithms over rows split between owners")
-    for heading in ("key", "finds", "rounds", "lossless", "messages", "what it is"):
+    table.add_column("key", no_wrap=True)
+    for heading in ("finds", "rounds", "lossless", "messages", "what it is"):
         table.add_column(heading)
     for key, kind in ALGORITHMS.items():
         chosen = make(key, 2)

@@ -44,6 +44,9 @@ def _island(axes: Any, found: "Findings", code: int, island: str) -> None:
     axes.set_title(
         f"{island} alone: {' and '.join(species)}, cut in three", fontsize=10, loc="left"
     )
+    axes.set_ylabel("bill (mm)", fontsize=9)
+    if code == len(birds.client_names) - 1:
+        axes.set_xlabel("flipper (mm)", fontsize=9)
     _frame(axes, found)
 
 
@@ -61,7 +64,7 @@ def _federation(axes: Any, found: "Findings") -> None:
                 marker=markers[s],
                 alpha=0.7,
                 lw=0,
-                label=f"{species} in cluster {c}" if chosen.sum() > 5 else None,
+                label=f"{species} in cluster {c}: {chosen.sum()}" if chosen.any() else None,
             )
         axes.scatter(
             found.together[c, ACROSS],

@@ -39,11 +39,14 @@ class Data:
         _usable(rows, client, names)
         if weight is None:
             return cls(rows, np.empty(0))
-        w = np.asarray(weight, dtype=np.float64)
+        try:
+            w = np.asarray(weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{client}: sample_weight holds values that are no numbers") from None
         if w.shape != (len(rows),):
-            raise DataError(f"{client}: {len(rows)} rows, but weights of shape {w.shape}")
+            raise DataError(f"{client}: {len(rows)} rows, but sample_weight of shape {w.shape}")
         if not np.isfinite(w).all() or (w < 0).any():
-            raise DataError(f"{client}: weights must be finite and not negative")
+            raise DataError(f"{client}: sample_weight must be finite and not negative")
         counted = w > 0  # a row of weight zero is not there
         return cls(rows[counted], w[counted])
 
@@ -54,9 +57,13 @@ class Data:
 def _numeric(X: Any, client: str) -> FloatArray:
     try:
         rows = np.asarray(X)
+        if rows.dtype.kind == "c":
+            raise DataError(f"{client}: complex numbers have no order; give real ones")
         if rows.dtype not in _LARGEST:
             rows = rows.astype(np.float64)
     except (TypeError, ValueError) as problem:
+        if isinstance(problem, DataError):
+            raise
         raise DataError(f"{client}: not all values are numbers ({problem})") from None
     if rows.ndim != 2:
         raise DataError(f"{client}: expected a table of rows and columns, got shape {rows.shape}")
@@ -93,7 +100,6 @@ class Schema:
     """What everybody may know before the first round: columns, and bounds if they are public."""
 
     n_features: int
-    names: tuple[str, ...] | None = None
     low: FloatArray | None = None  # (F,)
     high: FloatArray | None = None  # (F,)
 
@@ -101,8 +107,8 @@ class Schema:
         """The public bounds; never the data's own extremes, which are people's values."""
         if self.low is None or self.high is None:
             raise ConfigError(
-                "no public bounds of the features are known: give bounds=(low, high), or choose "
-                "a seeding that needs none, such as init='careful'"
+                "no public bounds of the features are known: give bounds=(low, high) (in core: "
+                "Schema(F, low=..., high=...)), or a start that needs none, such as init='careful'"
             )
         return self.low, self.high
 
@@ -122,8 +128,8 @@ Up = TypeVar("Up", bound=Message)
 class Algorithm(ABC, Generic[State, Down, Up]):
     """Pure steps over explicit state. Subclasses are frozen dataclasses; fields are parameters.
 
-    Clients keep no state, so a step can be retried; the server gets one merged message, so it
-    cannot look at a single client; neither side changes what it is given.
+    Clients keep no state, so a step can be retried; the server gets one merged message, so its
+    code treats all clients alike; neither side changes what it is given.
     """
 
     key: ClassVar[str]  # its name in the registry: the paper's acronym
@@ -172,13 +178,13 @@ class Algorithm(ABC, Generic[State, Down, Up]):
         return False
 
     def rule(self, n_features: int) -> Rule:
-        """What clients withhold: the rule of the algorithm's paper, or ours where it has none."""
+        """What clients withhold under privacy="paper": the rule of the algorithm's paper."""
         return Rule()
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
         """The settings that do what the authors' published code did."""
-        raise NotImplementedError(f"{cls.key} has no published reference")
+        raise ConfigError(f"{cls.key} has no preset 'reference': there is nothing to differ from")
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         """The sizes that messages must have, by the name of the axis."""

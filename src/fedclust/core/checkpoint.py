@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from .errors import CheckpointError
-from .loop import AnyAlgorithm, Plan, Round
+from .loop import AnyAlgorithm, Participation, Plan, Round
 
 _FORMAT = 1
 _HEADER = "fedclust"
@@ -20,7 +20,8 @@ _HEADER = "fedclust"
 def config(algorithm: AnyAlgorithm) -> dict[str, Any]:
     """The algorithm as plain values: its registry key and its fields."""
     values = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}  # type: ignore[arg-type]
-    plain = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in values.items()}
+    numpy = np.ndarray | np.generic
+    plain = {n: v.tolist() if isinstance(v, numpy) else v for n, v in values.items()}
     return {"algorithm": algorithm.key, **plain}
 
 
@@ -30,13 +31,18 @@ def _agreement(plan: Plan) -> dict[str, Any]:
         "format": _FORMAT,
         "plan": config(plan.algorithm),
         "transforms": [repr(t) for t in plan.transforms],
-        "seed": plan.seed,
+        "seed": int(plan.seed),
     }
 
 
 def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
     """Write a round to `path`, atomically: after a crash the old file or the new one is there."""
-    header = {**_agreement(plan), "round": done.number, "cohort": list(done.cohort)}
+    header = {
+        **_agreement(plan),
+        "round": done.number,
+        "cohort": done.cohort,
+        "participation": vars(done.participation),
+    }
     arrays = {f"state.{name}": array for name, array in done.state.arrays().items()}
     arrays[_HEADER] = np.array(json.dumps(header))
     write_atomically(path, lambda file: np.savez(file, **arrays))
@@ -58,19 +64,44 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], N
 
 def load_round(path: str | os.PathLike[str], plan: Plan) -> Round:
     """Read a round that this very plan has saved; pass it to `rounds(..., resume=...)`."""
+    header, arrays = _read(Path(path))
+    _same_plan(path, header, json.loads(json.dumps(_agreement(plan))))
+    state = {name.removeprefix("state."): array for name, array in arrays.items()}
+    try:
+        return Round(
+            header["round"],
+            plan.algorithm.state.from_arrays(state),
+            tuple(header["cohort"]),
+            participation=Participation(**header["participation"]),
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise CheckpointError(f"{path}: not a readable checkpoint ({problem})") from None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:
             arrays = {name: saved[name] for name in saved.files}
         header = json.loads(str(arrays.pop(_HEADER)))
     except FileNotFoundError:
         raise CheckpointError(f"{path}: there is no such checkpoint") from None
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as problem:
-        raise CheckpointError(f"{path}: not a readable checkpoint ({problem})") from None
-    for name, wanted in _agreement(plan).items():
-        if header.get(name) != json.loads(json.dumps(wanted)):
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, BadZipFile) as bad:
+        raise CheckpointError(f"{path}: not a readable checkpoint ({bad})") from None
+    if not isinstance(header, dict) or not isinstance(header.get("plan"), dict):
+        raise CheckpointError(f"{path}: not a readable checkpoint (its header is no table)")
+    return header, arrays
+
+
+def _same_plan(path: Any, saved: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse, naming the first field that differs: centres are too long to be shown."""
+    flat_saved, flat_now = (
+        {**{k: v for k, v in one.items() if k != "plan"}, **one["plan"]} for one in (saved, now)
+    )
+    for name, wanted in flat_now.items():
+        found = flat_saved.get(name)
+        if found != wanted:
+            shown = "" if name == "init" else f" ({found!r}, now {wanted!r})"
             raise CheckpointError(
-                f"{path}: saved with another {name} ({header.get(name)!r}, now {wanted!r}); "
-                "resume with the same settings, or start anew"
+                f"{path}: saved with another {name}{shown}; resume with the same settings, "
+                "or start anew"
             )
-    state = {name.removeprefix("state."): array for name, array in arrays.items()}
-    return Round(header["round"], plan.algorithm.state.from_arrays(state), tuple(header["cohort"]))

@@ -7,6 +7,7 @@
     ├── DataError         (ValueError)    a client's data: client, column, what to do
     ├── MessageError      (ValueError)    a reply that is not what the plan says
     ├── TooFewClients     (RuntimeError)  a round that not enough clients answered
+    │   └── NothingToSay                  all who answered had nothing they could send
     └── CheckpointError   (RuntimeError)  a saved round that cannot be continued
 """
 
@@ -28,7 +29,11 @@ class MessageError(FedclustError, ValueError):
 
 
 class TooFewClients(FedclustError, RuntimeError):
-    """Not enough clients answered, or none had anything to say."""
+    """Not enough clients answered."""
+
+
+class NothingToSay(TooFewClients):
+    """Clients answered, but none had anything to send."""
 
 
 class CheckpointError(FedclustError, RuntimeError):

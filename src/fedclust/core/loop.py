@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
-from .errors import ConfigError, MessageError, TooFewClients
+from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import stream
 from .transform import Transform, Turn, check_order, receive, send
@@ -26,6 +26,10 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, Algorithm):
+            raise ConfigError(
+                f"Plan: algorithm must be made by fedclust.make, got {self.algorithm!r}"
+            )
         check_order(self.transforms, self.algorithm)
 
     def rng(self, party: str, number: int) -> Rng:
@@ -90,6 +94,7 @@ class Round:
     cohort: tuple[str, ...]  # those that answered
     bytes_down: int = 0
     sent: Mapping[str, int] = field(default_factory=dict)  # bytes, by client
+    participation: Participation = EVERYONE
 
     @property
     def bytes_up(self) -> int:
@@ -103,17 +108,13 @@ class Run:
 
     model: Any
     state: Any
-    history: tuple["Summary", ...]
-    sent: Mapping[str, int]  # bytes up, by client, over all rounds
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds run."""
-        return len(self.history)
+    history: tuple["Line", ...]  # of the rounds run here: after a resume, those since
+    sent: Mapping[str, int]  # bytes up, by client, over these rounds
+    n_rounds: int  # all rounds, those before a resume included
 
 
 @dataclass(frozen=True)
-class Summary:
+class Line:
     """One line of a run's history."""
 
     round: int
@@ -125,7 +126,7 @@ class Summary:
 
 def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
     """All a client ever does in a round. Stateless, hence safe to repeat."""
-    rng = plan.rng(client, request.round)
+    rng = plan.rng(f"client {client}", request.round)  # a client may be called "server"
     message: Message = plan.algorithm.client_step(request.down, data, rng)
     turn = Turn(request.round, client, request.cohort, len(data))
     return send(plan.transforms, message, turn)
@@ -147,10 +148,15 @@ def rounds(
         )
     if algorithm.one_client:
         participation = _ONE
+    if resume and resume.participation != participation:
+        raise ConfigError(
+            f"resume: the run began with {resume.participation}, now {participation}; "
+            "resume with the same, or start anew"
+        )
     number = resume.number + 1 if resume else 0
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
     while not algorithm.done(state):
-        cohort = participation.cohort(tuple(channel.clients()), plan.rng(_COHORT, number))
+        cohort = _asked(participation, tuple(channel.clients()), plan.rng(_COHORT, number))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
         answered = _enough(plan, participation, request, replies)
@@ -159,7 +165,8 @@ def rounds(
         merged = receive(plan.transforms, merged, turn)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
         sent = {client: replies[client].nbytes for client in answered}
-        yield Round(number, state, answered, request.down.nbytes * len(cohort), sent)
+        down = request.down.nbytes * len(cohort)
+        yield Round(number, state, answered, down, sent, participation)
         number += 1
 
 
@@ -175,13 +182,20 @@ def run(
     last, history, sent = resume, [], dict.fromkeys(channel.clients(), 0)
     for last in rounds(plan, channel, schema, participation=participation, resume=resume):
         shift = getattr(last.state, "shift", float("nan"))
-        history.append(
-            Summary(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
-        )
+        history.append(Line(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up))
         for client, size in last.sent.items():
             sent[client] = sent.get(client, 0) + size
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
-    return Run(plan.algorithm.model(state), state, tuple(history), sent)
+    n_rounds = last.number + 1 if last else 0
+    return Run(plan.algorithm.model(state), state, tuple(history), sent, n_rounds)
+
+
+def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
+    if len(clients) < participation.min_clients:
+        raise TooFewClients(
+            f"{len(clients)} clients are there, but min_clients={participation.min_clients}"
+        )
+    return participation.cohort(clients, rng)
 
 
 def _enough(
@@ -193,7 +207,7 @@ def _enough(
     if len(answered) < participation.min_clients or (plan.needs_all and silent) or not answered:
         raise TooFewClients(
             f"round {request.round}: {len(answered)} of {len(request.cohort)} clients answered; "
-            f"no answer from {', '.join(silent) or 'anybody'}"
+            f"no answer from {', '.join(silent)}"
         )
     return answered
 
@@ -218,7 +232,7 @@ def _merged(
         culprits = ", ".join(repr(c) for c, m in replies if not m.is_finite()) or "their sum"
         raise MessageError(f"round {number}: values that are not finite numbers from {culprits}")
     if merged.says_nothing():
-        raise TooFewClients(
+        raise NothingToSay(
             f"round {number}: none of the {len(replies)} clients had anything to send: they have "
             "no rows, or privacy rules withheld all they have"
         )

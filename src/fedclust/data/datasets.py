@@ -57,7 +57,12 @@ def load(name: str, *, download: bool = True) -> Dataset:
         raise ConfigError(f"no data set {name!r} here or to be downloaded{hint}")
     if not download:
         raise DataError(f"{name}: {path} is not there, and download=False")
-    arrays = SOURCES[name].fetch()
+    try:
+        arrays = SOURCES[name].fetch()
+    except OSError as problem:  # no network, or nobody there
+        raise DataError(
+            f"{name}: could not be downloaded ({problem}); put {path.name} into {path.parent}"
+        ) from None
     expected = SOURCES[name].content
     if expected and _content(arrays) != expected:
         raise DataError(f"{name}: what was downloaded is not the data set that is meant")

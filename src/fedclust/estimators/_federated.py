@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, make
+from ..algorithms import ALGORITHMS, did_you_mean, make
 from ..chain import Clustering, Init, Privacy, cluster
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema, checks
@@ -83,23 +83,27 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """
         checks.whole(self, "n_clusters")
         checks.whole(self, "n_init")
+        checks.number(self, "participation", 0.0, 1.0, above=True)
+        checks.whole(self, "min_clients")
         tables = tables_by_client(X, clients, sample_weight)
         if tables is None:
-            owners = self._split(X, clients, sample_weight)
+            owners, all_rows = self._split(X, clients, sample_weight)
         else:
-            owners = self._separate(tables)
-        self._enough(owners)
+            owners, all_rows = self._separate(tables)
+        self._enough(owners, all_rows)
         found = cluster(
             self._algorithm(),
             LocalChannel(owners),
             self._schema(),
-            init=self._init(),
+            init=self.init,
             n_init=self.n_init,
             privacy=self.privacy,
             participation=Participation(self.participation, self.min_clients),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
-        return self._learn(found)
+        self._learn(found, all_rows)
+        self._warn()
+        return self
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre of each row.
@@ -129,44 +133,51 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
+        if tables_by_client(X) is not None:
+            raise DataError("X: give one table at a time; every client has its rows to itself")
+        _no_dates_or_words(X, "X")
         rows = validate_data(self, X, reset=False, **_TABLE)
         return Data.of(rows, client="X", names=getattr(self, "feature_names_in_", None)).X
 
-    def _split(self, X: Any, clients: Any, sample_weight: Any) -> dict[str, Data]:
+    def _split(
+        self, X: Any, clients: Any, sample_weight: Any
+    ) -> tuple[dict[str, Data], list[FloatArray]]:
         """One table and the owner of each row."""
+        _no_dates_or_words(X, "X")
         rows = validate_data(self, X, **_TABLE)
         weight = column("sample_weight", sample_weight, len(rows))
         names = getattr(self, "feature_names_in_", None)
-        self._all_rows = [rows]
+        whole = Data.of(rows, weight, client="X", names=names)  # so that errors name rows of X
         if clients is None:
-            return {"0": Data.of(rows, weight, client="X", names=names)}
-        return {
-            name: Data.of(
-                rows[group],
-                None if weight is None else weight[group],
-                client=f"client {name!r}",
-                names=names,
-            )
-            for name, group in rows_by_owner(column("clients", clients, len(rows))).items()
+            return {"0": whole}, [rows]
+        groups = rows_by_owner(column("clients", clients, len(rows)))
+        owners = {
+            name: Data.of(rows[group], None if weight is None else weight[group])
+            for name, group in groups.items()
         }
+        return owners, [rows]
 
-    def _separate(self, tables: dict[str, tuple[Any, Any]]) -> dict[str, Data]:
+    def _separate(
+        self, tables: dict[str, tuple[Any, Any]]
+    ) -> tuple[dict[str, Data], list[FloatArray]]:
         """One table per client: the same columns in each."""
         owners: dict[str, Data] = {}
-        self._all_rows = []
+        all_rows = []
         for name, (table, weight) in tables.items():
+            client = f"client {name!r}"
+            _no_dates_or_words(table, client)
             try:
                 rows = validate_data(self, table, reset=not owners, ensure_min_samples=0, **_TABLE)
-            except ValueError as problem:
-                raise DataError(f"client {name!r}: {problem}") from None
+            except (TypeError, ValueError) as problem:
+                raise DataError(f"{client}: {' '.join(str(problem).split())}") from None
             columns = getattr(self, "feature_names_in_", None)
-            owners[name] = Data.of(rows, weight, client=f"client {name!r}", names=columns)
-            self._all_rows.append(rows)
-        return owners
+            owners[name] = Data.of(rows, weight, client=client, names=columns)
+            all_rows.append(rows)
+        return owners, all_rows
 
-    def _enough(self, owners: dict[str, Data]) -> None:
+    def _enough(self, owners: dict[str, Data], all_rows: list[FloatArray]) -> None:
         n_samples = sum(len(data) for data in owners.values())
-        if n_samples == 0 and any(len(X) for X in self._all_rows):
+        if n_samples == 0 and any(len(X) for X in all_rows):
             raise DataError("sample_weight: every weight is zero, so there is nothing to cluster")
         if n_samples < max(2, self.n_clusters):
             raise DataError(
@@ -186,22 +197,17 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             raise ConfigError("bounds: low must be below high, and both finite, in every column")
         return Schema(F, low=low, high=high)
 
-    def _init(self) -> Init:
-        if isinstance(self.init, str) or hasattr(self.init, "client_step"):
-            return self.init
-        return np.asarray(self.init, dtype=np.float64)
-
     def _algorithm(self) -> AnyAlgorithm:
-        if isinstance(self.algorithm, str):
-            key = self._lossless if self.algorithm == "lossless" else self.algorithm
-            algorithm = make(key, self.n_clusters)
-        else:
-            algorithm = self.algorithm
-        if algorithm.soft != self._soft:
-            fits = ", ".join(k for k, kind in ALGORITHMS.items() if kind.soft == self._soft)
+        fits = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.soft == self._soft)]
+        algorithm = self.algorithm
+        if isinstance(algorithm, str) and algorithm in fits:
+            key = self._lossless if algorithm == "lossless" else algorithm
+            return self._configured(make(key, self.n_clusters))
+        key = getattr(algorithm, "key", str(algorithm))
+        if key not in fits or isinstance(algorithm, str):
             raise ConfigError(
-                f"algorithm: {algorithm.key!r} is not for {type(self).__name__}; it takes "
-                f"'lossless', {fits}"
+                f"algorithm: {key!r} is not for {type(self).__name__}; it takes {', '.join(fits)}"
+                f"{did_you_mean(key, fits)}"
             )
         return self._configured(algorithm)
 
@@ -215,23 +221,28 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 raise ConfigError(f"{name}={value!r} has no meaning for {algorithm.key!r}")
             if value is not None:
                 changes[name] = value
-        if algorithm.n_clusters != self.n_clusters:
-            raise ConfigError(
-                f"n_clusters={self.n_clusters}, but the algorithm given has "
-                f"n_clusters={algorithm.n_clusters}"
-            )
+        if algorithm is self.algorithm:
+            for name in ("n_clusters", "fuzzifier") if self._soft else ("n_clusters",):
+                wanted, given = getattr(self, name), getattr(algorithm, name)
+                if wanted != given:
+                    raise ConfigError(
+                        f"{name}={wanted}, but the algorithm given has {name}={given}; give both "
+                        "the same"
+                    )
         return cast(AnyAlgorithm, replace(cast(Any, algorithm), **changes))
 
-    def _learn(self, found: Clustering) -> Self:
+    def _learn(self, found: Clustering, all_rows: list[FloatArray]) -> None:
         self.algorithm_ = found.algorithm
         self.cluster_centers_ = found.centers
-        self.labels_ = np.concatenate([nearest(X, found.centers)[0] for X in self._all_rows])
-        del self._all_rows
+        self.labels_ = np.concatenate([nearest(X, found.centers)[0] for X in all_rows])
         self.inertia_ = found.inertia
         self.n_rounds_ = found.run.n_rounds
+        self.converged_ = found.converged
         self.history_ = [asdict(line) for line in found.run.history]
         self.bytes_sent_ = dict(found.sent)
         self._n_features_out = self.n_clusters
+
+    def _warn(self) -> None:
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -240,4 +251,30 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return self
+        # Whoever set the number of rounds wanted that number.
+        unasked = self.max_rounds is None and isinstance(self.algorithm, str)
+        if unasked and self.participation == 1 and not self.converged_:
+            warnings.warn(
+                f"{self.algorithm_.key} still moved after {self.n_rounds_} rounds; raise "
+                "max_rounds, or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _no_dates_or_words(X: Any, client: str) -> None:
+    """Refuse a data frame's columns that hold no numbers, by name."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    for name in X.columns:
+        values = np.asarray(X[name])
+        if values.dtype.kind in "Mm":
+            raise DataError(f"{client}: column {name!r} holds dates or durations, not numbers")
+        if values.dtype.kind in "OUST":
+            try:
+                values.astype(np.float64)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"{client}: column {name!r} holds values that are no numbers; leave it out, "
+                    "or encode it"
+                ) from None

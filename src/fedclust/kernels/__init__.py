@@ -10,7 +10,6 @@ from .local import (
     kmeans_plusplus,
     lloyd,
     matched,
-    neighbourhood_mean,
     padded,
     random_seeds,
 )
@@ -42,7 +41,6 @@ __all__ = [
     "memberships",
     "memberships_of",
     "nearest",
-    "neighbourhood_mean",
     "padded",
     "random_seeds",
     "sq_distances",

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..typing import FloatArray, IntArray
 from . import _fuzzy_loops, _hard_loops
+from ._plain import DIRECT_FEATURES
 
-# Up to here unrolled differences beat a matrix product (benchmarks/local_step.py).
-_DIRECT_FEATURES = 16
 # Two scores closer than this share of their size may have swapped places by rounding.
 _DOUBT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
@@ -43,7 +42,7 @@ class Centers(NamedTuple):
 def prepare(centers: FloatArray, dtype: Any) -> Centers:
     """Centres in the rows' precision and in the layout that suits their number of features."""
     C = np.ascontiguousarray(centers, dtype)
-    if C.shape[1] <= _DIRECT_FEATURES:
+    if C.shape[1] <= DIRECT_FEATURES:
         return Centers(C, (0,) * C.shape[1], None)
     return Centers(C, (), _moved(C))
 

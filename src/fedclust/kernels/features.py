@@ -22,11 +22,13 @@ class Features(NamedTuple):
     mass: FloatArray  # (J,)
     updates: FloatArray  # (J,)
     square: FloatArray  # (J,)
+    records: FloatArray  # (J,) the mass if every row had weight one: how many people it blends
 
     @classmethod
     def of(cls, rows: FloatArray, weight: FloatArray) -> Self:
         """One feature for each row."""
-        return cls(weight[:, None] * rows, weight, weight, np.zeros(len(rows)))
+        n = len(rows)
+        return cls(weight[:, None] * rows, weight, weight, np.zeros(n), np.ones(n))
 
     def centers(self) -> FloatArray:
         """Where each feature lies (J, F)."""
@@ -107,14 +109,14 @@ def condensed(features: Features, size: int) -> Features:
     return features
 
 
-def without_small(features: Features, min_mass: float) -> Features:
-    """Join every feature below `min_mass` with the one that costs least to join."""
-    while len(features.mass) > 1 and features.mass.min() < min_mass:
-        small = np.array([features.mass.argmin()])
+def without_small(features: Features, min_count: float) -> Features:
+    """Join every feature of fewer records with the one that costs least to join."""
+    while len(features.mass) > 1 and features.records.min() < min_count:
+        small = np.array([features.records.argmin()])
         others = np.delete(np.arange(len(features.mass)), small)
         cost = _cost(features.take(np.repeat(small, len(others))), features.take(others))
         features = _replaced(features, small, others[[cost.argmin()]])
-    return features.take(np.flatnonzero(features.mass >= min_mass))
+    return features.take(np.flatnonzero(features.records >= min_count))
 
 
 def _replaced(features: Features, i: IntArray, j: IntArray) -> Features:
@@ -177,7 +179,8 @@ def _taken_in(
     low = distance.min()
     ratio = np.divide(low, distance, out=np.ones_like(distance), where=distance != low)
     u = ratio ** (2.0 / (how.fuzzifier - 1.0))
-    u *= share / u.sum()
+    u /= u.sum()
+    records, u = features.records + u, share * u
     square = u * distance**2
     if how.exact:  # around the centre after the move, not before it
         square *= features.mass / (features.mass + u)
@@ -186,4 +189,5 @@ def _taken_in(
         features.mass + u,
         features.updates + share,
         features.square + square,
+        records,
     )

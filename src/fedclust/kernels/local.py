@@ -101,91 +101,88 @@ def kmeans_plusplus(
 ) -> FloatArray:
     """Up to k seeds by D^2 sampling (Arthur & Vassilvitskii 2007); greedy: the best of a few draws.
 
-    With ``neighbours > 1`` a drawn row is replaced by the mean of that many nearest distinct
-    rows (of fewer, but at least two, where there are not so many per seed) before anything else
-    is measured: no seed is a row. Fewer than k seeds come back when there are fewer distinct
-    rows, and none from a handful of equal ones. The order of the rows does not matter, and a row
-    of weight n is as likely as n copies of it: draws go along a fixed projection of the rows.
+    With ``neighbours > 1`` no seed is a row, nor do several together give one: see `_Places`.
+    Fewer than k seeds come back where there are too few rows for more. The order of the rows
+    does not matter, and a row of weight n is as likely as n copies of it.
     """
-    X, w, near = _ordered(X, weight, k, neighbours)
-    if len(X) == 0:
-        return np.empty((0, X.shape[1]))
+    places = _Places(X, weight, k, neighbours)
     trials = 2 + int(np.log(k)) if greedy else 1
-    seeds = [_seed(X, w, X[_draw(w, 1, rng)[0]], near)]
-    d2 = sq_distances(X, np.array(seeds))[:, 0]
-    while len(seeds) < k and d2.max() > 0:
-        drawn = X[_draw(w * d2, trials, rng)]
-        closer = np.minimum(sq_distances(X, drawn), d2[:, None])
-        row = drawn[np.argmin(w @ closer)]
-        seeds.append(_seed(X, w, row, near))
-        d2 = np.minimum(d2, sq_distances(X, seeds[-1][None])[:, 0])
-        d2[(row == X).all(axis=1)] = 0.0  # its seed speaks for it: it is not drawn again
-    return np.array(seeds, dtype=np.float64)
+    seeds: list[FloatArray] = []
+    d2: FloatArray = np.ones(len(places.rows))  # before the first seed, weight alone decides
+    while len(seeds) < k and (mass := places.drawable() * d2).any():
+        drawn = _draw(mass, trials if seeds else 1, rng)
+        if len(drawn) > 1:
+            closer = np.minimum(sq_distances(places.rows, places.rows[drawn]), d2[:, None])
+            drawn = drawn[[np.argmin(places.weight @ closer)]]
+        seeds.append(places.blend(int(drawn[0])))
+        to_seed = sq_distances(places.rows, seeds[-1][None])[:, 0]
+        d2 = to_seed if len(seeds) == 1 else np.minimum(d2, to_seed)
+    return np.array(seeds, dtype=np.float64).reshape(-1, X.shape[1])
 
 
 def random_seeds(
     X: FloatArray, k: int, rng: Rng, weight: FloatArray = _UNIT, *, neighbours: int
 ) -> FloatArray:
-    """Up to k seeds at rows drawn by weight alone, made as in `kmeans_plusplus`."""
-    X, w, near = _ordered(X, weight, k, neighbours)
-    if len(X) == 0:
-        return np.empty((0, X.shape[1]))
-    return np.array([_seed(X, w, X[i], near) for i in _draw(w, k, rng)], dtype=np.float64)
+    """Up to k seeds at rows drawn by weight alone, blended as in `kmeans_plusplus`."""
+    places = _Places(X, weight, k, neighbours)
+    seeds: list[FloatArray] = []
+    while len(seeds) < k and (mass := places.drawable()).any():
+        seeds.append(places.blend(int(_draw(mass, 1, rng)[0])))
+    return np.array(seeds, dtype=np.float64).reshape(-1, X.shape[1])
 
 
-def _ordered(
-    X: FloatArray, weight: FloatArray, k: int, neighbours: int
-) -> tuple[FloatArray, FloatArray, int]:
-    """Rows along a line, so that equal rows stand together, and how many neighbours to blend.
+_FEWEST = 3  # rows in a blend: from the means of two and of another two a row can be had back
 
-    No rows at all where a seed could only be somebody's row.
+
+class _Places:
+    """The distinct rows of a client, and which of them no seed has used yet.
+
+    A seed is the mean of a drawn place and its nearest unused ones: of `neighbours` of them, or
+    of fewer, but at least three, where there are not so many per seed. No place is used twice,
+    so no sum or difference of seeds is a row. The mean takes places, not rows or weights: else
+    a heavy row, or a row with copies, would be its own neighbourhood. A place that as many
+    records share as a blend has neighbours is nobody's own, and stands alone.
     """
-    if len(X) < neighbours and (X[:1] == X).all():
-        return X[:0], np.empty(0), neighbours
-    line = np.zeros(len(X))
-    for f in range(X.shape[1]):  # not a matrix product: equal rows must give equal bits
-        line += X[:, f] * np.cos(f + 1.0)
-    order = np.argsort(line, kind="stable")
-    distinct = 1 + np.count_nonzero(np.diff(line[order]))
-    w: FloatArray = weight[order] if len(weight) else np.ones(len(X))
-    return X[order], w, min(neighbours, max(2, int(distinct) // k))
 
+    def __init__(self, X: FloatArray, weight: FloatArray, k: int, neighbours: int) -> None:
+        # Equal rows stand together on a line; the line's order is not that of the rows.
+        line = np.zeros(len(X))
+        for f in range(X.shape[1]):  # not a matrix product: equal rows must give equal bits
+            line += X[:, f] * np.cos(f + 1.0)
+        order = np.argsort(line, kind="stable")
+        first = np.flatnonzero(np.diff(line[order], prepend=np.nan) != 0)
+        w = weight[order] if len(weight) else np.ones(len(X))
+        self.rows: FloatArray = X[order[first]]  # (P, F)
+        self.weight: FloatArray = np.add.reduceat(w, first) if len(X) else w
+        self._alone = np.diff(first, append=len(X)) >= neighbours
+        self._unused = np.ones(len(first), dtype=bool)
+        self._near = min(neighbours, max(_FEWEST, len(first) // k))
 
-def _seed(X: FloatArray, weight: FloatArray, row: FloatArray, near: int) -> FloatArray:
-    return row if near == 1 else neighbourhood_mean(X, weight, row, near)
+    def drawable(self) -> FloatArray:
+        """Weight of the places that a seed may be made of."""
+        enough = np.count_nonzero(self._unused) >= _FEWEST
+        return self.weight * (self._unused & (self._alone | enough))
+
+    def blend(self, place: int) -> FloatArray:
+        """The seed at a place; the places it is made of are used up."""
+        chosen = np.array([place])
+        if not self._alone[place]:
+            unused = np.flatnonzero(self._unused)
+            d2 = sq_distances(self.rows[unused], self.rows[[place]])[:, 0]
+            size = min(self._near, len(unused))
+            candidates = np.flatnonzero(d2 <= np.partition(d2, size - 1)[size - 1])
+            chosen = unused[candidates[np.argsort(d2[candidates], kind="stable")[:size]]]
+        self._unused[chosen] = False
+        mean: FloatArray = self.rows[chosen].mean(axis=0, dtype=np.float64)
+        return mean
 
 
 def _draw(mass: FloatArray, size: int, rng: Rng) -> IntArray:
     """Positions drawn with probability proportional to `mass`."""
     rising = np.cumsum(mass, dtype=np.float64)
     drawn: IntArray = np.searchsorted(rising, rng.random(size) * rising[-1], side="right")
-    return np.minimum(drawn, len(mass) - 1)
-
-
-def neighbourhood_mean(
-    X: FloatArray, weight: FloatArray, row: FloatArray, neighbours: int
-) -> FloatArray:
-    """Weighted mean of the nearest distinct rows, `row` itself among them.
-
-    Distinct, because the mean of five equal rows would be that row. Of two rows the one given
-    counts double: else two neighbours would give the same mean.
-    """
-    d2 = sq_distances(X, row[None])[:, 0]
-    size = 4 * neighbours
-    while True:
-        reach = np.inf if size >= len(X) else np.partition(d2, size)[size]
-        near = d2 <= reach
-        places, which = np.unique(X[near], axis=0, return_inverse=True)
-        if len(places) >= neighbours or reach == np.inf:
-            break
-        size *= 4
-    # By distance, equal distances by coordinates: np.unique has sorted the places already.
-    chosen = np.argsort(sq_distances(places, row[None])[:, 0], kind="stable")[:neighbours]
-    mass = np.bincount(which.ravel(), weight[near])[chosen]
-    if neighbours == 2:
-        mass[0] *= 2.0
-    mean: FloatArray = mass @ places[chosen] / mass.sum()
-    return mean
+    last: IntArray = np.minimum(drawn, np.flatnonzero(mass)[-1])
+    return last
 
 
 def farthest_first(X: FloatArray, k: int, start: FloatArray) -> FloatArray:

@@ -49,7 +49,7 @@ def hard_sums(X: FloatArray, centers: FloatArray, weight: FloatArray = _UNIT) ->
     def step(block: slice) -> tuple[FloatArray, ...]:
         return tuple(code.hard_block(X[block], weight[block] if len(weight) else weight, ready))
 
-    return HardSums(*_added(map_blocks(step, *X.shape)))
+    return HardSums(*_added(map_blocks(step, *X.shape, products=_products(X))))
 
 
 def fuzzy_sums(
@@ -64,7 +64,7 @@ def fuzzy_sums(
         w = weight[block] if len(weight) else weight
         return tuple(code.fuzzy_block(rows, w, ready, fuzzifier))
 
-    return FuzzySums(*_added(map_blocks(step, *X.shape)))
+    return FuzzySums(*_added(map_blocks(step, *X.shape, products=_products(X))))
 
 
 def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -76,7 +76,7 @@ def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
     def step(block: slice) -> None:
         labels[block], d2[block] = code.nearest_block(X[block], ready)
 
-    map_blocks(step, *X.shape)
+    map_blocks(step, *X.shape, products=_products(X))
     return labels, d2
 
 
@@ -90,7 +90,7 @@ def memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatAr
         rows = X[block].astype(np.float64, copy=False)
         U[block] = code.memberships_block(rows, ready, fuzzifier)
 
-    map_blocks(step, *X.shape)
+    map_blocks(step, *X.shape, products=_products(X))
     return U
 
 
@@ -101,7 +101,7 @@ def sq_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
     def step(block: slice) -> None:
         D[block] = _plain.sq_distances(X[block], centers)
 
-    map_blocks(step, *X.shape)
+    map_blocks(step, *X.shape, products=_products(X))
     return D
 
 
@@ -109,6 +109,11 @@ def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> Fl
     """`total / weight` per centre; a centre nobody holds stays where it was."""
     held = weight > 0
     return np.where(held[:, None], total / np.where(held, weight, 1.0)[:, None], old)
+
+
+def _products(X: FloatArray) -> bool:
+    """Whether a step over these rows multiplies matrices."""
+    return backend() is _plain or X.shape[1] > _plain.DIRECT_FEATURES
 
 
 def _added(parts: list[tuple[FloatArray, ...]]) -> list[FloatArray]:

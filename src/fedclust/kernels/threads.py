@@ -2,8 +2,9 @@
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ _BLOCK_ROWS = 2**16
 _SMALL = 2**14  # elements: below, starting a thread costs more than it brings
 _pool: ThreadPoolExecutor | None = None
 _here = threading.local()
+_limit_lock = threading.Lock()
+_limit: Any = None  # while anybody wants BLAS on one thread
+_limited = 0  # how many do
 
 
 def n_threads() -> int:
@@ -38,9 +42,18 @@ def blocks(n: int, n_features: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(cuts)]
 
 
-def map_blocks(step: Callable[[slice], T], n: int, n_features: int) -> list[T]:
-    """`step` on every block, results in the order of the rows."""
-    return in_parallel(step, blocks(n, n_features))
+def map_blocks(
+    step: Callable[[slice], T], n: int, n_features: int, *, products: bool = True
+) -> list[T]:
+    """`step` on every block, results in the order of the rows.
+
+    Steps with matrix products run them on one thread each, whoever calls: a product split
+    between threads may round differently, and results must not depend on the machine.
+    """
+    if not products or getattr(_here, "is_worker", False):
+        return in_parallel(step, blocks(n, n_features))
+    with one_blas_thread():
+        return in_parallel(step, blocks(n, n_features))
 
 
 def worth_a_thread(n: int, n_features: int) -> bool:
@@ -52,8 +65,25 @@ def in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
     """`step` on every item, results in their order; in this thread if it is a worker already."""
     if len(items) < 2 or getattr(_here, "is_worker", False) or n_threads() == 1:
         return [step(item) for item in items]
-    with _controller().limit(limits=1, user_api="blas"):  # or each worker's BLAS takes all cores
+    with one_blas_thread():  # or each worker's BLAS takes all cores
         return list(_workers().map(step, items))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread, until the last of those who want it so has finished."""
+    global _limit, _limited
+    with _limit_lock:
+        if _limited == 0:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _limited += 1
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            _limited -= 1
+            if _limited == 0:
+                _limit.restore_original_limits()
 
 
 @cache
@@ -74,8 +104,9 @@ def _workers() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    global _pool
+    global _pool, _limit_lock
     _pool = None  # a forked child has the object, but not its threads
+    _limit_lock = threading.Lock()  # it may have been held by one of them
 
 
 if hasattr(os, "register_at_fork"):

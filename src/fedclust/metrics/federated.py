@@ -1,12 +1,12 @@
 """The same indices over data that stays where it is: one round, sums up, a number out."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Schema, Summed, checks
-from ..typing import FloatArray, Rng
+from ..core import Algorithm, Data, Dims, Message, Record, Rule, Schema, Summed, checks
+from ..typing import BoolArray, FloatArray, Rng
 from .indices import index, sums_over
 
 
@@ -15,6 +15,11 @@ class Totals(Summed):
     """The sums of an index."""
 
     sums: Annotated[FloatArray, Dims("T")]
+    support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records
+
+    def keep(self, mask: BoolArray) -> Self:
+        """All or nothing: these sums speak of no single cluster."""
+        return self if mask.all() else self.identity()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,7 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "evaluation"
+    counted: ClassVar[bool] = True
     state: ClassVar[type[Record]] = IndexState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Totals
@@ -56,6 +62,10 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
     def lossless(self) -> bool:
         return True
 
+    def rule(self, n_features: int) -> Rule:
+        """Ours: how far one record is from the centres is that record's affair."""
+        return Rule(min_samples=2)
+
     def start(self, schema: Schema, rng: Rng) -> IndexState:
         return IndexState(np.zeros(0), 0)
 
@@ -63,7 +73,8 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Totals:
-        return Totals(sums_over(self.index, data.X, data.weight, down.centers, self.fuzzifier))
+        sums = sums_over(self.index, data.X, data.weight, down.centers, self.fuzzifier)
+        return Totals(sums, np.array([float(len(data))]))
 
     def server_step(self, state: IndexState, merged: Totals, rng: Rng) -> IndexState:
         return IndexState(merged.sums, 1)

@@ -11,18 +11,17 @@ def transforms_for(
 ) -> tuple[Transform, ...]:
     """The transforms that `privacy` stands for with this algorithm.
 
-    "paper" turns the rule of the algorithm's paper on. "none" leaves it out where it would cost
-    the exact result; algorithms that promise no exact result keep it, for it costs them nothing
-    they promise, and without it a cluster of one record would be sent as that record.
+    "paper" is the rule of the algorithm's paper; "none" is no transform at all. What algorithms
+    that promise no exact result withhold by themselves (`min_count`) is withheld either way.
     """
-    if isinstance(privacy, tuple):
+    if isinstance(privacy, tuple) and all(isinstance(t, Transform) for t in privacy):
         return privacy
-    if privacy not in PRIVACY:
+    if not isinstance(privacy, str) or privacy not in PRIVACY:
         raise ConfigError(
             f"privacy must be one of {', '.join(map(repr, PRIVACY))} or a tuple of transforms, "
             f"got {privacy!r}"
         )
-    if privacy == "none" and algorithm.lossless:
+    if privacy == "none":
         return ()
     rule = algorithm.rule(n_features)
     wanted: list[Transform] = []
