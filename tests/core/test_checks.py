@@ -6,7 +6,7 @@ import pytest
 from fedclust import ConfigError, make, make_seeding
 from fedclust.algorithms import from_config
 from fedclust.core import Data
-from fedclust.core.random import derived, stream
+from fedclust.core.random import NO_RANDOMNESS, derived, stream
 from fedclust.metrics import Evaluation
 
 
@@ -85,3 +85,8 @@ def test_blends_of_two_rows_are_refused() -> None:
     for key, words in [("careful", "neighbours must be 3 or more"), ("client", "at least 3")]:
         with pytest.raises(ConfigError, match=words):
             make_seeding(key, 3, neighbours=2)
+
+
+def test_a_step_that_says_it_draws_nothing_is_held_to_it() -> None:
+    with pytest.raises(AttributeError, match="rng.random: this algorithm's client step draws"):
+        NO_RANDOMNESS.random()

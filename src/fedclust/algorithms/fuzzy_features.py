@@ -50,6 +50,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     key: ClassVar[str] = "ffcf"
     soft: ClassVar[bool] = True
     counted: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     up: ClassVar[type[Message]] = FeatureSet
 
     def __post_init__(self) -> None:

@@ -43,6 +43,7 @@ class KFed(OneRound[Candidates]):
 
     key: ClassVar[str] = "k-fed"
     counted: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Candidates
 
     def __post_init__(self) -> None:

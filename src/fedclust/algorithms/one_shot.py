@@ -27,6 +27,7 @@ class OneShotKMeans(OneRound[Candidates]):
 
     key: ClassVar[str] = "one-shot"
     counted: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Candidates
 
     def __post_init__(self) -> None:

@@ -49,6 +49,7 @@ class RandomClientSeeding(OneRound[Candidates]):
     up: ClassVar[type[Message]] = Candidates
     one_client: ClassVar[bool] = True
     counted: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,6 +78,7 @@ class CarefulSeeding(OneRound[Candidates]):
 
     key: ClassVar[str] = "careful"
     counted: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Candidates
 
     def __post_init__(self) -> None:

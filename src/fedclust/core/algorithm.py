@@ -137,6 +137,7 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     soft: ClassVar[bool] = False  # assigns memberships, not labels
     seeding: ClassVar[str | None] = None  # the run that finds its start, unless told otherwise
     counted: ClassVar[bool] = False  # messages know how many records stand behind a cluster
+    draws: ClassVar[bool] = False  # client steps draw random numbers
     one_client: ClassVar[bool] = False  # a single client, drawn at random, is asked
     state: ClassVar[type[Record]]
     down: ClassVar[type[Record]]

@@ -9,7 +9,7 @@ from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
-from .random import stream
+from .random import NO_RANDOMNESS, stream
 from .transform import Transform, Turn, check_order, receive, send
 
 AnyAlgorithm = Algorithm[Any, Any, Any]
@@ -126,8 +126,10 @@ class Line:
 
 def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
     """All a client ever does in a round. Stateless, hence safe to repeat."""
-    rng = plan.rng(f"client {client}", request.round)  # a client may be called "server"
-    message: Message = plan.algorithm.client_step(request.down, data, rng)
+    algorithm = plan.algorithm
+    # A client may be called "server": its random numbers must still be its own.
+    rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
+    message: Message = algorithm.client_step(request.down, data, rng)
     turn = Turn(request.round, client, request.cohort, len(data))
     return send(plan.transforms, message, turn)
 

@@ -4,6 +4,7 @@ Nothing here is fit for privacy: noise and masks must come from the operating sy
 """
 
 from hashlib import blake2b
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +14,16 @@ from ..typing import Rng
 def stream(seed: int, party: str, round_number: int) -> Rng:
     """The random numbers of one party in one round."""
     return np.random.Generator(np.random.PCG64(derived(seed, party, round_number)))
+
+
+class _NoRandomness:
+    """Stands for a generator where none is to be used: making one costs more than a small step."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"rng.{name}: this algorithm's client step draws nothing; set draws")
+
+
+NO_RANDOMNESS = cast(Rng, _NoRandomness())
 
 
 def derived(*words: object) -> int:
