@@ -12,7 +12,7 @@ import sklearn
 
 from fedclust.kernels.threads import n_threads
 
-from . import local_step, loop, memory
+from . import local_step, loop, memory, vertical
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -39,6 +39,13 @@ SECTIONS = [
         "The loop",
         "One process, LLF-CM: what rounds, clients and messages cost above the kernels.",
         loop.table,
+    ),
+    (
+        "Split columns",
+        "A round over a million records, four owners in one process, against one owner of all\n"
+        "columns: the pooled case of the same algorithm. Beside it, LLF over rows in one place,\n"
+        "whose step never makes the records x clusters matrix that split columns are made of.",
+        vertical.table,
     ),
 ]
 

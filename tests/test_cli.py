@@ -97,6 +97,44 @@ def test_a_users_mistake_is_answered_in_one_sentence(tmp_path: Path) -> None:
     assert run(app, ["demo", "--seed", "-1"]).exit_code == 2
 
 
+def test_the_vertical_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "teams.png"
+    shown = run(app, ["demo", "vertical", "--out", str(picture)])
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.output.replace("│", " ").split())
+    for words in (
+        "north team",
+        "295 of your 325 rows take part",
+        "labels are identical",
+        "semi-trusted server",
+    ):
+        assert words in text
+    assert picture.stat().st_size > 30_000
+
+
+def test_without_matplotlib_the_vertical_demo_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "fedclust.cli.picture", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = run(app, ["demo", "vertical", "--out", str(tmp_path / "x.png")])
+    assert "pip install 'fedclust[plot]'" in " ".join(shown.output.split())
+
+
+def test_two_teams_find_more_than_one() -> None:
+    from fedclust.cli.demo_vertical import study as two_teams
+    from fedclust.metrics import majority_accuracy
+
+    for seed in range(3):
+        found = two_teams(seed)
+        species = found.birds.y[found.shared]  # type: ignore[index]
+        together = majority_accuracy(species, found.together)
+        assert all(majority_accuracy(species, alone) < together for alone in found.alone.values())
+        assert found.gap < 1e-12
+        assert (found.together == found.pooled).all()
+
+
 def test_the_demo_searches_its_messages_for_birds() -> None:
     shown = {seed: study(seed, lambda _: None).shown for seed in range(4)}
     assert min(shown.values()) == 0

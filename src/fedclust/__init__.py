@@ -13,7 +13,12 @@ from .core import (
 )
 
 if TYPE_CHECKING:
-    from .estimators import FederatedFuzzyCMeans, FederatedKMeans
+    from .estimators import (
+        FederatedFuzzyCMeans,
+        FederatedKMeans,
+        VerticalFuzzyCMeans,
+        VerticalKMeans,
+    )
 
 __version__ = "0.1.0"
 
@@ -26,6 +31,8 @@ __all__ = [
     "FederatedKMeans",
     "MessageError",
     "TooFewClients",
+    "VerticalFuzzyCMeans",
+    "VerticalKMeans",
     "make",
     "make_seeding",
 ]
@@ -33,7 +40,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # scikit-learn takes longer to import than all of fedclust: only those who use it pay.
-    if name in ("FederatedKMeans", "FederatedFuzzyCMeans"):
+    if name in __all__:  # all else is here already
         from . import estimators
 
         return getattr(estimators, name)

@@ -27,6 +27,9 @@ from .k_fed import KFed
 from .matched_k_means import MatchedKMeans
 from .one_shot import OneShotKMeans
 from .seeding import CarefulSeeding, RandomClientSeeding, UniformSeeding, WeightedSeeding
+from .vertical_c_means import VerticalCMeans
+from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
+from .vertical_seeding import DistanceSeeding, PartitionSeeding, RecordSeeding
 
 ALGORITHMS: Mapping[str, type[AnyAlgorithm]] = {
     kind.key: cast(type[AnyAlgorithm], kind)
@@ -46,6 +49,15 @@ ALGORITHMS: Mapping[str, type[AnyAlgorithm]] = {
     )
 }
 
+VERTICAL: Mapping[str, type[AnyAlgorithm]] = {
+    kind.key: cast(type[AnyAlgorithm], kind) for kind in (VerticalCMeans, VerticalFuzzyCMeans)
+}
+
+VERTICAL_SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
+    kind.key: cast(type[AnyAlgorithm], kind)
+    for kind in (RecordSeeding, PartitionSeeding, DistanceSeeding)
+}
+
 SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
     kind.key: cast(type[AnyAlgorithm], kind)
     for kind in (
@@ -61,22 +73,26 @@ SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
 
 def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
     """The algorithm of that key; preset "reference" does what its authors' code did."""
-    return _built(_found(key, ALGORITHMS, "algorithm"), n_clusters, preset, settings)
+    registry = {**ALGORITHMS, **VERTICAL}
+    return _built(_found(key, registry, "algorithm"), n_clusters, preset, settings)
 
 
 def make_seeding(
     key: str, n_clusters: int, *, preset: str = "default", **settings: Any
 ) -> AnyAlgorithm:
     """The seeding of that key."""
-    return _built(_found(key, SEEDINGS, "init"), n_clusters, preset, settings)
+    registry = {**SEEDINGS, **VERTICAL_SEEDINGS}
+    return _built(_found(key, registry, "init"), n_clusters, preset, settings)
 
 
 def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
     """Inverse of `fedclust.core.config`: the algorithm from plain values."""
     settings = dict(config)
-    kind = _found(settings.pop("algorithm"), {**SEEDINGS, **ALGORITHMS}, "algorithm")
+    registry = {**VERTICAL_SEEDINGS, **SEEDINGS, **VERTICAL, **ALGORITHMS}
+    kind = _found(settings.pop("algorithm"), registry, "algorithm")
     if settings.get("init") is not None:
-        settings["init"] = np.array(settings["init"], dtype=np.float64)
+        whole = kind.partition == "vertical"  # records or clusters, not coordinates
+        settings["init"] = np.array(settings["init"], dtype=np.int64 if whole else np.float64)
     return _built(kind, settings.pop("n_clusters"), "default", settings)
 
 
@@ -110,4 +126,13 @@ def _built(
     return cast(Any, kind)(n_clusters, **settings)  # type: ignore[no-any-return]
 
 
-__all__ = ["ALGORITHMS", "SEEDINGS", "did_you_mean", "from_config", "make", "make_seeding"]
+__all__ = [
+    "ALGORITHMS",
+    "SEEDINGS",
+    "VERTICAL",
+    "VERTICAL_SEEDINGS",
+    "did_you_mean",
+    "from_config",
+    "make",
+    "make_seeding",
+]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,16 +39,31 @@ class Findings:
     shown: int  # birds that could be read off a message
 
 
+class Split(StrEnum):
+    """What is split between the owners."""
+
+    rows = "rows"
+    vertical = "vertical"
+
+
 def demo(
+    split: Annotated[
+        Split, typer.Argument(help="Owners have other birds (rows), or other columns (vertical).")
+    ] = Split.rows,
     out: Annotated[Path, typer.Option(help="Where to draw the picture.")] = Path(
         "fedclust-demo.png"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random start.")] = 2,
 ) -> None:
-    """Cluster the penguins of three islands, none of which sees the others' birds."""
+    """Cluster penguins whose owners show each other nothing: three islands, or two teams."""
     if not out.parent.is_dir():
         raise ConfigError(f"--out: there is no folder {out.parent}")
     console = Console()
+    if split is Split.vertical:
+        from . import demo_vertical
+
+        demo_vertical.demo(console, out, seed)
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("waking up (the first run compiles)")

@@ -102,6 +102,13 @@ class Schema:
     n_features: int
     low: FloatArray | None = None  # (F,)
     high: FloatArray | None = None  # (F,)
+    n_records: int | None = None  # where columns are split: the records all owners share
+
+    def records(self) -> int:
+        """How many records the owners of columns share."""
+        if self.n_records is None:
+            raise ConfigError("owners of columns share records: give Schema(F, n_records=...)")
+        return self.n_records
 
     def box(self) -> tuple[FloatArray, FloatArray]:
         """The public bounds; never the data's own extremes, which are people's values."""

@@ -162,12 +162,13 @@ def rounds(
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
         answered = _enough(plan, participation, request, replies)
+        down = request.down.nbytes * len(cohort)
+        del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
         turn = Turn(number, SERVER, answered, 0)
         merged = receive(plan.transforms, merged, turn)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
         sent = {client: replies[client].nbytes for client in answered}
-        down = request.down.nbytes * len(cohort)
         yield Round(number, state, answered, down, sent, participation)
         number += 1
 

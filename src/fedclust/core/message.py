@@ -9,7 +9,7 @@ the algorithm knowing.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Annotated, ClassVar, Self, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
 
@@ -63,13 +63,13 @@ class Record:
     @property
     def nbytes(self) -> int:
         """Bytes of payload."""
-        return sum(array.nbytes for array in self.arrays().values())
+        return sum(_as_array(getattr(self, name)).nbytes for name in self._sent)
 
     def check(self, sizes: Mapping[str, int]) -> None:
         """Every array holds numbers and has the announced shape."""
         known = dict(sizes)
         for name, axes in self._sent.items():
-            array = np.asarray(getattr(self, name))
+            array = _as_array(getattr(self, name))
             if array.dtype.kind not in "fiub":
                 raise MessageError(f"{name!r} holds {array.dtype}, expected numbers")
             shape = tuple(known.setdefault(a, n) for a, n in zip(axes, array.shape, strict=False))
@@ -80,6 +80,11 @@ class Record:
     def is_finite(self) -> bool:
         """No array holds NaN or infinity."""
         return all(bool(np.isfinite(array).all()) for array in self.arrays().values())
+
+
+def _as_array(value: Any) -> Array:
+    """What has a shape is an array, even if its values are computed only where they are read."""
+    return value if hasattr(value, "shape") else np.asarray(value)
 
 
 class Message(Record):

@@ -75,7 +75,7 @@ def _weights(named: Mapping[str, Any], weights: Any, *, by_name: bool) -> dict[s
 def rows_by_owner(owner: Array) -> dict[str, IntArray]:
     """Positions of each owner's rows, in the order of the rows."""
     if owner.dtype.kind in "Of":
-        nobody = [row for row, name in enumerate(owner) if _is_missing(name)]
+        nobody = [row for row, name in enumerate(owner) if is_missing(name)]
         if nobody:
             raise DataError(f"clients: row {nobody[0]} has no owner ({len(nobody)} such rows)")
     as_text = owner.astype(str) if owner.dtype.kind == "O" else owner
@@ -86,7 +86,8 @@ def rows_by_owner(owner: Array) -> dict[str, IntArray]:
     return {str(name): group for name, group in zip(ids, groups, strict=True)}
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas' NA will not say whether it equals itself
@@ -109,3 +110,21 @@ def column(name: str, values: Any, n_samples: int) -> Any:
             f"{name}: expected one value for each of {n_samples} rows, got {found.shape}"
         )
     return found
+
+
+def no_dates_or_words(X: Any, client: str) -> None:
+    """Refuse a data frame's columns that hold no numbers, by name."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    for name in X.columns:
+        values = np.asarray(X[name])
+        if values.dtype.kind in "Mm":
+            raise DataError(f"{client}: column {name!r} holds dates or durations, not numbers")
+        if values.dtype.kind in "OUST":
+            try:
+                values.astype(np.float64)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"{client}: column {name!r} holds values that are no numbers; leave it out, "
+                    "or encode it"
+                ) from None

@@ -6,5 +6,7 @@ code, so the result is the one that separate machines would get.
 
 from .fuzzy_c_means import FederatedFuzzyCMeans
 from .k_means import FederatedKMeans
+from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
+from .vertical_k_means import VerticalKMeans
 
-__all__ = ["FederatedFuzzyCMeans", "FederatedKMeans"]
+__all__ = ["FederatedFuzzyCMeans", "FederatedKMeans", "VerticalFuzzyCMeans", "VerticalKMeans"]

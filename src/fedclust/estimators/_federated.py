@@ -19,11 +19,11 @@ from ..algorithms import ALGORITHMS, did_you_mean, make
 from ..chain import Clustering, Init, Privacy, cluster
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema, checks
-from ..data.tables import column, rows_by_owner, tables_by_client
+from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
 from ..kernels import nearest, sq_distances
 from ..typing import FloatArray, IntArray
 
-_TABLE: dict[str, Any] = {
+TABLE: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "order": "C",
     "ensure_all_finite": False,  # Data.of looks, and names client and column
@@ -135,16 +135,16 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         check_is_fitted(self)
         if tables_by_client(X) is not None:
             raise DataError("X: give one table at a time; every client has its rows to itself")
-        _no_dates_or_words(X, "X")
-        rows = validate_data(self, X, reset=False, **_TABLE)
+        no_dates_or_words(X, "X")
+        rows = validate_data(self, X, reset=False, **TABLE)
         return Data.of(rows, client="X", names=getattr(self, "feature_names_in_", None)).X
 
     def _split(
         self, X: Any, clients: Any, sample_weight: Any
     ) -> tuple[dict[str, Data], list[FloatArray]]:
         """One table and the owner of each row."""
-        _no_dates_or_words(X, "X")
-        rows = validate_data(self, X, **_TABLE)
+        no_dates_or_words(X, "X")
+        rows = validate_data(self, X, **TABLE)
         weight = column("sample_weight", sample_weight, len(rows))
         names = getattr(self, "feature_names_in_", None)
         whole = Data.of(rows, weight, client="X", names=names)  # so that errors name rows of X
@@ -165,9 +165,9 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         all_rows = []
         for name, (table, weight) in tables.items():
             client = f"client {name!r}"
-            _no_dates_or_words(table, client)
+            no_dates_or_words(table, client)
             try:
-                rows = validate_data(self, table, reset=not owners, ensure_min_samples=0, **_TABLE)
+                rows = validate_data(self, table, reset=not owners, ensure_min_samples=0, **TABLE)
             except (TypeError, ValueError) as problem:
                 raise DataError(f"{client}: {' '.join(str(problem).split())}") from None
             columns = getattr(self, "feature_names_in_", None)
@@ -260,21 +260,3 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def _no_dates_or_words(X: Any, client: str) -> None:
-    """Refuse a data frame's columns that hold no numbers, by name."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    for name in X.columns:
-        values = np.asarray(X[name])
-        if values.dtype.kind in "Mm":
-            raise DataError(f"{client}: column {name!r} holds dates or durations, not numbers")
-        if values.dtype.kind in "OUST":
-            try:
-                values.astype(np.float64)
-            except (TypeError, ValueError):
-                raise DataError(
-                    f"{client}: column {name!r} holds values that are no numbers; leave it out, "
-                    "or encode it"
-                ) from None

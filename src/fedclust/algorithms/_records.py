@@ -1,0 +1,161 @@
+"""What algorithms over split columns share: records are common, features are not.
+
+A client's part of the centres is a function of what it was last sent, so clients keep no state. If
+the first assignment is one record per cluster, the centres of the first round are those records:
+no special first round. A cluster that nobody is in keeps its centre by keeping the weights that
+made it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from ..core import Algorithm, ConfigError, Data, Dims, Message, Record, Schema, Summed, checks
+from ..core.algorithm import Partition
+from ..kernels.columns import Distances, added, change, weighted_means
+from ..typing import BoolArray, FloatArray, IntArray, Rng
+
+WIRES = ("float64", "float32")
+
+
+@dataclass(frozen=True, eq=False)
+class PartialDistances(Summed):
+    """Squared distances over one owner's features; summed over owners, the squared distances."""
+
+    d2: Annotated[FloatArray, Dims("N", "C")]
+
+    @classmethod
+    def merge(cls, messages: Sequence[Self]) -> Self:
+        # By blocks of records: in one process no single owner's matrix is ever made whole.
+        return cls(added([message.d2 for message in messages]))
+
+    def says_nothing(self) -> bool:
+        return self.d2.size == 0  # distances of zero are an answer too
+
+
+@dataclass(frozen=True, eq=False)
+class RecordState(Record):
+    """The server's state: distances of all records to all centres, which nobody holds whole."""
+
+    d2: Annotated[FloatArray, Dims("N", "C")]
+    labels: Annotated[IntArray, Dims("N")]  # the start; then, for k-means, the assignment
+    kept: Annotated[FloatArray, Dims("N", "E")]  # the weights that made the centres of ...
+    which: Annotated[IntArray, Dims("E")]  # ... these clusters, which nobody is in
+    round: int
+    shift: float  # Frobenius norm of the change of the root distances
+    size: float  # Frobenius norm of the root distances
+
+
+D = TypeVar("D", bound=Record)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
+    """Rounds of: broadcast an assignment of records, merge partial distances, assign anew.
+
+    A run ends when a round changes the matrix of root distances by at most ``tol`` times its
+    Frobenius norm, or by at most ``tol`` itself with ``absolute_tol``, as the paper has it.
+    """
+
+    n_clusters: int
+    init: IntArray | None = None  # (C,) a record for each cluster, or (N,) a cluster per record
+    max_rounds: int = 300
+    tol: float = 1e-6
+    absolute_tol: bool = False
+    wire: str = "float64"  # type of matrices on the wire; "float32" halves them, at seven digits
+
+    partition: ClassVar[Partition] = "vertical"
+    state: ClassVar[type[Record]] = RecordState
+    up: ClassVar[type[Message]] = PartialDistances
+    seeding: ClassVar[str | None] = "vertical-k-means++"
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "n_clusters")
+        checks.whole(self, "max_rounds")
+        checks.number(self, "tol")
+        checks.flag(self, "absolute_tol")
+        if self.wire not in WIRES:
+            raise ConfigError(f"{self.key}: wire must be 'float64' or 'float32', got {self.wire!r}")
+        init = self.init
+        if init is not None and (
+            not isinstance(init, np.ndarray) or init.ndim != 1 or init.dtype.kind not in "iu"
+        ):
+            raise ConfigError(f"{self.key}: init must be an array of whole numbers, one dimension")
+
+    @property
+    def lossless(self) -> bool:
+        return self.wire == "float64"
+
+    def start(self, schema: Schema, rng: Rng) -> RecordState:
+        n, k = schema.records(), self.n_clusters
+        if n < k:
+            raise ConfigError(f"{self.key}: {n} records cannot make n_clusters={k} clusters")
+        init = rng.choice(n, k, replace=False) if self.init is None else self.init
+        labels = _one_per_cluster(init, n) if len(init) == k else np.asarray(init, np.int32)
+        if len(labels) != n or not (np.bincount(labels[labels >= 0], minlength=k) > 0).all():
+            raise ConfigError(
+                f"{self.key}: init must name {k} different records out of {n}, or give each of "
+                f"them one of the clusters 0 to {k - 1}, none of which may be empty"
+            )
+        nowhere = np.broadcast_to(np.inf, (n, k))
+        return RecordState(nowhere, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
+
+    def client_step(self, down: D, data: Data, rng: Rng) -> PartialDistances:
+        return PartialDistances(Distances(data.X, self.part(down, data.X), self.wire))  # type: ignore[arg-type]
+
+    @abstractmethod
+    def part(self, down: D, X: FloatArray) -> FloatArray:
+        """Owner: its part of the centres (C, F_m), which stays with it."""
+
+    @abstractmethod
+    def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
+        """Server: the weights (N, E) that make the centres of some clusters in the next round."""
+
+    def moved(self, state: RecordState, d2: FloatArray) -> RecordState:
+        """The state with the new distances, and how far they are from the old."""
+        if state.round == 0:  # there are no old ones
+            return replace(state, d2=d2, round=1, size=change(d2, d2)[1])
+        shift, size = change(d2, state.d2)
+        return replace(state, d2=d2, round=state.round + 1, shift=shift, size=size)
+
+    def keeping(self, before: RecordState, state: RecordState, empty: BoolArray) -> RecordState:
+        """The state with the weights of clusters that nobody is in any more."""
+        now = np.flatnonzero(empty)
+        if len(now) == 0 and len(before.which) == 0:
+            return state
+        still = np.isin(before.which, now)
+        newly = np.setdiff1d(now, before.which)
+        kept = np.hstack([before.kept[:, still], self.weights(before, newly)])
+        return replace(state, kept=kept, which=np.concatenate([before.which[still], newly]))
+
+    def done(self, state: RecordState) -> bool:
+        unit = 1.0 if self.absolute_tol else state.size
+        return state.round >= self.max_rounds or state.shift <= self.tol * unit
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"N": schema.records(), "C": self.n_clusters}
+
+
+def with_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:
+    """An owner's part of the centres, where some clusters keep the centre they had."""
+    if len(which):
+        means = means.copy()
+        means[which] = weighted_means(X, kept)
+    return means
+
+
+def one_hot(labels: IntArray, clusters: IntArray, dtype: Any = np.float64) -> FloatArray:
+    """Weight one in the cluster of the label, as a column for each cluster asked for."""
+    hot: FloatArray = (labels[:, None] == clusters).astype(dtype)
+    return hot
+
+
+def _one_per_cluster(records: IntArray, n: int) -> IntArray:
+    labels = np.full(n, -1, np.int32)
+    there = records[(records >= 0) & (records < n)]
+    if len(there) == len(records):
+        labels[there] = np.arange(len(there))
+    return labels

@@ -1,0 +1,72 @@
+"""Record alignment: which records all owners have, found from keyed hashes of their ids.
+
+Owners share a secret that the server does not know; each sends a keyed hash of every id, and the
+server returns those that all of them sent. It learns how many ids there are and how many are
+shared, and cannot try ids out, for it has no key. An owner has the key: see docs/vertical.md.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked
+from ..core.algorithm import Partition
+from ..typing import Array, IntArray, Rng
+from ._centers import Nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens(Stacked):
+    """A keyed hash of each id, in two halves, and the owner itself, to be counted."""
+
+    tokens: Annotated[Array, Dims("T", "halves")]
+    owners: Annotated[Array, Dims("M")]
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTokens(Record):
+    """The tokens that every owner sent, in ascending order, which is the order of the records."""
+
+    tokens: Annotated[Array, Dims("S", "halves")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class RecordAlignment(Algorithm[SharedTokens, Nothing, Tokens]):
+    """One round: tokens up, the shared ones out; owners find their rows by them."""
+
+    n_clusters: int = 1  # of no meaning here: records are found, not clustered
+
+    key: ClassVar[str] = "record-alignment"
+    partition: ClassVar[Partition] = "vertical"
+    state: ClassVar[type[Record]] = SharedTokens
+    down: ClassVar[type[Record]] = Nothing
+    up: ClassVar[type[Message]] = Tokens
+
+    def start(self, schema: Schema, rng: Rng) -> SharedTokens:
+        return SharedTokens(np.empty((0, 2), np.uint64), 0)
+
+    def broadcast(self, state: SharedTokens) -> Nothing:
+        return Nothing()
+
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Tokens:
+        return Tokens(np.asarray(data.X), np.ones(1))
+
+    def server_step(self, state: SharedTokens, merged: Tokens, rng: Rng) -> SharedTokens:
+        found, counts = np.unique(merged.tokens, axis=0, return_counts=True)
+        return SharedTokens(found[counts == len(merged.owners)], 1)
+
+    def done(self, state: SharedTokens) -> bool:
+        return state.round == 1
+
+    def model(self, state: SharedTokens) -> Array:
+        return state.tokens
+
+    def assign(self, model: Array, data: Data) -> IntArray:
+        """Owner: its rows of the shared records, in their common order."""
+        mine = {tuple(token): row for row, token in enumerate(np.asarray(data.X).tolist())}
+        return np.array([mine[tuple(token)] for token in model.tolist()], dtype=np.int64)
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"halves": 2}

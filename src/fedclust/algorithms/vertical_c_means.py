@@ -1,0 +1,58 @@
+"""LLF-CM for split columns: lossless k-means, every owner with some features of all records.
+
+J. L. Corcuera Barcena, F. Marcelloni, A. Renda, A. Bechini, P. Ducange: "Federated c-means and
+Fuzzy c-means Clustering Algorithms for Horizontally and Vertically Partitioned Data", IEEE
+Transactions on Artificial Intelligence, 2024; Section V, Algorithm 4, Eq. 16.
+
+The server sends labels (N numbers, not N x C memberships); owners average their columns by label
+and send squared distances to their part of the centres; the sum of those is the squared distance.
+The authors' code goes on while the rounds last *or* the tolerance is not reached; here either ends
+the run.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ..core import Dims, Record
+from ..kernels.columns import labelled_means, nearest_of
+from ..typing import FloatArray, IntArray, Rng
+from ._records import PartialDistances, RecordAlgorithm, RecordState, one_hot, with_kept
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Record):
+    """The cluster of each record; of none where negative. Empty clusters keep their weights."""
+
+    labels: Annotated[IntArray, Dims("N")]
+    kept: Annotated[FloatArray, Dims("N", "E")]
+    which: Annotated[IntArray, Dims("E")]
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalCMeans(RecordAlgorithm[Labels]):
+    """Lossless k-means over split columns: partial distances up, labels down."""
+
+    key: ClassVar[str] = "vertical-llf-cm"
+    down: ClassVar[type[Record]] = Labels
+
+    def broadcast(self, state: RecordState) -> Labels:
+        return Labels(state.labels, state.kept, state.which)
+
+    def part(self, down: Labels, X: FloatArray) -> FloatArray:
+        means = labelled_means(X, down.labels, self.n_clusters)  # Eq. 16
+        return with_kept(means, X, down.kept, down.which)
+
+    def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
+        return one_hot(state.labels, clusters)
+
+    def server_step(self, state: RecordState, merged: PartialDistances, rng: Rng) -> RecordState:
+        moved = self.moved(state, merged.d2)
+        labels = nearest_of(merged.d2)
+        empty = np.bincount(labels, minlength=self.n_clusters) == 0
+        return replace(self.keeping(state, moved, empty), labels=labels)
+
+    def model(self, state: RecordState) -> IntArray:
+        """The cluster of each record; nobody holds whole centres."""
+        return state.labels

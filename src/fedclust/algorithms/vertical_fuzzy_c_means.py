@@ -1,0 +1,77 @@
+"""LLF-FCM for split columns: lossless fuzzy c-means, owners with some features of all records.
+
+J. L. Corcuera Barcena et al., IEEE Transactions on Artificial Intelligence, 2024; Section V,
+Algorithm 4, Eq. 17.
+
+The server sends u^m; owners average their columns by it and send squared distances to their part of
+the centres. Memberships are ratios to the nearest centre's distance: a record on a centre, where
+the authors' code divides by zero, belongs to it alone.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ..core import Dims, Record, checks
+from ..kernels.columns import closest_call, nearest_of, powered_memberships, weighted_means
+from ..typing import BoolArray, FloatArray, IntArray, Rng
+from ._records import PartialDistances, RecordAlgorithm, RecordState, one_hot, with_kept
+
+_NOTHING = -700.0  # the logarithm of a weight that is none: e^-745 is zero
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(Record):
+    """u^m of each record in each cluster; clusters without weight keep those they had."""
+
+    weights: Annotated[FloatArray, Dims("N", "C")]
+    kept: Annotated[FloatArray, Dims("N", "E")]
+    which: Annotated[IntArray, Dims("E")]
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
+    """Lossless fuzzy c-means over split columns: partial distances up, memberships down."""
+
+    fuzzifier: float = 2.0
+
+    key: ClassVar[str] = "vertical-llf-fcm"
+    soft: ClassVar[bool] = True
+    down: ClassVar[type[Record]] = Weights
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.fuzzifier(self)
+
+    def broadcast(self, state: RecordState) -> Weights:
+        return Weights(self._all_weights(state, self.wire), state.kept, state.which)
+
+    def part(self, down: Weights, X: FloatArray) -> FloatArray:
+        return with_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
+
+    def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
+        return self._all_weights(state, np.float64)[:, clusters]
+
+    def _all_weights(self, state: RecordState, dtype: Any) -> FloatArray:
+        if state.round == 0:
+            return one_hot(state.labels, np.arange(self.n_clusters), dtype)
+        return powered_memberships(state.d2, self.fuzzifier, self.fuzzifier, dtype)
+
+    def server_step(self, state: RecordState, merged: PartialDistances, rng: Rng) -> RecordState:
+        moved = self.moved(state, merged.d2)
+        return self.keeping(state, moved, self._without_weight(merged.d2))
+
+    def _without_weight(self, d2: FloatArray) -> BoolArray:
+        """Clusters so far from all records, for the fuzzifier, that every u^m is lost."""
+        empty: BoolArray = np.bincount(nearest_of(d2), minlength=self.n_clusters) == 0
+        power = self.fuzzifier / (self.fuzzifier - 1.0)
+        for c in np.flatnonzero(empty).tolist():
+            ratio = closest_call(d2, c)
+            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING
+        return empty
+
+    def model(self, state: RecordState) -> FloatArray:
+        """Memberships (N, C); nobody holds whole centres."""
+        return powered_memberships(state.d2, self.fuzzifier, 1.0, np.float64)

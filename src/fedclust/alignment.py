@@ -1,0 +1,135 @@
+"""Alignment: from owners' id columns to the rows of the records that all of them have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from .algorithms.record_alignment import RecordAlignment
+from .channels import LocalChannel
+from .core import ConfigError, Data, DataError, Plan, Schema, run
+from .data.columns import table_of
+from .data.ids import Ids, comparable, read_ids, secret_bytes, tokens
+from .privacy.psi import shared_by_psi
+from .typing import Array, IntArray
+
+METHODS = ("hash", "psi")
+# Where all owners are in this process there is nobody to hide from, and the order of records,
+# which is that of the hashes, must be the same in every run.
+_IN_ONE_PROCESS = b"all owners are in one process"
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Where each owner has the shared records, in one order for all."""
+
+    rows: Mapping[str, IntArray]  # positions in the owner's table, by owner
+    n_rows: Mapping[str, int]  # all rows of the owner
+
+    @property
+    def n_records(self) -> int:
+        """Records that all owners have."""
+        return len(next(iter(self.rows.values())))
+
+    def at_home(self, owner: str, values: Array, absent: float) -> Array:
+        """Values of the shared records in the order of an owner's own rows."""
+        home = np.full((self.n_rows[owner], *values.shape[1:]), absent, dtype=values.dtype)
+        home[self.rows[owner]] = values
+        return home
+
+    def report(self) -> dict[str, str]:
+        """To each owner: how many of its rows take part."""
+        n = self.n_records
+        return {
+            owner: f"{n:,} of your {size:,} rows take part" for owner, size in self.n_rows.items()
+        }
+
+
+def align(
+    columns: Mapping[str, tuple[str, Any]],
+    *,
+    method: str = "hash",
+    secret: str | bytes | None = None,
+    ids: str = "auto",
+    min_overlap: float = 0.1,
+) -> Alignment:
+    """The records that all owners have.
+
+    `columns` gives each owner's id column, by name and values. By "hash" owners share a secret
+    (none is needed where all of them are in this process); by "psi" they need none. An overlap
+    below `min_overlap` of the smallest owner's rows is refused: mostly ids are of two kinds then.
+    """
+    if method not in METHODS:
+        raise ConfigError(f"alignment must be 'hash' or 'psi', got {method!r}")
+    read = {owner: read_ids(v, owner, name, ids) for owner, (name, v) in columns.items()}
+    comparable(read)
+    if method == "psi":
+        rows = _by_psi(read)
+    else:
+        rows = _by_hash(read, _IN_ONE_PROCESS if secret is None else secret_bytes(secret))
+    found = Alignment(rows, {owner: len(one.text) for owner, one in read.items()})
+    _enough(found, min_overlap)
+    return found
+
+
+def _by_hash(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
+    # What the plan calls rows are tokens here: numbers, but none to compute with.
+    data = {o: Data(cast(Any, tokens(one, secret)), np.empty(0)) for o, one in ids.items()}
+    shared: Array = run(Plan(RecordAlignment()), LocalChannel(data), Schema(2)).model
+    return {owner: RecordAlignment().assign(shared, mine) for owner, mine in data.items()}
+
+
+def _by_psi(ids: Mapping[str, Ids]) -> dict[str, IntArray]:
+    shared = shared_by_psi({owner: one.text for owner, one in ids.items()})
+    rows = {owner: {text: r for r, text in enumerate(one.text)} for owner, one in ids.items()}
+    return {o: np.array([rows[o][text] for text in shared], dtype=np.int64) for o in ids}
+
+
+def _enough(found: Alignment, min_overlap: float) -> None:
+    smallest = min(found.n_rows, key=lambda owner: found.n_rows[owner])
+    needed = max(2.0, min_overlap * found.n_rows[smallest])
+    if found.n_records < needed:
+        sizes = ", ".join(f"{owner} {n:,}" for owner, n in found.n_rows.items())
+        raise DataError(
+            f"only {found.n_records:,} records are shared by all owners ({sizes} rows), fewer than "
+            f"min_overlap={min_overlap:g} of the smallest; are the ids of one kind, and is the "
+            "secret the same everywhere?"
+        )
+
+
+def aligned_tables(
+    frames: Mapping[str, Any], id: str | Mapping[str, str], **how: Any
+) -> tuple[Alignment, dict[str, Data]]:
+    """The shared records of tables with an id column, and each owner's features of them.
+
+    A table is a data frame, or a dict of column to values; `how` is that of `align`.
+    """
+    if not isinstance(frames, Mapping) or len(frames) < 2:
+        raise DataError("frames: give a dict of owner to data frame, of two owners or more")
+    columns: dict[str, tuple[str, Any]] = {}
+    for owner, frame in frames.items():
+        name = id if isinstance(id, str) else id.get(owner)
+        if name is None or name not in _columns(frame):
+            raise DataError(f"owner {owner!r}: there is no id column {name!r} in its table")
+        columns[str(owner)] = (name, frame[name])
+    found = align(columns, **how)
+    tables = {}
+    for owner, frame in frames.items():
+        features = [c for c in _columns(frame) if c != columns[str(owner)][0]]
+        if not features:
+            raise DataError(f"owner {owner!r}: its table has an id column and nothing else")
+        whole = table_of(_taken(frame, features), str(owner), features)
+        tables[str(owner)] = Data(whole.X[found.rows[str(owner)]], whole.weight)
+    return found, tables
+
+
+def _columns(frame: Any) -> list[Any]:
+    """The names of a data frame's columns, or of a dict's."""
+    return list(frame if isinstance(frame, Mapping) else getattr(frame, "columns", ()))
+
+
+def _taken(frame: Any, columns: list[Any]) -> Any:
+    if isinstance(frame, Mapping):
+        return np.column_stack([frame[c] for c in columns])
+    return frame[columns]

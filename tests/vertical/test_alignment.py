@@ -1,0 +1,143 @@
+"""Records are found by their ids, and what ids look like is said when they cannot meet."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedclust import ConfigError, DataError
+from fedclust.algorithms.record_alignment import RecordAlignment
+from fedclust.alignment import align
+from fedclust.channels import LocalChannel
+from fedclust.core import Data, Message, Plan, Request, Schema, run
+from fedclust.data.ids import read_ids, secret_bytes, tokens
+
+SECRET = "only the owners know this"
+
+
+def found(*columns: Any, **how: Any) -> list[list[Any]]:
+    """The ids that each owner finds to be shared, in the common order."""
+    named = {f"o{i}": ("id", c) for i, c in enumerate(columns)}
+    rows = align(named, **{"min_overlap": 0.0, **how}).rows
+    return [[c[r] for r in rows[f"o{i}"]] for i, c in enumerate(columns)]
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 40)), min_size=2, max_size=4), st.randoms(use_true_random=False)
+)
+def test_any_overlap_is_found_in_one_order(sets: list[set[int]], random: Any) -> None:
+    shared = set.intersection(*sets)
+    columns = [random.sample(sorted(s), len(s)) for s in sets]
+    if len(shared) < 2:
+        with pytest.raises(DataError, match="records are shared by all owners"):
+            found(*columns)
+        return
+    aligned = found(*columns)
+    assert all(column == aligned[0] for column in aligned)
+    assert set(aligned[0]) == shared
+
+
+def test_hash_and_psi_find_the_same_records() -> None:
+    pytest.importorskip("private_set_intersection")
+    a, b, c = (np.random.default_rng(s).permutation(60)[:40].tolist() for s in range(3))
+    by_hash, by_psi = found(a, b, c), found(a, b, c, method="psi")
+    assert set(by_hash[0]) == set(by_psi[0]) == set(a) & set(b) & set(c)
+    assert by_psi[0] == by_psi[1] == by_psi[2]
+    with pytest.raises(DataError, match="only 0 records"):
+        found([1, 2], [3, 4], [1, 2], method="psi")
+
+
+def test_psi_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "private_set_intersection.python", None)
+    with pytest.raises(ConfigError, match=r"pip install 'fedclust\[psi\]'"):
+        found([1, 2], [1, 2], method="psi")
+
+
+def test_spellings_that_mean_the_same_meet() -> None:
+    assert found([1, 2, 3], ["3 ", " 1", "2"])[1] in (
+        [[" 1", "2", "3 "][i] for i in order]
+        for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0])
+    )
+    assert sorted(found([1.0, 2.0], ["1", "2"])[0]) == [1.0, 2.0]  # pandas, with gaps elsewhere
+    assert sorted(found(["001", "002"], [1, 2], ids="number")[1]) == [1, 2]
+    assert sorted(found(["\uff11a", "b"], ["1a", "b"])[1]) == ["1a", "b"]  # full-width digits
+
+
+@pytest.mark.parametrize(
+    ("columns", "how", "words"),
+    [
+        (
+            (["001", "002", "7"], [1, 2, 7]),
+            {},
+            "owner 'o0' has 2 of 3 ids with leading zeros, owner 'o1' has 3 as numbers, .* "
+            "ids='number'",
+        ),
+        (([1, 2, 1], [1, 2]), {}, "owner 'o0': id column 'id': '1' stands in rows 0 and 2"),
+        ((["a", "a "], ["a", "b"]), {}, "'a' stands in rows 0 and 1 .*spaces aside"),
+        (([1, None, 3], [1, 3]), {}, "is empty in 1 rows .first in row 1.; drop those rows"),
+        (([1.0, float("nan")], [1, 3]), {}, "is empty in 1 rows"),
+        ((["a", "  "], ["a", "b"]), {}, "is empty in 1 rows"),
+        (([1.5, 2], [1, 2]), {}, "row 0: 1.5 is no id: a number with a fraction"),
+        ((["x1", "2"], [1, 2]), {"ids": "number"}, "row 0: 'x1' is not a whole number"),
+        (([1, 2, 3], [7, 8, 9]), {}, r"only 0 records .*o0 3, o1 3 rows.* ids of one kind"),
+        (
+            (list(range(100)), list(range(95, 200))),
+            {"min_overlap": 0.1},
+            "only 5 records are shared by all owners .* min_overlap=0.1 of the smallest",
+        ),
+    ],
+)
+def test_ids_that_cannot_be_used_are_refused(columns: Any, how: Any, words: str) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        found(*columns, **how)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_settings_are_named() -> None:
+    with pytest.raises(ConfigError, match="alignment must be 'hash' or 'psi'"):
+        found([1, 2], [1, 2], method="magic")
+    with pytest.raises(ConfigError, match="ids must be one of 'auto', 'text', 'number'"):
+        found([1, 2], [1, 2], ids="digits")
+    for short in ("short", b"x", 3):
+        with pytest.raises(ConfigError, match="secret must be text or bytes of at least 16"):
+            found([1, 2], [1, 2], secret=short)
+
+
+def test_the_report_tells_each_owner_how_many_rows_take_part() -> None:
+    named = {"bank": ("id", list(range(1000))), "telecom": ("id", list(range(900, 1400)))}
+    assert align(named).report() == {
+        "bank": "100 of your 1,000 rows take part",
+        "telecom": "100 of your 500 rows take part",
+    }
+
+
+def test_what_is_sent_are_keyed_hashes_and_nothing_else() -> None:
+    sent: list[Message] = []
+
+    class Watched(LocalChannel):
+        def ask(self, plan: Plan, request: Request) -> Any:
+            for client, message in super().ask(plan, request):
+                sent.append(message)
+                yield client, message
+
+    ids = {o: read_ids(v, o, "id") for o, v in {"a": [1, 2, 3], "b": [2, 3, 4]}.items()}
+    hashes = {o: tokens(i, secret_bytes(SECRET)) for o, i in ids.items()}
+    data = {o: Data(h, np.empty(0)) for o, h in hashes.items()}
+    shared = run(Plan(RecordAlignment()), Watched(data, strict=True), Schema(2)).model
+    assert len(shared) == 2
+    assert {m.nbytes for m in sent} == {3 * 16 + 8}
+    other = tokens(ids["a"], secret_bytes(SECRET + "!"))
+    assert not (other[:, None] == hashes["a"]).all(axis=2).any()  # another secret, other tokens
+    with pytest.raises(DataError, match="only 0 records"):  # nobody meets under two secrets
+        _under_two_secrets(ids)
+
+
+def _under_two_secrets(ids: Any) -> None:
+    from fedclust.alignment import Alignment, _enough
+
+    data = {o: Data(tokens(i, secret_bytes(SECRET + o)), np.empty(0)) for o, i in ids.items()}
+    shared = run(Plan(RecordAlignment()), LocalChannel(data), Schema(2)).model
+    rows = {o: RecordAlignment().assign(shared, d) for o, d in data.items()}
+    _enough(Alignment(rows, {o: len(i.text) for o, i in ids.items()}), 0.1)
