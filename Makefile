@@ -31,7 +31,9 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
-papers: setup    ## the papers' experiments at full size (slow)
+papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
+	$(BIN)/fedclust papers run all --out docs/papers
+	$(BIN)/fedclust papers page docs/papers --out docs/papers.md
 	$(BIN)/pytest -n auto -m slow tests/papers
 
 bench: setup     ## speed and memory, as ratios; writes docs/benchmarks.md

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from fedclust.algorithms import make
+from fedclust.alignment import align
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, rounds
 from fedclust.typing import FloatArray
@@ -102,3 +103,17 @@ def table() -> list[str]:
 def _peak(key: str, F: int) -> float:
     command = [sys.executable, "-c", MEMORY, key, str(N), str(F), str(K)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def alignment() -> list[str]:
+    """Finding the shared records of two owners, by either method."""
+    n = 20_000
+    ids = {"a": ("id", list(range(n))), "b": ("id", list(range(n // 2, n + n // 2)))}
+    lines = [row("method", "ids of each owner", "time"), row("---", "---", "---")]
+    for method in ("hash", "psi"):
+        start = time.perf_counter()
+        found = align(ids, method=method)
+        seconds = time.perf_counter() - start
+        assert found.n_records == n // 2
+        lines.append(row(method, f"{n:,}", f"{seconds:.2f} s"))
+    return lines

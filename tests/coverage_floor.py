@@ -6,6 +6,7 @@ import sys
 from collections import defaultdict
 
 FLOOR = {"core": 100, "kernels": 100, "algorithms": 100, "privacy": 100}
+FLOOR["papers"] = 65  # what it measures needs data sets that a machine may not have
 ELSEWHERE = 90
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .algorithms.record_alignment import RecordAlignment
 from .channels import LocalChannel
 from .core import ConfigError, Data, DataError, Plan, Schema, run
-from .data.columns import table_of
+from .data.columns import Table, as_names, column_names, table_of
 from .data.ids import Ids, comparable, read_ids, secret_bytes, tokens
 from .privacy.psi import shared_by_psi
 from .typing import Array, IntArray
@@ -62,12 +62,12 @@ def align(
     """
     if method not in METHODS:
         raise ConfigError(f"alignment must be 'hash' or 'psi', got {method!r}")
+    if not isinstance(min_overlap, int | float) or not 0 <= min_overlap <= 1:
+        raise ConfigError(f"min_overlap must be a number between 0 and 1, got {min_overlap!r}")
+    key = _IN_ONE_PROCESS if secret is None else secret_bytes(secret)
     read = {owner: read_ids(v, owner, name, ids) for owner, (name, v) in columns.items()}
     comparable(read)
-    if method == "psi":
-        rows = _by_psi(read)
-    else:
-        rows = _by_hash(read, _IN_ONE_PROCESS if secret is None else secret_bytes(secret))
+    rows = _by_psi(read, key) if method == "psi" else _by_hash(read, key)
     found = Alignment(rows, {owner: len(one.text) for owner, one in read.items()})
     _enough(found, min_overlap)
     return found
@@ -80,56 +80,56 @@ def _by_hash(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
     return {owner: RecordAlignment().assign(shared, mine) for owner, mine in data.items()}
 
 
-def _by_psi(ids: Mapping[str, Ids]) -> dict[str, IntArray]:
-    shared = shared_by_psi({owner: one.text for owner, one in ids.items()})
+def _by_psi(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
+    found = Ids("", shared_by_psi({owner: one.text for owner, one in ids.items()}))
+    # In the order of keyed hashes: that of the ids would tell the server something of them.
+    order = np.lexsort(tokens(found, secret).T[::-1])
+    shared = [found.text[i] for i in order]
     rows = {owner: {text: r for r, text in enumerate(one.text)} for owner, one in ids.items()}
     return {o: np.array([rows[o][text] for text in shared], dtype=np.int64) for o in ids}
 
 
 def _enough(found: Alignment, min_overlap: float) -> None:
-    smallest = min(found.n_rows, key=lambda owner: found.n_rows[owner])
-    needed = max(2.0, min_overlap * found.n_rows[smallest])
-    if found.n_records < needed:
+    smallest = min(found.n_rows.values())
+    if found.n_records < max(1.0, min_overlap * smallest):
         sizes = ", ".join(f"{owner} {n:,}" for owner, n in found.n_rows.items())
         raise DataError(
             f"only {found.n_records:,} records are shared by all owners ({sizes} rows), fewer than "
-            f"min_overlap={min_overlap:g} of the smallest; are the ids of one kind, and is the "
-            "secret the same everywhere?"
+            f"min_overlap={min_overlap:g} of the smallest allows; are the ids of one kind, and is "
+            "the secret the same everywhere?"
         )
 
 
 def aligned_tables(
     frames: Mapping[str, Any], id: str | Mapping[str, str], **how: Any
-) -> tuple[Alignment, dict[str, Data]]:
+) -> tuple[Alignment, dict[str, Table]]:
     """The shared records of tables with an id column, and each owner's features of them.
 
     A table is a data frame, or a dict of column to values; `how` is that of `align`.
     """
     if not isinstance(frames, Mapping) or len(frames) < 2:
         raise DataError("frames: give a dict of owner to data frame, of two owners or more")
+    if not isinstance(id, str | Mapping):
+        raise ConfigError(f"id: give the id column's name, or one for each owner, not {id!r}")
+    named = dict(zip(as_names(frames), frames.values(), strict=True))
+    names = {str(o): n for o, n in id.items()} if isinstance(id, Mapping) else {}
     columns: dict[str, tuple[str, Any]] = {}
-    for owner, frame in frames.items():
-        name = id if isinstance(id, str) else id.get(owner)
-        if name is None or name not in _columns(frame):
+    for owner, frame in named.items():
+        name = id if isinstance(id, str) else names.get(owner)
+        if name is None or name not in (column_names(frame, owner) or ()):
             raise DataError(f"owner {owner!r}: there is no id column {name!r} in its table")
-        columns[str(owner)] = (name, frame[name])
+        columns[owner] = (name, frame[name])
     found = align(columns, **how)
-    tables = {}
-    for owner, frame in frames.items():
-        features = [c for c in _columns(frame) if c != columns[str(owner)][0]]
-        if not features:
-            raise DataError(f"owner {owner!r}: its table has an id column and nothing else")
-        whole = table_of(_taken(frame, features), str(owner), features)
-        tables[str(owner)] = Data(whole.X[found.rows[str(owner)]], whole.weight)
-    return found, tables
+    return found, {o: _features(f, columns[o][0], found, o) for o, f in named.items()}
 
 
-def _columns(frame: Any) -> list[Any]:
-    """The names of a data frame's columns, or of a dict's."""
-    return list(frame if isinstance(frame, Mapping) else getattr(frame, "columns", ()))
-
-
-def _taken(frame: Any, columns: list[Any]) -> Any:
-    if isinstance(frame, Mapping):
-        return np.column_stack([frame[c] for c in columns])
-    return frame[columns]
+def _features(frame: Any, id: str, found: Alignment, owner: str) -> Table:
+    names = [c for c in column_names(frame, owner) or () if c != id]
+    if not names:
+        raise DataError(f"owner {owner!r}: its table has an id column and nothing else")
+    picked = {c: frame[c] for c in names} if isinstance(frame, Mapping) else frame[names]
+    whole = table_of(picked, owner)
+    if len(whole.X) != found.n_rows[owner]:
+        n = found.n_rows[owner]
+        raise DataError(f"owner {owner!r}: {n} ids, but {len(whole.X)} rows of features")
+    return whole._replace(X=whole.X[found.rows[owner]])

@@ -10,15 +10,16 @@ from .algorithms import VERTICAL_SEEDINGS, did_you_mean, make_seeding
 from .algorithms._records import RecordAlgorithm
 from .algorithms.vertical_assignment import VerticalAssignment
 from .channels import LocalChannel
-from .core import Channel, ConfigError, Data, Plan, Record, Run, Schema, derived, run
+from .core import Channel, ConfigError, Data, Line, Plan, Record, Run, Schema, derived, run
 from .kernels.columns import Distances
 from .typing import FloatArray, IntArray
 
 # What everybody who takes part has to know; it stands in the docs, in the result, on the console.
 TRUST = (
     "The server must be trusted with geometry (a semi-trusted server): it sees the summed "
-    "distances of all records to all centres, and whoever keeps those of two rounds can rebuild "
-    "the records up to a rotation and a shift. It never sees a value, a name or an id."
+    "distances of all records to all centres, and whoever keeps those of a few rounds can rebuild "
+    "the records up to a rotation and a shift. It is not told values, columns' names or ids. With "
+    "fuzzy c-means memberships tell the owners much of the same about each other's columns."
 )
 
 AnyRecordAlgorithm = RecordAlgorithm[Any]
@@ -30,16 +31,11 @@ class ColumnClustering:
     """The best of a few runs, and what all of them cost."""
 
     algorithm: AnyRecordAlgorithm
-    run: Run
+    history: tuple[Line, ...]
+    converged: bool  # ended because the distances rested, not because rounds ran out
     inertia: float
     last: Record  # the assignment that makes the final centres, at each owner its part
     sent: Mapping[str, int]
-
-    @property
-    def converged(self) -> bool:
-        """Whether the run ended because the distances rested, not because rounds ran out."""
-        longer = replace(self.algorithm, max_rounds=self.run.n_rounds + 1)
-        return longer.done(self.run.state)
 
 
 def cluster_columns(
@@ -52,6 +48,8 @@ def cluster_columns(
     seed: int = 0,
 ) -> ColumnClustering:
     """Seed and run `n_init` times; the lowest inertia wins, which the server knows."""
+    if not isinstance(init, str):
+        n_init = min(n_init, 1)  # the same start would give the same end
     best: ColumnClustering | None = None
     sent: dict[str, int] = {}
     for attempt in range(n_init):
@@ -62,8 +60,11 @@ def cluster_columns(
                 sent[owner] = sent.get(owner, 0) + size
         inertia = float(done.state.d2.min(axis=1).sum())
         if best is None or inertia < best.inertia:
+            # Not the run itself: its state is as large as all records times all clusters.
+            rested = replace(ready, max_rounds=done.n_rounds + 1).done(done.state)
             last = ready.broadcast(done.state)
-            best = ColumnClustering(ready, done, inertia, last, sent)
+            best = ColumnClustering(ready, done.history, rested, inertia, last, sent)
+        del done
     if best is None:
         raise ConfigError(f"n_init must be at least 1, got {n_init}")
     return best
@@ -81,7 +82,8 @@ def _seeded(
             f"init={init!r} is not one of {', '.join(words)}, a record for each cluster or a "
             f"cluster for each record{did_you_mean(init, words)}"
         )
-    done = run(Plan(make_seeding(key, algorithm.n_clusters), seed=seed), channel, schema)
+    seeding = make_seeding(key, algorithm.n_clusters, wire=algorithm.wire)
+    done = run(Plan(seeding, seed=seed), channel, schema)
     return replace(algorithm, init=done.model), [done]
 
 

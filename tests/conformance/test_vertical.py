@@ -12,12 +12,16 @@ from hypothesis import strategies as st
 
 from fedclust.algorithms import VERTICAL, VERTICAL_SEEDINGS, from_config, make, make_seeding
 from fedclust.algorithms._records import PartialDistances
+from fedclust.algorithms.vertical_c_means import Labels
+from fedclust.algorithms.vertical_fuzzy_c_means import Weights
+from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     AnyAlgorithm,
     ConfigError,
     Data,
     Message,
+    MessageError,
     Participation,
     Plan,
     Request,
@@ -166,6 +170,61 @@ def test_every_owner_is_needed_in_every_round(key: str) -> None:
         run(Plan(chosen), channel, schema(X), participation=some)
 
 
+class Leaving(LocalChannel):
+    """An owner that goes after the first round, so that nobody misses its answer."""
+
+    asked = 0
+
+    def clients(self) -> list[str]:
+        return [c for c in super().clients() if self.asked == 0 or c != "o01"]
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        self.asked += 1
+        return super().ask(plan, request)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_owner_that_leaves_is_missed(key: str, tmp_path: Path) -> None:
+    X = table()
+    data = owners(X, [0, 0, 1, 1, 2, 2])
+    plan = Plan(make(key, 3, init=np.array([1, 2, 3]), tol=0.0))
+    with pytest.raises(TooFewClients, match="round 1: every owner is needed .*; o01 left"):
+        run(plan, Leaving(data), schema(X))
+    save_round(tmp_path / "r", plan, next(rounds(plan, LocalChannel(data), schema(X))))
+    saved = load_round(tmp_path / "r", plan)
+    other = {"o00": data["o00"], "o02": data["o02"], "new": data["o01"]}
+    with pytest.raises(TooFewClients, match="o01 left; new came"):
+        run(plan, LocalChannel(other), schema(X), resume=saved)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_hostile_server_cannot_make_an_owner_write_where_it_should_not(key: str) -> None:
+    chosen: Any = make(key, 3)
+    X = table(9)
+    if key == "vertical-llf-cm":
+        bad = Labels(np.full(9, 2**26, np.int32), np.empty((9, 0)), np.empty(0, int))
+    else:
+        bad = Weights(np.ones((9, 7)), np.empty((9, 0)), np.empty(0, int))  # type: ignore[assignment]
+    with pytest.raises(MessageError, match="expected"):
+        chosen.part(bad, X)
+    far = make_seeding("vertical-k-means++", 3)
+    with pytest.raises(MessageError, match="expected 1 numbers from 0 to 8"):
+        far.client_step(Drawn(np.array([99])), Data.of(X), None)  # type: ignore[arg-type]
+
+
+def test_single_precision_keeps_a_far_centre_too() -> None:
+    X = np.vstack([np.full((30, 1), 1000.0), np.full((30, 1), 1010.0)])
+    X += np.random.default_rng(0).normal(0, 0.01, X.shape)
+    labels = np.repeat([0, 1], 30)
+    labels[[0, 30]] = 2
+    for wire in ("float64", "float32"):
+        chosen: Any = make(
+            "vertical-llf-fcm", 3, init=labels, fuzzifier=1.05, wire=wire, max_rounds=9
+        )
+        done = fit(chosen, X, [0])
+        assert (np.abs(centers(chosen, done, X) - 1005) < 6).all()
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_client_steps_can_be_repeated_and_change_nothing(key: str) -> None:
     X = table()
@@ -221,6 +280,8 @@ def test_configuration_survives_a_file(key: str) -> None:
         ({"init": np.array([1, 1, 2])}, "init must name 3 different records out of 120"),
         ({"init": np.array([1, 2, 500])}, "init must name 3 different records out of 120"),
         ({"init": np.zeros(120, int)}, "none of which may be empty"),
+        ({"init": np.arange(120) % 4}, "one of the clusters 0 to 2"),
+        ({"init": np.arange(120) % 3 - 2}, "one of the clusters 0 to 2"),
         ({"init": np.array([0.5, 1, 2])}, "init must be an array of whole numbers"),
         ({"init": "records"}, "init must be an array of whole numbers"),
         ({"wire": "float16"}, "wire must be 'float64' or 'float32', got 'float16'"),

@@ -73,3 +73,12 @@ def test_bounds_are_public_or_not_known() -> None:
     assert (low.tolist(), high.tolist()) == ([0, 0], [1, 1])
     with pytest.raises(ConfigError, match="no public bounds .* give bounds="):
         Schema(2).box()
+
+
+def test_sparse_and_masked_tables_are_refused() -> None:
+    from scipy.sparse import csr_array
+
+    with pytest.raises(DataError, match="sparse tables are not supported; give X.toarray"):
+        Data.of(csr_array(np.eye(3)))
+    with pytest.raises(DataError, match="some values are masked"):
+        Data.of(np.ma.masked_equal(np.eye(3), 1.0))

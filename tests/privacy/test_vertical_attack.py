@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
+from scipy.optimize import least_squares
 from sklearn.datasets import load_diabetes, load_iris
 
-from fedclust.algorithms import make
+from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Schema, rounds
+from fedclust.core import Data, Plan, Request, Schema, rounds, run
 from fedclust.typing import FloatArray
 from fedclust.vertical import TRUST
 
@@ -78,6 +79,87 @@ def test_summed_distances_of_two_rounds_give_all_records(
     records = np.random.default_rng(0).choice(len(X), k, replace=False)
     log = what_the_server_keeps(make(key, k, init=records), X, owners, n_rounds=2)
     assert recovered(rebuilt(log, X.shape[1]), X) == 1.0
+
+
+def test_seeding_by_distances_gives_all_records_before_the_first_round() -> None:
+    """k-means++ asks for distances to records: enough of those, and the others follow."""
+    X = load_iris().data
+    X = X + np.random.default_rng(1).normal(0, 1e-6, X.shape)  # no two equal
+    kept: list[tuple[FloatArray, FloatArray]] = []
+
+    class Keeping(LocalChannel):
+        def ask(self, plan: Plan, request: Request) -> Any:
+            replies = list(super().ask(plan, request))
+            total = sum(np.asarray(m.arrays()["d2"]) for _, m in replies)
+            kept.append((np.asarray(request.down.arrays()["drawn"]), np.asarray(total)))
+            return iter(replies)
+
+    owners = {"a": X[:, :2], "b": X[:, 2:]}
+    seeding = make_seeding("vertical-k-means++", 4)
+    run(Plan(seeding), Keeping(owners), Schema(4, n_records=len(X)))
+    drawn, first = np.unique(np.concatenate([d for d, _ in kept]), return_index=True)
+    D = np.hstack([total for _, total in kept])[:, first]
+    assert len(drawn) > 4
+    assert recovered(_from_landmarks(D, drawn), X) == 1.0
+
+
+def _from_landmarks(D: FloatArray, landmarks: Any) -> FloatArray:
+    """Classical scaling of the landmarks, then every record from its distances to them."""
+    among = D[landmarks]
+    middle = np.eye(len(among)) - 1.0 / len(among)
+    values, vectors = np.linalg.eigh(-0.5 * middle @ among @ middle)
+    L = vectors[:, -4:] * np.sqrt(values[-4:])
+    right = -0.5 * (D - among.mean(axis=1))
+    return np.asarray(
+        np.linalg.lstsq(L, (right - right.mean(axis=1, keepdims=True)).T, rcond=None)[0].T
+    )
+
+
+def test_memberships_show_one_owner_the_others_column() -> None:
+    """Ratios of whole distances, less what it knows itself: the rest is the other's column."""
+    rng = np.random.default_rng(0)
+    n, k, m = 120, 6, 2.0
+    mine = rng.normal(size=(n, 2))
+    theirs = rng.normal(size=n) + 2 * (mine[:, 0] > 0)
+    chosen: Any = make("vertical-llf-fcm", k, init=rng.choice(n, k, replace=False), tol=0.0)
+    schema, broadcasts = Schema(3, n_records=n), []
+    state = chosen.start(schema, rng)
+    owners = LocalChannel({"me": mine, "other": theirs[:, None]})
+    for done in rounds(Plan(chosen), owners, schema):
+        broadcasts.append(chosen.broadcast(state).weights)
+        state = done.state
+        if done.number == 2:
+            break
+    guess = _others_column(mine, broadcasts[1], broadcasts[2], m)
+    guess, truth = guess - guess.mean(), theirs - theirs.mean()
+    error = min(np.abs(guess - truth).max(), np.abs(guess + truth).max())
+    assert error < 1e-3 * np.ptp(theirs)
+
+
+def _others_column(mine: FloatArray, made: FloatArray, after: FloatArray, m: float) -> FloatArray:
+    """Solve for the other's centres (up to a shift); each record's value is linear in the rest."""
+    n, k = made.shape
+    shares = made / made.sum(axis=0)
+    own = ((mine[:, None] - shares.T @ mine) ** 2).sum(axis=2)
+    ratio = after ** (-1.0 / m)
+    ratio /= ratio.mean(axis=1, keepdims=True)
+
+    def values(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        M = np.empty((n, k, 3))
+        M[:, :, 0], M[:, :, 1], M[:, :, 2] = ratio, -1.0, 2 * v
+        b = own + v**2
+        solved = np.linalg.solve(M.transpose(0, 2, 1) @ M, M.transpose(0, 2, 1) @ b[:, :, None])
+        return solved[:, 2, 0], (M @ solved)[:, :, 0] - b
+
+    def misfit(v: FloatArray) -> FloatArray:
+        v = np.append(0.0, v)
+        y, rest = values(v)
+        centre = shares.T @ y - v
+        return np.append(rest.ravel(), 5 * (centre - centre.mean()))
+
+    starts = [np.random.default_rng(s).normal(size=k - 1) for s in range(8)]
+    best = min((least_squares(misfit, s, max_nfev=60) for s in starts), key=lambda q: q.cost)
+    return values(np.append(0.0, best.x))[0]
 
 
 def test_nothing_of_this_kind_comes_of_noise() -> None:

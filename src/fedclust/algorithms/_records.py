@@ -13,7 +13,18 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from ..core import Algorithm, ConfigError, Data, Dims, Message, Record, Schema, Summed, checks
+from ..core import (
+    Algorithm,
+    ConfigError,
+    Data,
+    Dims,
+    Message,
+    MessageError,
+    Record,
+    Schema,
+    Summed,
+    checks,
+)
 from ..core.algorithm import Partition
 from ..kernels.columns import Distances, added, change, weighted_means
 from ..typing import BoolArray, FloatArray, IntArray, Rng
@@ -95,7 +106,8 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
             raise ConfigError(f"{self.key}: {n} records cannot make n_clusters={k} clusters")
         init = rng.choice(n, k, replace=False) if self.init is None else self.init
         labels = _one_per_cluster(init, n) if len(init) == k else np.asarray(init, np.int32)
-        if len(labels) != n or not (np.bincount(labels[labels >= 0], minlength=k) > 0).all():
+        counts = np.bincount(labels[labels >= 0], minlength=k)
+        if len(labels) != n or labels.min() < -1 or len(counts) > k or not counts.all():
             raise ConfigError(
                 f"{self.key}: init must name {k} different records out of {n}, or give each of "
                 f"them one of the clusters 0 to {k - 1}, none of which may be empty"
@@ -137,6 +149,12 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"N": schema.records(), "C": self.n_clusters}
+
+
+def check_assignment(labels: IntArray, low: int, high: int, n: int) -> None:
+    """Owner: refuse numbers of clusters or records that there are not: loops trust them."""
+    if len(labels) != n or (n and (labels.min() < low or labels.max() >= high)):
+        raise MessageError(f"expected {n} numbers from {low} to {high - 1} from the server")
 
 
 def with_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:

@@ -18,7 +18,14 @@ import numpy as np
 from ..core import Dims, Record
 from ..kernels.columns import labelled_means, nearest_of
 from ..typing import FloatArray, IntArray, Rng
-from ._records import PartialDistances, RecordAlgorithm, RecordState, one_hot, with_kept
+from ._records import (
+    PartialDistances,
+    RecordAlgorithm,
+    RecordState,
+    check_assignment,
+    one_hot,
+    with_kept,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +48,8 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
         return Labels(state.labels, state.kept, state.which)
 
     def part(self, down: Labels, X: FloatArray) -> FloatArray:
+        check_assignment(down.labels, -1, self.n_clusters, len(X))
+        check_assignment(down.which, 0, self.n_clusters, len(down.which))
         means = labelled_means(X, down.labels, self.n_clusters)  # Eq. 16
         return with_kept(means, X, down.kept, down.which)
 

@@ -14,12 +14,20 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..core import Dims, Record, checks
+from ..core import Dims, MessageError, Record, checks
 from ..kernels.columns import closest_call, nearest_of, powered_memberships, weighted_means
 from ..typing import BoolArray, FloatArray, IntArray, Rng
-from ._records import PartialDistances, RecordAlgorithm, RecordState, one_hot, with_kept
+from ._records import (
+    PartialDistances,
+    RecordAlgorithm,
+    RecordState,
+    check_assignment,
+    one_hot,
+    with_kept,
+)
 
-_NOTHING = -700.0  # the logarithm of a weight that is none: e^-745 is zero
+# The logarithm of a weight that is none: e^-745 is zero in double precision, e^-103 in single.
+_NOTHING = {"float64": -700.0, "float32": -80.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +57,11 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         return Weights(self._all_weights(state, self.wire), state.kept, state.which)
 
     def part(self, down: Weights, X: FloatArray) -> FloatArray:
+        check_assignment(down.which, 0, self.n_clusters, len(down.which))
+        if down.weights.shape != (len(X), self.n_clusters):
+            raise MessageError(
+                f"expected weights of {len(X)} records in {self.n_clusters} clusters"
+            )
         return with_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
 
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
@@ -69,7 +82,7 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         power = self.fuzzifier / (self.fuzzifier - 1.0)
         for c in np.flatnonzero(empty).tolist():
             ratio = closest_call(d2, c)
-            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING
+            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING[self.wire]
         return empty
 
     def model(self, state: RecordState) -> FloatArray:

@@ -13,7 +13,7 @@ from ..core import Algorithm, ConfigError, Data, Dims, Message, Record, Schema, 
 from ..core.algorithm import Partition
 from ..kernels.columns import Distances
 from ..typing import FloatArray, IntArray, Rng
-from ._records import PartialDistances
+from ._records import PartialDistances, check_assignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
     """A random record for each cluster; no owner is asked."""
 
     n_clusters: int
+    wire: str = "float64"  # type of distances on the wire
 
     key: ClassVar[str] = "records"
     partition: ClassVar[Partition] = "vertical"
@@ -62,7 +63,9 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
         return Drawn(state.drawn)
 
     def client_step(self, down: Drawn, data: Data, rng: Rng) -> PartialDistances:
-        return PartialDistances(Distances(data.X, data.X[down.drawn]))  # type: ignore[arg-type]
+        check_assignment(down.drawn, 0, len(data), len(down.drawn))
+        found = Distances(data.X, data.X[down.drawn], self.wire)
+        return PartialDistances(found)  # type: ignore[arg-type]
 
     def server_step(self, state: SeedState, merged: PartialDistances, rng: Rng) -> SeedState:
         return state

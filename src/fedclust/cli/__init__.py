@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, demo
+from . import algorithms, demo, papers
 
 
 class _Commands(TyperGroup):
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
+app.add_typer(papers.app, name="papers")
 
 
 def _show_version(wanted: bool) -> None:

@@ -55,16 +55,19 @@ class Data:
 
 
 def _numeric(X: Any, client: str) -> FloatArray:
+    if np.ma.is_masked(X):
+        raise DataError(f"{client}: some values are masked; drop or fill them first")
+    if hasattr(X, "toarray"):
+        raise DataError(f"{client}: sparse tables are not supported; give X.toarray()")
     try:
         rows = np.asarray(X)
-        if rows.dtype.kind == "c":
-            raise DataError(f"{client}: complex numbers have no order; give real ones")
-        if rows.dtype not in _LARGEST:
+        complex_ones = rows.dtype.kind == "c"
+        if rows.dtype not in _LARGEST and not complex_ones:
             rows = rows.astype(np.float64)
     except (TypeError, ValueError) as problem:
-        if isinstance(problem, DataError):
-            raise
         raise DataError(f"{client}: not all values are numbers ({problem})") from None
+    if complex_ones:
+        raise DataError(f"{client}: complex numbers have no order; give real ones")
     if rows.ndim != 2:
         raise DataError(f"{client}: expected a table of rows and columns, got shape {rows.shape}")
     if rows.shape[1] == 0:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from ..typing import Rng
@@ -106,11 +107,16 @@ class Round:
 class Run:
     """A finished run: its outcome, and what it cost."""
 
-    model: Any
+    algorithm: AnyAlgorithm
     state: Any
     history: tuple["Line", ...]  # of the rounds run here: after a resume, those since
     sent: Mapping[str, int]  # bytes up, by client, over these rounds
     n_rounds: int  # all rounds, those before a resume included
+
+    @cached_property
+    def model(self) -> Any:
+        """The outcome: centres, an index, or what the algorithm calls it."""
+        return self.algorithm.model(self.state)
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,12 @@ def rounds(
         )
     number = resume.number + 1 if resume else 0
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
+    first = resume.cohort if resume else None
     while not algorithm.done(state):
         cohort = _asked(participation, tuple(channel.clients()), plan.rng(_COHORT, number))
+        first = first or cohort
+        if algorithm.partition == "vertical" and cohort != first:
+            raise TooFewClients(_other_owners(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
         answered = _enough(plan, participation, request, replies)
@@ -190,7 +200,7 @@ def run(
             sent[client] = sent.get(client, 0) + size
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
     n_rounds = last.number + 1 if last else 0
-    return Run(plan.algorithm.model(state), state, tuple(history), sent, n_rounds)
+    return Run(plan.algorithm, state, tuple(history), sent, n_rounds)
 
 
 def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
@@ -199,6 +209,13 @@ def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> 
             f"{len(clients)} clients are there, but min_clients={participation.min_clients}"
         )
     return participation.cohort(clients, rng)
+
+
+def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
+    absent, odd = sorted(set(first) - set(now)), sorted(set(now) - set(first))
+    listed = ((absent, "left"), (odd, "came"))
+    said = "; ".join(f"{', '.join(names)} {what}" for names, what in listed if names)
+    return f"round {number}: every owner is needed from the first round to the last; {said}"
 
 
 def _enough(

@@ -1,6 +1,7 @@
 """Ids as owners write them, made comparable: one spelling for one record, or a clear refusal."""
 
 import hmac
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from ..core import ConfigError, DataError
 from ..typing import Array
 from .tables import is_missing
 
-ID_KINDS = ("auto", "text", "number")
+ID_KINDS = ("auto", "number")
 _SECRET = 16  # characters: a shorter secret can be tried out
+_EXACT = 2.0**53  # whole numbers beyond are rounded in a float
+_INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,16 @@ class Ids:
 
     owner: str
     text: tuple[str, ...]
-    numbers: int  # given as numbers
-    zero_led: int  # given as text with leading zeros
+
+    @property
+    def digits(self) -> list[str]:
+        """The ids that are digits and nothing else."""
+        return [one for one in self.text if one.isascii() and one.isdigit()]
+
+    @property
+    def zero_led(self) -> list[str]:
+        """Those of them that begin with a zero which a number would lose."""
+        return [one for one in self.digits if len(one) > 1 and one.startswith("0")]
 
 
 def read_ids(values: Any, owner: str, column: str, kind: str = "auto") -> Ids:
@@ -34,8 +45,10 @@ def read_ids(values: Any, owner: str, column: str, kind: str = "auto") -> Ids:
     """
     if kind not in ID_KINDS:
         raise ConfigError(f"ids must be one of {', '.join(map(repr, ID_KINDS))}, got {kind!r}")
-    given = np.asarray(values, dtype=object).tolist()
     place = f"owner {owner!r}: id column {column!r}"
+    given = np.asarray(values, dtype=object)
+    if given.ndim != 1:
+        raise DataError(f"{place} must hold one id per row")
     missing = [r for r, v in enumerate(given) if is_missing(v) or not str(v).strip()]
     if missing:
         raise DataError(
@@ -43,26 +56,32 @@ def read_ids(values: Any, owner: str, column: str, kind: str = "auto") -> Ids:
         )
     text = tuple(_spelled(v, kind, f"{place}, row {r}") for r, v in enumerate(given))
     _refuse_duplicates(text, place)
-    numbers = sum(not isinstance(v, str) for v in given)
-    zero_led = sum(
-        isinstance(v, str) and t != "0" and t.startswith("0")
-        for v, t in zip(given, text, strict=True)
-    )
-    return Ids(owner, text, numbers, zero_led)
+    return Ids(owner, text)
 
 
 def _spelled(value: Any, kind: str, place: str) -> str:
     if isinstance(value, Real) and not isinstance(value, Integral):
-        if not float(value).is_integer():
-            raise DataError(f"{place}: {value!r} is no id: a number with a fraction")
-        value = int(float(value))
-    text = unicodedata.normalize("NFKC", str(value)).strip()
+        value = _whole(float(value), place)
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    text = unicodedata.normalize("NFKC", str(value)).translate(_INVISIBLE).strip()
     if kind != "number":
         return text
-    try:
-        return str(int(text))
-    except ValueError:
-        raise DataError(f"{place}: {text!r} is not a whole number; use ids='text'") from None
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise DataError(f"{place}: {text[:40]!r} is not a whole number; use ids='auto'")
+    sign = "-" if text.startswith("-") else ""
+    return sign + (text.lstrip("+-").lstrip("0") or "0")
+
+
+def _whole(value: float, place: str) -> int:
+    if not value.is_integer():
+        raise DataError(f"{place}: {value!r} is no id: not a whole number")
+    if abs(value) >= _EXACT:
+        raise DataError(
+            f"{place}: {value:.0f} was rounded when it was read as a decimal number; read the id "
+            "column as text"
+        )
+    return int(value)
 
 
 def _refuse_duplicates(text: Sequence[str], place: str) -> None:
@@ -71,29 +90,34 @@ def _refuse_duplicates(text: Sequence[str], place: str) -> None:
         if one in first:
             more = len(text) - len(set(text))
             raise DataError(
-                f"{place}: {one!r} stands in rows {first[one]} and {row} ({more} rows repeat an "
-                "id, spaces aside); a record must have one row"
+                f"{place}: {one[:40]!r} stands in rows {first[one]} and {row} ({more} rows repeat "
+                "an id, spaces aside); a record must have one row"
             )
         first[one] = row
 
 
 def comparable(ids: Mapping[str, Ids]) -> None:
-    """Refuse spellings that cannot meet: leading zeros here, numbers, which lose them, there."""
-    zeros = [i for i in ids.values() if i.zero_led]
-    numbers = [i for i in ids.values() if i.numbers]
-    if zeros and numbers:
-        a, b = zeros[0], numbers[0]
-        raise DataError(
-            f"ids: owner {a.owner!r} has {a.zero_led} of {len(a.text)} ids with leading zeros, "
-            f"owner {b.owner!r} has {b.numbers} as numbers, where zeros are lost; "
-            "ids='number' reads all as numbers, or give all as text"
-        )
+    """Refuse spellings that cannot meet: leading zeros here, shorter numbers without them there."""
+    for a in ids.values():
+        width = min(map(len, a.zero_led), default=0)
+        for b in ids.values():
+            if not b.zero_led and any(len(one) < width for one in b.digits):
+                raise DataError(
+                    f"ids: owner {a.owner!r} has {len(a.zero_led)} of {len(a.text)} ids with "
+                    f"leading zeros, owner {b.owner!r} has none and shorter ones; ids='number' "
+                    "reads all as numbers, or write them alike"
+                )
 
 
 def tokens(ids: Ids, secret: bytes) -> Array:
     """A keyed hash of each id (HMAC-SHA-256, its first 128 bits), as two numbers (N, 2)."""
-    hashes = [hmac.digest(secret, one.encode(), "sha256")[:16] for one in ids.text]
+    hashes = [hmac.digest(secret, encoded(one), "sha256")[:16] for one in ids.text]
     return np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, 2)
+
+
+def encoded(one: str) -> bytes:
+    """An id as bytes, whatever characters it has."""
+    return one.encode("utf-8", "surrogatepass")
 
 
 def secret_bytes(secret: str | bytes) -> bytes:

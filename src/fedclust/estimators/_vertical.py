@@ -14,11 +14,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..alignment import Alignment, aligned_tables
 from ..channels import LocalChannel
 from ..core import ConfigError, Data, DataError, Schema, checks
-from ..data.columns import cut, same_records
+from ..data.columns import Table, cut, like_before, same_records
 from ..data.tables import no_dates_or_words, tables_by_client
 from ..kernels.columns import nearest_of
 from ..typing import FloatArray, IntArray
-from ..vertical import TRUST, AnyRecordAlgorithm, Start, cluster_columns, distances_to
+from ..vertical import (
+    TRUST,
+    AnyRecordAlgorithm,
+    ColumnClustering,
+    Start,
+    cluster_columns,
+    distances_to,
+)
 from ._federated import TABLE
 
 
@@ -64,8 +71,8 @@ class Vertical(ClusterMixin, BaseEstimator):
         """
         tables = self._by_owner(X, owners, reset=True)
         self._owners = owners
-        rows = {owner: np.arange(len(data)) for owner, data in tables.items()}
-        return self._fit(tables, Alignment(rows, {o: len(d) for o, d in tables.items()}))
+        rows = {owner: np.arange(len(table.X)) for owner, table in tables.items()}
+        return self._fit(tables, Alignment(rows, {o: len(t.X) for o, t in tables.items()}))
 
     def fit_frames(
         self,
@@ -90,7 +97,7 @@ class Vertical(ClusterMixin, BaseEstimator):
             where there is nobody to hide from.
         alignment : {"hash", "psi"}, default="hash"
             Keyed hashes, or private set intersection (needs ``fedclust[psi]``).
-        ids : {"auto", "text", "number"}, default="auto"
+        ids : {"auto", "number"}, default="auto"
             How ids are compared: as written but for spaces around them, or as whole numbers.
         min_overlap : float, default=0.1
             Share of the smallest owner's rows that must be shared by all.
@@ -99,10 +106,15 @@ class Vertical(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        if not isinstance(self.init, str):
+            raise ConfigError(
+                "init: records have no number before they are aligned; give a word to fit_frames"
+            )
         found, tables = aligned_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
         self._owners = None
+        self._forget_features()
         return self._fit(tables, found)
 
     def predict(self, X: Any, owners: Any = None) -> IntArray:
@@ -145,10 +157,10 @@ class Vertical(ClusterMixin, BaseEstimator):
         found, tables = aligned_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
-        labels = nearest_of(self._distances(self._known(tables)))
+        labels = nearest_of(self._distances(like_before(tables, self._columns)))
         return {owner: found.at_home(owner, labels, -1) for owner in tables}
 
-    def centers_of(self, owner: str) -> FloatArray:
+    def centers_of(self, owner: Any) -> FloatArray:
         """The owner's part of the centres: its columns, for all clusters.
 
         Parameters
@@ -162,7 +174,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self._parts[self._owner(owner)]
 
-    def labels_of(self, owner: str) -> IntArray:
+    def labels_of(self, owner: Any) -> IntArray:
         """Cluster of each row of an owner's table, in its own order; -1 where it took no part.
 
         Parameters
@@ -183,7 +195,7 @@ class Vertical(ClusterMixin, BaseEstimator):
             "nobody holds whole centres: each owner has its part, centers_of(owner)"
         )
 
-    def _fit(self, tables: dict[str, Data], found: Alignment) -> Self:
+    def _fit(self, tables: dict[str, Table], found: Alignment) -> Self:
         checks.whole(self, "n_clusters")
         checks.whole(self, "n_init")
         n = found.n_records
@@ -191,80 +203,80 @@ class Vertical(ClusterMixin, BaseEstimator):
             raise DataError(
                 f"n_samples={n} should be >= n_clusters={self.n_clusters}, and more than one"
             )
-        schema = Schema(sum(d.X.shape[1] for d in tables.values()), n_records=n)
-        best = cluster_columns(
+        data = {owner: Data(table.X, np.empty(0)) for owner, table in tables.items()}
+        self.n_features_in_ = sum(table.X.shape[1] for table in tables.values())
+        self.owners_ = tuple(tables)
+        self.alignment_ = found
+        self._columns = {o: (t.X.shape[1], t.names) for o, t in tables.items()}
+        self._learn(self._cluster(data, n), data)  # not named: it is large, and let go of there
+        self._warn()
+        return self
+
+    def _cluster(self, data: dict[str, Data], n_records: int) -> ColumnClustering:
+        return cluster_columns(
             self._kind(self.n_clusters, **self._settings()),
-            LocalChannel(tables),
-            schema,
+            LocalChannel(data),
+            Schema(self.n_features_in_, n_records=n_records),
             init=self.init,
             n_init=self.n_init,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
+
+    def _learn(self, best: ColumnClustering, data: dict[str, Data]) -> None:
         self.algorithm_ = best.algorithm
-        self.n_features_in_ = schema.n_features
-        self.owners_ = tuple(tables)
-        self.alignment_ = found
         self.trust_ = TRUST
-        self._parts = {o: best.algorithm.part(best.last, d.X) for o, d in tables.items()}
-        d2, done = distances_to(self._parts, {o: d.X for o, d in tables.items()}, self.wire)
+        self._parts = {o: best.algorithm.part(best.last, d.X) for o, d in data.items()}
+        self.n_rounds_ = len(best.history)
+        self.converged_ = best.converged
+        self.history_ = [asdict(line) for line in best.history]
+        sent = best.sent
+        del best  # it holds as many numbers as there are records times clusters
+        d2, done = distances_to(
+            self._parts, {o: d.X for o, d in data.items()}, self.algorithm_.wire
+        )
+        self.bytes_sent_ = {owner: sent[owner] + done.sent[owner] for owner in data}
         self._assign(d2)
         self.inertia_ = float(d2.min(axis=1).sum())
-        self.n_rounds_ = best.run.n_rounds
-        self.converged_ = best.converged
-        self.history_ = [asdict(line) for line in best.run.history]
-        self.bytes_sent_ = {o: best.sent[o] + done.sent[o] for o in tables}
-        self._warn()
-        return self
 
     def _assign(self, d2: FloatArray) -> None:
         self.labels_ = nearest_of(d2)
 
     def _settings(self) -> dict[str, Any]:
-        given = {f.name: getattr(self, f.name, None) for f in fields(self._kind)}
-        unset = {"n_clusters", "init"}
-        return {n: v for n, v in given.items() if n not in unset and v is not None}
+        names = {f.name for f in fields(self._kind)} - {"n_clusters", "init"}
+        return {n: getattr(self, n) for n in names if getattr(self, n, None) is not None}
 
-    def _by_owner(self, X: Any, owners: Any, *, reset: bool) -> dict[str, Data]:
+    def _by_owner(self, X: Any, owners: Any, *, reset: bool) -> dict[str, Table]:
+        if isinstance(X, list | tuple) and X and all(_is_column(one) for one in X):
+            raise DataError("X: each owner gives a table; of a single column, frame[['income']]")
         several = tables_by_client(X)
-        if several is not None:
-            return same_records({name: table for name, (table, _) in several.items()})
-        no_dates_or_words(X, "X")
-        rows = validate_data(self, X, reset=reset, **TABLE)
-        names = getattr(self, "feature_names_in_", None)
-        return same_records(cut(Data.of(rows, client="X", names=names).X, owners, names))
+        if several is None:
+            no_dates_or_words(X, "X")
+            rows = validate_data(self, X, reset=reset, **TABLE)
+            names = getattr(self, "feature_names_in_", None)
+            return same_records(cut(Data.of(rows, client="X", names=names).X, owners, names))
+        if owners is not None and reset:
+            raise ConfigError("owners: give one table and the owner of each column, or several")
+        if reset:
+            self._forget_features()
+        return same_records({name: table for name, (table, _) in several.items()})
+
+    def _forget_features(self) -> None:
+        """Names of an earlier fit on one table mean nothing for several."""
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _new_records(self, X: Any, owners: Any) -> dict[str, FloatArray]:
         check_is_fitted(self)
-        return self._known(
-            self._by_owner(X, self._owners if owners is None else owners, reset=False)
-        )
-
-    def _known(self, tables: dict[str, Data]) -> dict[str, FloatArray]:
-        """The tables of new records, once they are those of the owners who took part."""
-        if tables.keys() != self._parts.keys():
-            absent = sorted(self._parts.keys() - tables.keys())
-            odd = sorted(tables.keys() - self._parts.keys())
-            raise DataError(
-                "every owner is needed, and no other: "
-                + "; ".join(
-                    f"{what} {', '.join(names)}"
-                    for what, names in (("missing", absent), ("unknown", odd))
-                    if names
-                )
-            )
-        for owner, data in tables.items():
-            wanted, given = self._parts[owner].shape[1], data.X.shape[1]
-            if wanted != given:
-                raise DataError(f"owner {owner!r}: {given} columns, but it had {wanted} in the fit")
-        return {owner: data.X for owner, data in tables.items()}
+        tables = self._by_owner(X, self._owners if owners is None else owners, reset=False)
+        return like_before(tables, self._columns)
 
     def _distances(self, tables: dict[str, FloatArray]) -> FloatArray:
-        return distances_to(self._parts, tables, self.wire)[0]
+        return distances_to(self._parts, tables, self.algorithm_.wire)[0]
 
-    def _owner(self, owner: str) -> str:
-        if owner not in self._parts:
+    def _owner(self, owner: Any) -> str:
+        if str(owner) not in self._parts:
             raise ConfigError(f"no owner {owner!r}; there are {', '.join(self._parts)}")
-        return owner
+        return str(owner)
 
     def _warn(self) -> None:
         distinct = len(np.unique(self.labels_))
@@ -275,3 +287,14 @@ class Vertical(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        if self.max_rounds is None and not self.converged_:
+            warnings.warn(
+                f"distances still changed after {self.n_rounds_} rounds; raise max_rounds, or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _is_column(X: Any) -> bool:
+    """A one-dimensional array or series, which could be meant as a row or as a column."""
+    return hasattr(X, "dtype") and np.ndim(X) == 1

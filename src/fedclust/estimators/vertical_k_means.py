@@ -19,7 +19,7 @@ class VerticalKMeans(Vertical):
         The start: k-means++ over summed distances, a random record for each cluster, a random
         partition; or a record number for each cluster, or a cluster number for each record.
     n_init : int, default=1
-        Starts; the one with the lowest inertia is kept.
+        Starts; the one with the lowest inertia is kept. A start that is given is run once.
     max_rounds : int, optional
         Most rounds of communication; 300 if None.
     tol : float, optional
@@ -28,7 +28,8 @@ class VerticalKMeans(Vertical):
         Type of what is sent. "float32" halves the bytes and keeps seven digits of each distance:
         the result is then no longer exactly that of one table.
     random_state : int, RandomState instance or None, default=None
-        Fix it for the same result in every run.
+        Fix it for the same result in every run. (In `fit_frames` the order of the records, and so
+        what is drawn, depends on the secret too.)
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class VerticalKMeans(Vertical):
     inertia_ : float
         Sum of squared distances to the nearest centre.
     n_rounds_, converged_, history_, bytes_sent_, algorithm_
-        As for `FederatedKMeans`.
+        As for `FederatedKMeans`; bytes are those of distances, without the alignment.
     owners_ : tuple of str
         Who took part.
     alignment_ : Alignment

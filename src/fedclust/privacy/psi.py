@@ -1,24 +1,24 @@
 """Private set intersection: shared ids without a shared secret, through openmined.psi.
 
 Elliptic-curve Diffie-Hellman between two owners: one learns which of its ids the other has too, the
-other learns nothing but how many there were. With more owners the first meets each of the
-others in turn, and so learns the pairwise intersections as well.
+other learns nothing but how many there were. With more owners the first meets the others in turn
+with what is left, and so learns which of its ids the first few have too; each of those learns how
+many were left when its turn came.
 """
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from ..core import ConfigError
 
 
 def shared_by_psi(ids: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The ids that all owners have, in the order of their hashes: it tells nothing of the ids."""
+    """The ids that all owners have, in no particular order."""
     first, *others = sorted(ids, key=lambda owner: (len(ids[owner]), owner))
     mine = list(ids[first])
     for other in others:
         mine = [mine[i] for i in _intersection(mine, list(ids[other]))] if mine else []
-    return tuple(sorted(mine, key=lambda one: sha256(one.encode()).digest()))
+    return tuple(mine)
 
 
 def _intersection(asking: list[str], answering: list[str]) -> list[int]:

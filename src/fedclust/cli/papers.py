@@ -1,0 +1,117 @@
+"""``fedclust papers``: the papers' tables and figures, run again."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ..algorithms import did_you_mean
+from ..core import ConfigError
+
+app = typer.Typer(help="Run the papers' experiments, beside their published values.")
+
+
+@app.command(name="list")
+def list_() -> None:
+    """List the experiments."""
+    from ..papers.experiments import EXPERIMENTS
+
+    table = Table()
+    for heading in ("id", "paper", "what", "runs", "quick"):
+        table.add_column(heading, no_wrap=heading == "id")
+    for one in EXPERIMENTS.values():
+        runs, quick = (sum(getattr(t, n) for t in one.tasks) for n in ("runs", "quick"))
+        table.add_row(one.id, one.paper, one.title, str(runs), str(quick))
+    Console().print(table)
+
+
+@app.command()
+def run(
+    id: Annotated[str, typer.Argument(help="An experiment's id, the beginning of some, or 'all'.")],
+    quick: Annotated[bool, typer.Option(help="Few runs, and none that takes minutes.")] = False,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each task.")] = None,
+    out: Annotated[Path, typer.Option(help="Where results, tables and figures go.")] = Path(
+        "papers"
+    ),
+) -> None:
+    """Run experiments; what an interrupted run has finished is not run again."""
+    from ..papers.experiments import EXPERIMENTS
+    from ..papers.harness import execute, jobs
+    from ..papers.report import page, save
+
+    chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or i.startswith(id)}
+    if not chosen:
+        raise ConfigError(f"no experiment {id!r}{did_you_mean(id, EXPERIMENTS)}; see papers list")
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
+    console, found = Console(), {}
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=sum(map(len, wanted.values())))
+        for i, results, failed in execute(
+            wanted,
+            out / "runs",
+            lambda text, n: progress.update(bar, advance=n, description=text[:48]),
+        ):
+            found[i] = (chosen[i], results, failed)
+            save(out, chosen[i], results, failed)
+            _draw(chosen[i], results, out)
+    ordered = {i: found[i] for i in chosen}
+    (out / "papers.md").write_text(page(ordered).replace("](papers/", "]("))
+    _summary(console, ordered)
+    console.print(f"Tables and figures: {out / 'papers.md'}")
+
+
+def _draw(experiment: Any, results: Any, out: Path) -> None:
+    try:
+        from ..papers.figures import draw
+    except ImportError:  # no matplotlib: tables are all there is
+        return
+    draw(experiment, results, out)
+
+
+def _summary(console: Console, found: dict[str, Any]) -> None:
+    from ..papers.experiment import VERDICTS, holds, judge
+
+    table = Table(title="Verdicts")
+    table.add_column("experiment", no_wrap=True)
+    for verdict in (*VERDICTS, "claims"):
+        table.add_column(verdict, justify="right")
+    for i, (experiment, results, failed) in found.items():
+        counts = Counter(one.verdict for one in judge(experiment, results, failed))
+        ran = [k for k in (holds(c, results) for c in experiment.claims) if k is not None]
+        claims = f"{sum(ran)} of {len(ran)}" if ran else ""
+        table.add_row(i, *(str(counts[v] or "") for v in VERDICTS), claims)
+    console.print(table)
+
+
+@app.command()
+def page(
+    stored: Annotated[Path, typer.Argument(help="A folder of stored results.")] = Path(
+        "docs/papers"
+    ),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/papers.md"),
+) -> None:
+    """Write the page and its figures from stored results, running nothing."""
+    from ..papers.experiments import EXPERIMENTS
+    from ..papers.report import load
+    from ..papers.report import page as written
+
+    found = {}
+    for i, experiment in EXPERIMENTS.items():
+        if (stored / f"{i}.json").is_file():
+            found[i] = (experiment, *load(stored, experiment))
+            _draw(experiment, found[i][1], stored)
+    if not found:
+        raise ConfigError(f"{stored}: there are no stored results")
+    out.write_text(written(found))
+    Console().print(f"{out}: {len(found)} experiments")

@@ -1,0 +1,1 @@
+"""The papers, reproduced: experiments beside their published values, run by one harness."""

@@ -1,0 +1,51 @@
+"""All algorithms on all data sets: what no paper has."""
+
+from ...algorithms import ALGORITHMS
+from ..experiment import Experiment, Panel, Task
+from ..measures.comparison import versus_pooled
+from .llf_table2 import SETS as LLF_SETS
+
+SETS = {"penguins": "penguins", "grid": "fkm", **LLF_SETS}
+
+
+def name(short: str, key: str) -> str:
+    """A task's name."""
+    return f"{short}, {key}"
+
+
+EXPERIMENT = Experiment(
+    id="comparison",
+    paper="fedclust",
+    title="All algorithms on all data sets: agreement with pooling, rounds, bytes",
+    tasks=[
+        Task(
+            name(short, key),
+            versus_pooled,
+            {"name": data, "key": key, "soft": kind.soft},
+            runs=5,
+            quick=1,
+        )
+        for short, data in SETS.items()
+        for key, kind in ALGORITHMS.items()
+    ],
+    panels=[
+        Panel(
+            title,
+            {
+                key: [(i, name(short, key), quantity) for i, short in enumerate(SETS)]
+                for key in ALGORITHMS
+            },
+            "",
+            "",
+            log_y=quantity != "ARI(pooled)",
+            ticks=list(SETS),
+        )
+        for title, quantity in (
+            ("Agreement with the pooled result (ARI)", "ARI(pooled)"),
+            ("Rounds", "rounds"),
+            ("Bytes that left a client, seeding and score included", "bytes"),
+        )
+    ],
+    notes="20 clients, classes split by a Dirichlet distribution of 0.5, every algorithm from its own "
+    "defaults and seeding. The pooled result is LLF on all rows in one place, best of three starts.",
+)

@@ -1,0 +1,51 @@
+"""DWF, Fig. 5: MNIST, by the number of clients asked in a round."""
+
+from ..experiment import Claim, Experiment, Panel, Task
+from ..measures.dwf import dwf
+from .dwf_fig4 import FEDERATED, _name
+from .dwf_tables import SPLITS as THREE
+
+ASKED = (5, 25, 100)
+SPLITS = (*THREE, "writers")  # of the 539 writers, the same shares in percent
+
+EXPERIMENT = Experiment(
+    id="dwf-fig5",
+    paper="Holzer, Jacob, Kavane 2023 (DWF)",
+    title="Figs 5 and 6: MNIST, by clients per round; by writer instead of FEMNIST",
+    tasks=[
+        Task(
+            _name(split, m, 100, asked),
+            dwf,
+            # The last is a run of the tables too, and is made once.
+            {
+                "name": "mnist",
+                "split": split,
+                "key": key,
+                **({"asked": asked} if asked < 100 else {}),
+            },
+            runs=1,
+            quick=0,
+        )
+        for split in SPLITS
+        for m, key in FEDERATED.items()
+        for asked in ASKED
+    ],
+    claims=[
+        Claim(
+            "non-IID, all asked: DWF's score beats EWF's",
+            "score",
+            _name("non-IID", "DWF", 100, 100),
+            _name("non-IID", "EWF", 100, 100),
+        )
+    ],
+    panels=[
+        Panel(
+            split,
+            {m: [(a, _name(split, m, 100, a), "score") for a in ASKED] for m in FEDERATED},
+            "clients per round",
+            "score",
+        )
+        for split in SPLITS
+    ],
+    notes="Too slow for --quick: a run of DWF over 60,000 images takes minutes.",
+)

@@ -1,0 +1,116 @@
+"""Run experiments: all cores, finished runs kept, so that an interrupted one continues."""
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .. import __version__
+from ..core import DataError
+from ..core.checkpoint import write_atomically
+from .experiment import Experiment, Task
+
+Results = dict[str, dict[str, list[float]]]
+Say = Callable[[str, int], None]  # what was finished, and how many jobs that was
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of one task."""
+
+    task: Task
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """A name that changes with all that the result depends on."""
+        what = json.dumps([__version__, _plain(self.task), self.seed])
+        return sha256(what.encode()).hexdigest()[:24]
+
+
+def _plain(task: Task) -> Any:
+    module = inspect.getmodule(task.measure)
+    source = inspect.getsource(module) if module else ""  # another way to measure, another run
+    code = sha256(source.encode()).hexdigest()
+    return [task.measure.__module__, task.measure.__name__, code, dict(task.settings)]
+
+
+def jobs(experiment: Experiment, *, quick: bool, runs: int | None) -> list[Job]:
+    """All runs of an experiment; seeds count from zero, so that few runs are the first of many."""
+    found = []
+    for task in experiment.tasks:
+        count = task.quick if quick else task.runs if runs is None else runs
+        found += [Job(task, seed) for seed in range(count)]
+    return found
+
+
+def execute(
+    wanted: Mapping[str, list[Job]], folder: Path, say: Say
+) -> Iterator[tuple[str, Results, dict[str, str]]]:
+    """Results and failures of each experiment, as soon as its last run is finished.
+
+    The longest experiments are started first; whatever was finished before is read, not run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    open_jobs = {id: len(listed) for id, listed in wanted.items()}
+    outcomes: dict[str, dict[tuple[str, int], Any]] = {id: {} for id in wanted}
+    os.environ["FEDCLUST_NUM_THREADS"] = "1"  # one process per core: threads would be in the way
+    with ProcessPoolExecutor(_cores(), mp_context=get_context("spawn")) as pool:
+        waiting: dict[Future[Any], tuple[str, Job]] = {}
+        for id, listed in wanted.items():
+            for job in listed:
+                waiting[pool.submit(_kept, job, folder)] = (id, job)
+        for future in as_completed(waiting):
+            id, job = waiting.pop(future)
+            outcomes[id][job.task.name, job.seed] = future.result()
+            open_jobs[id] -= 1
+            say(f"{id}: {job.task.name}", 1)
+            if open_jobs[id] == 0:
+                yield id, *_collected(wanted[id], outcomes.pop(id))
+    for id, listed in wanted.items():
+        if not listed:
+            yield id, {}, {}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _kept(job: Job, folder: Path) -> Any:
+    """The run's quantities, from the file of an earlier run or computed; or why there are none."""
+    path = folder / f"{job.name}.json"
+    if path.is_file():
+        return json.loads(path.read_text())
+    try:
+        found = job.task(job.seed)
+    except DataError as problem:
+        return str(problem)
+    text = json.dumps(found).encode()
+    write_atomically(path, lambda file: _written(file, text))
+    return found
+
+
+def _written(file: BinaryIO, text: bytes) -> None:
+    file.write(text)
+
+
+def _collected(
+    listed: list[Job], outcomes: Mapping[tuple[str, int], Any]
+) -> tuple[Results, dict[str, str]]:
+    results: Results = {}
+    failed: dict[str, str] = {}
+    for job in listed:  # in the order of the seeds
+        found = outcomes[job.task.name, job.seed]
+        if isinstance(found, str):
+            failed[job.task.name] = found
+            continue
+        of_task = results.setdefault(job.task.name, {})
+        for quantity, value in found.items():
+            of_task.setdefault(quantity, []).append(value)
+    return results, failed

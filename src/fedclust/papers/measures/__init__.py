@@ -1,0 +1,1 @@
+"""What the experiments measure: one function per kind, called once per run with its seed."""

@@ -1,0 +1,62 @@
+"""DWF: blobs and MNIST over a hundred clients."""
+
+import numpy as np
+
+from ...algorithms import make, make_seeding
+from ...channels import LocalChannel
+from ...core import Data, Participation, Plan, Schema, run
+from ...data import by_k_means, dwf_blobs
+from ...kernels import k_means, nearest
+from ...metrics import majority_accuracy, score, v_measure
+from .shared import Found, channel, data_set
+
+SHARES = {"IID": 1.0, "half-IID": 0.5, "non-IID": 0.0}
+
+
+def dwf(
+    seed: int, name: str, split: str, key: str, n_clients: int = 100, asked: int = 100
+) -> Found:
+    """Score, accuracy and v-measure of all rows, and rounds."""
+    data = dwf_blobs() if name == "synthetic" else data_set("mnist")
+    X = data.X.astype(float) / (1.0 if name == "synthetic" else 255.0)
+    k, F, y = 5 if name == "synthetic" else 20, X.shape[1], np.asarray(data.y)
+    n_rounds = 0
+    if key == "k-means":
+        centers = k_means(X, k, np.random.default_rng(seed), restarts=1)
+    else:
+        owner = (
+            np.asarray(data.client)
+            if split == "writers"
+            else by_k_means(X, n_clients, SHARES[split], seed)
+        )
+        clients, part = channel(X, owner), Participation(fraction=asked / n_clients)
+        seeding = make_seeding("one-shot", k, preset="reference")
+        first = run(Plan(seeding, seed=seed), clients, Schema(F), participation=part)
+        centers, n_rounds = first.model, first.n_rounds
+        if key != "one-shot":
+            chosen = make(key, k, preset="reference", init=centers)
+            done = run(Plan(chosen, seed=seed), clients, Schema(F), participation=part)
+            centers, n_rounds = done.model, done.n_rounds
+    labels = nearest(X, centers)[0]
+    return {
+        "score": score(X, centers),
+        "accuracy": majority_accuracy(y, labels),
+        "v-measure": v_measure(y, labels),
+        "rounds": n_rounds,
+    }
+
+
+def absent_client(seed: int, key: str) -> Found:
+    """Fig. 1: three blobs, one client each; one is not asked: how far its centre moves."""
+    rng = np.random.default_rng(seed)
+    at = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
+    blobs = {f"c{i}": Data.of(rng.normal(a, 0.3, (40, 2))) for i, a in enumerate(at)}
+    start = at + rng.normal(0, 0.4, (3, 2))
+    present = {name: blobs[name] for name in ("c0", "c1")}
+    moved = run(
+        Plan(make(key, 3, init=start, max_rounds=1)), LocalChannel(present), Schema(2)
+    ).model
+    return {
+        "absent": float(np.linalg.norm(moved[2] - start[2])),
+        "present": float(np.linalg.norm(moved[:2] - start[:2])),
+    }

@@ -1,0 +1,29 @@
+"""FFCF: the authors' files."""
+
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import make
+from ...core import Plan, Schema, run
+from ...metrics import osse, wsse
+from .shared import Found, channel, data_set
+
+
+def ffcf(seed: int, config: int, key: str, preset: str) -> Found:
+    """Errors within and outside, and rounds, on the authors' own files."""
+    data = data_set("ffcf_case3")
+    here = data.extra["config"] == config
+    X, owner = data.X[here], np.asarray(data.client)[here]
+    settings: dict[str, Any] = {}
+    if key != "ffcf":
+        settings = {"init": np.random.default_rng(seed).random((4, 2)), "max_rounds": 100}
+    done = run(
+        Plan(make(key, 4, preset=preset, **settings), seed=seed), channel(X, owner), Schema(2)
+    )
+    return {
+        "within": wsse(X, done.model),
+        "outside": osse(X, done.model),
+        "rounds": done.n_rounds,
+        "bytes": sum(done.sent.values()),
+    }

@@ -1,0 +1,63 @@
+"""LLF: rows and columns of eight data sets."""
+
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import make, make_seeding
+from ...channels import LocalChannel
+from ...core import Participation, Plan, Schema, run
+from ...data import dirichlet, iid
+from ...kernels import kmeans_plusplus, matched, nearest
+from ...metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
+from ...typing import FloatArray
+from .shared import Found, channel, scaled
+
+
+def llf(
+    seed: int, name: str, key: str, gamma: float = 1.0, start: str = "random", alpha: float = 0.0
+) -> Found:
+    """The five quantities of Tables III and V, and the tolerance index of each round."""
+    X, y, k = scaled(name)
+    F = X.shape[1]
+    owner = dirichlet(y, 20, alpha, seed) if alpha else iid(len(X), 20, 42)
+    clients, part = channel(X, owner), Participation(fraction=gamma)
+    rng = np.random.default_rng(seed)
+    own: dict[str, Any] = {"max_rounds": 30, "tol": 0.0}
+    if key == "gdf-fcm":
+        own = {"preset": "reference"}
+    elif key == "c2f-fcm":  # one k-means++ start at the server, as scikit-learn has it today
+        own["restarts"] = 1
+    if start == "random":
+        init: FloatArray = np.random.RandomState(seed).rand(k, F)
+        central_init = init
+    else:
+        seeding = make_seeding("careful", k)
+        init = run(Plan(seeding, seed=seed), clients, Schema(F), participation=part).model
+        central_init = kmeans_plusplus(X, k, rng)
+    plan = Plan(make(key, k, init=init, **own), seed=seed)
+    pooled = make("llf-fcm", k, init=central_init, max_rounds=30, tol=0.0)
+    central = run(Plan(pooled), channel(X, np.zeros(len(X))), Schema(F)).model
+    done = run(plan, clients, Schema(F), participation=part)
+    labels = nearest(X, done.model)[0]
+    found = {
+        "displacement": float(np.linalg.norm(matched(done.model, central) - central)),
+        "ARI(sum)": adjusted_rand_index(nearest(X, central)[0], labels),
+        "ARI(true)": adjusted_rand_index(y, labels),
+        "XB": xie_beni(X, done.model),
+        "SDB": soft_davies_bouldin(X, done.model),
+    }
+    return found | {f"tolerance@{line.round + 1}": line.shift for line in done.history}
+
+
+def vertical(seed: int, cuts: tuple[int, ...]) -> Found:
+    """Vertical LLF-FCM on pendigits: change of the distances by round, ARI, gap to one table."""
+    X, y, k = scaled("pendigits")
+    records = np.random.default_rng(seed).choice(len(X), k, replace=False)
+    chosen = make("vertical-llf-fcm", k, init=records, max_rounds=31, tol=0.0)
+    owners = LocalChannel(
+        {f"o{i:02d}": part for i, part in enumerate(np.split(X, list(cuts), axis=1))}
+    )
+    done = run(Plan(chosen), owners, Schema(16, n_records=len(X)))
+    found = {"ARI(true)": adjusted_rand_index(y, done.model.argmax(axis=1))}
+    return found | {f"change@{line.round}": line.shift for line in done.history[1:]}

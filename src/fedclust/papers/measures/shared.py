@@ -1,0 +1,34 @@
+"""Data sets that are here already, and clients of them."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...channels import LocalChannel
+from ...core import Data
+from ...data import Dataset, load
+from ...typing import FloatArray, IntArray
+
+Found = dict[str, float]
+
+
+def channel(X: FloatArray, owner: Any) -> LocalChannel:
+    """One client per distinct owner."""
+    owner = np.asarray(owner)
+    return LocalChannel({f"c{int(o):03d}": Data.of(X[owner == o]) for o in np.unique(owner)})
+
+
+@cache
+def data_set(name: str) -> Dataset:
+    """A public set that is already here."""
+    return load(name, download=False)
+
+
+@cache
+def scaled(name: str) -> tuple[FloatArray, IntArray, int]:
+    """Features on [0, 1], labels, number of classes."""
+    data = data_set(name)
+    X = data.X.astype(float)
+    y = np.asarray(data.y)
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y, len(np.unique(y))

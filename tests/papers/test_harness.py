@@ -1,0 +1,176 @@
+"""The harness of the papers' experiments: verdicts, kept runs, and a page that cannot go stale."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import DataError
+from fedclust.cli import app
+from fedclust.papers.experiment import Cell, Claim, Experiment, Panel, Task, curve, holds, judge
+from fedclust.papers.experiments import EXPERIMENTS
+from fedclust.papers.harness import Job, execute, jobs
+from fedclust.papers.report import load, page, save, section
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def measured(seed: int, at: float) -> dict[str, float]:
+    return {"x": at + 0.01 * seed, "line@1": 1.0, "line@2": 2.0}
+
+
+def absent(seed: int) -> dict[str, float]:
+    raise DataError("no such data")
+
+
+TOY = Experiment(
+    id="toy",
+    paper="nobody",
+    title="A toy",
+    tasks=[
+        Task("one", measured, {"at": 1.0}, runs=3, quick=2),
+        Task("two", measured, {"at": 2.0}, runs=3, quick=0),
+        Task("gone", absent, {}, runs=1, quick=1),
+    ],
+    cells=[
+        Cell("r", "a", "one", "x", "1.0"),
+        Cell("r", "b", "one", "x", "5.0"),
+        Cell("r", "c", "two", "x", "9.0", because="they counted twice"),
+        Cell("r", "d", "gone", "x", "1.0"),
+        Cell("r", "e", "elsewhere", "x", "1.0"),
+        Cell("r", "f", "one", "x", None),
+    ],
+    claims=[Claim("one is less than two", "x", "one", "two")],
+    panels=[
+        Panel("p", {"one": curve("one", "line", (1, 2))}, "x", "y", log_y=True),
+        Panel("q", {"one": [(1, "one", "x")], "2": [(1, "two", "x")]}, "x", "y"),
+        Panel("g", {"one": [(0, "one", "x")], "no": [(1, "no", "x")]}, "", "", ticks=("a", "b")),
+    ],
+)
+
+
+def run_toy(folder: Path, **how: Any) -> tuple[Any, Any]:
+    said: list[str] = []
+    settings = {"quick": False, "runs": None, **how}
+    found = list(execute({"toy": jobs(TOY, **settings)}, folder, lambda text, n: said.append(text)))
+    assert len(said) == len(jobs(TOY, **settings))
+    ((_, results, failed),) = found
+    return results, failed
+
+
+def test_every_cell_gets_a_verdict(tmp_path: Path) -> None:
+    results, failed = run_toy(tmp_path)
+    assert failed == {"gone": "no such data"}
+    verdicts = [one.verdict for one in judge(TOY, results, failed)]
+    wanted = [
+        "reproduced",
+        "ordering holds",
+        "ordering holds",
+        "not obtainable",
+        "not obtainable",
+        "",
+    ]
+    assert verdicts == wanted
+    assert holds(TOY.claims[0], results) is True
+    assert holds(TOY.claims[0], {"one": results["one"]}) is None
+    turned = {"one": {"x": [9.5]}, "two": {"x": [2.0]}}
+    assert [one.verdict for one in judge(TOY, turned, {})][:4] == [
+        "differs",
+        "differs",
+        "differs",
+        "not run",
+    ]
+    text = section(TOY, turned, {})
+    assert "differs: they counted twice" in text
+    assert "differs: no reason found" in text
+    assert "**does not hold**" in text
+
+
+def test_few_runs_are_the_first_of_many_and_none_is_made_twice(tmp_path: Path) -> None:
+    quick, _ = run_toy(tmp_path, quick=True)
+    assert quick == {"one": {"x": [1.0, 1.01], "line@1": [1.0, 1.0], "line@2": [2.0, 2.0]}}
+    kept = tmp_path / f"{Job(TOY.tasks[0], 1).name}.json"
+    kept.write_text(json.dumps({"x": 7.0}))  # a run that was made is read, not made again
+    again, _ = run_toy(tmp_path, runs=2)
+    assert again["one"]["x"] == [1.0, 7.0]
+    assert len(again["two"]["x"]) == 2
+
+
+def test_results_are_stored_and_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from fedclust.papers.figures import draw
+
+    results, failed = run_toy(tmp_path / "runs")
+    save(tmp_path, TOY, results, failed)
+    stored = {"one": results["one"], "two": {"x": results["two"]["x"]}}  # what the toy speaks of
+    assert load(tmp_path, TOY) == (stored, failed)
+    assert draw(TOY, results, tmp_path).read_text().startswith("<?xml")
+    flat = Experiment("flat", "", "", TOY.tasks, TOY.cells)
+    first = draw(flat, results, tmp_path).read_bytes()
+    assert draw(flat, results, tmp_path).read_bytes() == first
+    assert draw(TOY, {}, tmp_path).exists()
+
+
+def test_an_empty_experiment_is_told_too(tmp_path: Path) -> None:
+    assert list(execute({"none": []}, tmp_path, lambda text, n: None)) == [("none", {}, {})]
+
+
+def test_the_command_runs_and_tells(tmp_path: Path) -> None:
+    invoke = CliRunner().invoke
+    shown = invoke(app, ["papers", "list"])
+    assert shown.exit_code == 0
+    assert all(id in shown.output for id in EXPERIMENTS)
+    shown = invoke(app, ["papers", "run", "ffcm-table2", "--quick", "--out", str(tmp_path)])
+    assert shown.exit_code == 0, shown.output
+    assert "ffcm-table2" in shown.output
+    table = (tmp_path / "papers.md").read_text()
+    assert "| within SSE | avg2 | 0.3120 |" in table
+    shown = invoke(app, ["papers", "run", "ffcm-tabel2", "--out", str(tmp_path)])
+    assert shown.exit_code == 1
+    assert "did you mean 'ffcm-table2'" in " ".join(shown.output.split())
+    shown = invoke(app, ["papers", "page", str(tmp_path), "--out", str(tmp_path / "p.md")])
+    assert shown.exit_code == 0
+    assert (tmp_path / "p.md").read_text().startswith("# The papers, reproduced")
+    assert invoke(app, ["papers", "page", str(tmp_path / "runs")]).exit_code == 1
+
+
+def test_the_page_is_what_the_stored_runs_give() -> None:
+    found = {i: (e, *load(DOCS / "papers", e)) for i, e in EXPERIMENTS.items()}
+    assert (DOCS / "papers.md").read_text() == page(found)
+
+
+# What takes a second or two a run, and whose result does not depend on the machine.
+CHEAP = [i for i in EXPERIMENTS if i not in ("ffcm-table5", "fkm-fig5", "dwf-fig5", "dwf-fig4")]
+
+
+@pytest.mark.parametrize("id", CHEAP)
+def test_stored_runs_are_made_again(id: str) -> None:
+    """The first run of some tasks of each experiment, from its seed, gives what is stored."""
+    experiment = EXPERIMENTS[id]
+    results, _ = load(DOCS / "papers", experiment)
+    quick = [task for task in experiment.tasks if task.quick and task.name in results]
+    for task in quick[:: max(1, len(quick) // 4)]:
+        try:
+            found = task(0)
+        except DataError as problem:
+            pytest.skip(str(problem))
+        for quantity, stored in results[task.name].items():
+            near = pytest.approx(stored[0], rel=1e-5, abs=1e-7)
+            assert found[quantity] == near, (task.name, quantity)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+def test_experiments_name_what_they_run(experiment: Experiment) -> None:
+    names = [task.name for task in experiment.tasks]
+    assert len(names) == len(set(names))
+    assert experiment.notes
+    for claim in experiment.claims:
+        assert claim.smaller in names
+        assert claim.larger in names
+    for panel in experiment.panels:
+        assert all(task in names for line in panel.lines.values() for _, task, _ in line)
+        assert not panel.ticks or {len(line) for line in panel.lines.values()} == {len(panel.ticks)}
+    for cell in experiment.cells:
+        assert cell.task in names or "FEMNIST" in cell.task
