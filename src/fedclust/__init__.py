@@ -9,6 +9,7 @@ from .core import (
     DataError,
     FedclustError,
     MessageError,
+    NothingToSay,
     TooFewClients,
 )
 
@@ -30,6 +31,7 @@ __all__ = [
     "FederatedFuzzyCMeans",
     "FederatedKMeans",
     "MessageError",
+    "NothingToSay",
     "TooFewClients",
     "VerticalFuzzyCMeans",
     "VerticalKMeans",

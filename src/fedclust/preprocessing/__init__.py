@@ -1,0 +1,18 @@
+"""Federated preprocessing: pooled means, variances and quantiles, applied by every client itself.
+
+Standardising by one's own mean and deviation would put every client's rows on another scale, and
+pooled clusters would be clusters of clients.
+"""
+
+from .prepare import Column, Preparation, encoded, prepare
+from .statistics import Histogram, MedianOfMeans, Moments
+
+__all__ = [
+    "Column",
+    "Histogram",
+    "MedianOfMeans",
+    "Moments",
+    "Preparation",
+    "encoded",
+    "prepare",
+]

@@ -1,0 +1,226 @@
+"""From columns as owners have them to rows that can be clustered, and back to their units."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ..channels import LocalChannel
+from ..core import ConfigError, Data, DataError, Plan, Schema, run
+from ..typing import Array, BoolArray, FloatArray
+from .statistics import Histogram, MedianOfMeans, Moments
+
+SCALINGS = ("standard", "min-max", "none")
+MISSING = ("drop", "mean", "median-of-means")
+_TAILS = (0.01, 0.99)  # min-max without public bounds: quantiles, for extremes are people's values
+
+
+@dataclass(frozen=True)
+class Column:
+    """What everybody knows of a column before the first round."""
+
+    name: str
+    categories: tuple[str, ...] = ()  # none: it holds numbers
+    low: float | None = None  # public bounds
+    high: float | None = None
+    log: bool = False
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ConfigError(f"column {self.name!r}: give both bounds, or none")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ConfigError(f"column {self.name!r}: low must be below high")
+        if self.categories and (self.log or self.low is not None):
+            raise ConfigError(f"column {self.name!r}: categories have neither bounds nor logarithm")
+        if len(set(self.categories)) < len(self.categories):
+            raise ConfigError(f"column {self.name!r}: a category stands twice")
+
+    def encoded(self, values: Any, client: str) -> FloatArray:
+        """The column as numbers: itself, its logarithm, or a column for each category."""
+        if self.categories:
+            return self._one_hot(np.asarray(values, dtype=object), client)
+        try:
+            found = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{client}: column {self.name!r} holds values that are no numbers"
+            ) from None
+        if np.isinf(found).any():
+            raise DataError(f"{client}: column {self.name!r} holds infinite values")
+        if self.log:
+            if (found <= 0).any():
+                raise DataError(
+                    f"{client}: column {self.name!r} has values that are not above zero, and is to "
+                    "be taken as a logarithm"
+                )
+            found = np.log(found)
+        return found[:, None]
+
+    def _one_hot(self, values: Array, client: str) -> FloatArray:
+        gap = np.array([v is None or v != v for v in values], dtype=bool)
+        text = np.array([str(v) for v in values], dtype=object)
+        odd = sorted(set(text[~gap]) - set(self.categories))
+        if odd:
+            raise DataError(
+                f"{client}: column {self.name!r} has categories that were not declared: "
+                f"{', '.join(odd[:5])}"
+            )
+        hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
+        hot[gap] = np.nan
+        return hot
+
+    @property
+    def encoded_names(self) -> list[str]:
+        """Names of the columns that this one becomes."""
+        return [f"{self.name}={c}" for c in self.categories] or [self.name]
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What both sides apply, once it is known: part of the model."""
+
+    columns: tuple[Column, ...]
+    offset: FloatArray  # (P,)
+    scale: FloatArray  # (P,) above zero
+    fill: FloatArray | None  # (P,) what stands for a missing value; None: such rows are left out
+
+    def apply(
+        self, table: Mapping[str, Any], client: str = "this client"
+    ) -> tuple[FloatArray, BoolArray]:
+        """Rows ready to be clustered, and which of the table's rows they are."""
+        rows = encoded(self.columns, table, client)
+        gaps = np.isnan(rows)
+        kept: BoolArray = np.ones(len(rows), dtype=bool)
+        if self.fill is None:
+            kept = np.asarray(~gaps.any(axis=1))
+            rows = rows[kept]
+        else:
+            rows = np.where(gaps, self.fill, rows)
+        return np.ascontiguousarray((rows - self.offset) / self.scale), kept
+
+    def in_units(self, centers: FloatArray) -> FloatArray:
+        """Centres in the columns' own units; of a logarithm, its exponential."""
+        found: FloatArray = centers * self.scale + self.offset
+        for place, column in enumerate(self._by_encoded()):
+            if column.log:
+                found[:, place] = np.exp(found[:, place])
+        return found
+
+    def _by_encoded(self) -> list[Column]:
+        return [column for column in self.columns for _ in column.encoded_names]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the prepared columns."""
+        return [name for column in self.columns for name in column.encoded_names]
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return {
+            "columns": [asdict(column) for column in self.columns],
+            "offset": self.offset.tolist(),
+            "scale": self.scale.tolist(),
+            "fill": None if self.fill is None else self.fill.tolist(),
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Inverse of `as_config`."""
+        columns = tuple(
+            Column(**{**c, "categories": tuple(c["categories"])}) for c in config["columns"]
+        )
+        fill = config["fill"]
+        return cls(
+            columns,
+            np.array(config["offset"], dtype=float),
+            np.array(config["scale"], dtype=float),
+            None if fill is None else np.array(fill, dtype=float),
+        )
+
+
+def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) -> FloatArray:
+    """A client's columns as numbers, gaps and all: nothing here needs to be known of others."""
+    absent = [column.name for column in columns if column.name not in table]
+    if absent:
+        raise DataError(f"{client}: there is no column {', '.join(map(repr, absent))}")
+    parts = [column.encoded(table[column.name], client) for column in columns]
+    if len({len(part) for part in parts}) > 1:
+        raise DataError(f"{client}: its columns have different lengths")
+    return np.hstack(parts)
+
+
+def prepare(
+    columns: Sequence[Column],
+    tables: Mapping[str, Mapping[str, Any]],
+    *,
+    scaling: str = "standard",
+    missing: str = "drop",
+    min_count: int = 5,
+) -> Preparation:
+    """Learn from all clients together what each will do to its rows."""
+    if scaling not in SCALINGS:
+        raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
+    if missing not in MISSING:
+        raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
+    if not columns:
+        raise ConfigError("there is no column to cluster by")
+    data = {
+        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        for name, table in tables.items()
+    }
+    channel = LocalChannel(data)
+    P = sum(len(column.encoded_names) for column in columns)
+    moments = run(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+    names = [name for column in columns for name in column.encoded_names]
+    _refuse_unknown(names, moments.count)
+    fill = None
+    if missing != "drop":
+        fill = moments.mean
+        if missing == "median-of-means":
+            means = MedianOfMeans(min_count=max(2, min_count))
+            fill = run(Plan(means), channel, Schema(P)).model.mean
+    offset, scale = _scale(columns, channel, moments, scaling)
+    return Preparation(tuple(columns), offset, scale, fill)
+
+
+def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
+    empty = [name for name, n in zip(names, count, strict=True) if n == 0]
+    if empty:
+        raise DataError(
+            f"no client has values enough in column {', '.join(map(repr, empty))}; leave it out"
+        )
+
+
+def _scale(
+    columns: Sequence[Column], channel: LocalChannel, moments: Any, scaling: str
+) -> tuple[FloatArray, FloatArray]:
+    P = len(moments.mean)
+    by_encoded = [column for column in columns for _ in column.encoded_names]
+    numbers = np.array([not column.categories for column in by_encoded])
+    offset: FloatArray = np.zeros(P)
+    scale: FloatArray = np.ones(P)
+    if scaling == "standard":
+        offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
+    elif scaling == "min-max":
+        low, high = _range(by_encoded, channel, moments)
+        offset, scale = low, high - low
+    # Categories are 0 and 1 already, and what does not vary cannot be stretched.
+    flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
+    return np.where(numbers, offset, 0.0), np.where(numbers & ~flat, scale, 1.0)
+
+
+def _range(
+    columns: Sequence[Column], channel: LocalChannel, moments: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
+    spread = 8.0 * np.sqrt(moments.variance)
+    binned = Histogram(moments.mean - spread, moments.mean + spread)
+    counts = run(Plan(binned), channel, Schema(len(columns))).model
+    low, high = (binned.quantile(counts, share) for share in _TAILS)
+    for place, column in enumerate(columns):
+        if column.low is not None and column.high is not None:
+            bounds = np.array([column.low, column.high])
+            low[place], high[place] = np.log(bounds) if column.log else bounds
+    return low, high

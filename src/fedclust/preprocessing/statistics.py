@@ -1,0 +1,239 @@
+"""Statistics of all clients' columns, as plans like any other: sums up, a few numbers out.
+
+Tables may have gaps here (NaN): every column counts the values it has.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ..core import (
+    Algorithm,
+    Data,
+    Dims,
+    Message,
+    Record,
+    Rule,
+    Schema,
+    Stacked,
+    Summed,
+    checks,
+)
+from ..typing import FloatArray, Rng
+
+
+@dataclass(frozen=True, eq=False)
+class MomentState(Record):
+    """Counts, means and variances, once they are there."""
+
+    count: Annotated[FloatArray, Dims("F")]
+    mean: Annotated[FloatArray, Dims("F")]
+    variance: Annotated[FloatArray, Dims("F")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class Around(Record):
+    """What to take squares around: the mean, once it is known."""
+
+    mean: Annotated[FloatArray, Dims("F")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums(Summed):
+    """How many values a column has, and the sum of them, or of their squares around the mean."""
+
+    count: Annotated[FloatArray, Dims("F")]
+    total: Annotated[FloatArray, Dims("F")]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Algorithm[MomentState, Around, ColumnSums]):
+    """Mean and variance of every column over all clients' rows, as if they were pooled.
+
+    Two rounds, sums and then squares around the mean: sums of squares in one round lose all
+    digits where a column lies far from zero.
+    """
+
+    n_clusters: int = 1  # of no meaning here
+    min_count: int = 5  # a client with fewer values in a column says nothing of it
+
+    key: ClassVar[str] = "moments"
+    state: ClassVar[type[Record]] = MomentState
+    down: ClassVar[type[Record]] = Around
+    up: ClassVar[type[Message]] = ColumnSums
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "min_count")
+
+    def start(self, schema: Schema, rng: Rng) -> MomentState:
+        nothing = np.zeros(schema.n_features)
+        return MomentState(nothing, nothing, nothing, 0)
+
+    def broadcast(self, state: MomentState) -> Around:
+        return Around(state.mean, state.round)
+
+    def client_step(self, down: Around, data: Data, rng: Rng) -> ColumnSums:
+        there = ~np.isnan(data.X)
+        count = there.sum(axis=0).astype(float)
+        values = np.where(there, data.X - down.mean, 0.0)
+        total = (values**2 if down.round else values).sum(axis=0)
+        enough = count >= self.min_count
+        return ColumnSums(np.where(enough, count, 0.0), np.where(enough, total, 0.0))
+
+    def server_step(self, state: MomentState, merged: ColumnSums, rng: Rng) -> MomentState:
+        value = merged.total / np.maximum(merged.count, 1.0)
+        if state.round == 0:
+            return replace(state, count=merged.count, mean=value, round=1)
+        return replace(state, variance=value, round=2)
+
+    def done(self, state: MomentState) -> bool:
+        return state.round == 2
+
+    def model(self, state: MomentState) -> MomentState:
+        return state
+
+    @property
+    def lossless(self) -> bool:
+        return self.min_count == 1
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: the mean of one value is that value."""
+        return Rule(min_samples=2)
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramState(Record):
+    """Pooled counts per column and bin."""
+
+    counts: Annotated[FloatArray, Dims("F", "bins")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class Edges(Record):
+    """Where the bins begin and end, column by column."""
+
+    low: Annotated[FloatArray, Dims("F")]
+    high: Annotated[FloatArray, Dims("F")]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Summed):
+    """Values per column and bin."""
+
+    counts: Annotated[FloatArray, Dims("F", "bins")]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Algorithm[HistogramState, Edges, Counts]):
+    """Counts of all clients' values in equal bins between given edges: quantiles, not extremes."""
+
+    low: FloatArray  # (F,)
+    high: FloatArray  # (F,)
+    n_bins: int = 512
+    n_clusters: int = 1  # of no meaning here
+
+    key: ClassVar[str] = "histogram"
+    state: ClassVar[type[Record]] = HistogramState
+    down: ClassVar[type[Record]] = Edges
+    up: ClassVar[type[Message]] = Counts
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "n_bins", 2)
+
+    def start(self, schema: Schema, rng: Rng) -> HistogramState:
+        return HistogramState(np.zeros((schema.n_features, self.n_bins)), 0)
+
+    def broadcast(self, state: HistogramState) -> Edges:
+        return Edges(self.low, self.high)
+
+    def client_step(self, down: Edges, data: Data, rng: Rng) -> Counts:
+        width = np.where(down.high > down.low, down.high - down.low, 1.0)
+        place = (data.X - down.low) / width * self.n_bins
+        counts = np.zeros((data.X.shape[1], self.n_bins))
+        for f in range(data.X.shape[1]):
+            values = place[~np.isnan(place[:, f]), f]
+            bins = np.clip(values, 0, self.n_bins - 1).astype(int)
+            counts[f] = np.bincount(bins, minlength=self.n_bins)
+        return Counts(counts)
+
+    def server_step(self, state: HistogramState, merged: Counts, rng: Rng) -> HistogramState:
+        return HistogramState(merged.counts, 1)
+
+    def done(self, state: HistogramState) -> bool:
+        return state.round == 1
+
+    def model(self, state: HistogramState) -> FloatArray:
+        return state.counts
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"F": schema.n_features, "bins": self.n_bins}
+
+    def quantile(self, counts: FloatArray, share: float) -> FloatArray:
+        """The value below which a share of each column lies, to within a bin."""
+        rising = np.cumsum(counts, axis=1)
+        wanted = share * rising[:, -1]
+        bins = np.array(
+            [np.searchsorted(r, w, side="left") for r, w in zip(rising, wanted, strict=True)]
+        )
+        found: FloatArray = self.low + (self.high - self.low) * (bins + share) / self.n_bins
+        return found
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: a count of one tells where that one is."""
+        return Rule(min_samples=2)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMeans(Stacked):
+    """A client's mean of each column, and how many values stand behind it."""
+
+    mean: Annotated[FloatArray, Dims("M", "F")]
+    count: Annotated[FloatArray, Dims("M", "F")]
+
+
+@dataclass(frozen=True, eq=False)
+class MedianOfMeans(Algorithm[MomentState, Around, LocalMeans]):
+    """The median over clients of their means: one client's odd values do not move it."""
+
+    n_clusters: int = 1  # of no meaning here
+    min_count: int = 5  # values that must stand behind a mean for it to be sent
+
+    key: ClassVar[str] = "median-of-means"
+    state: ClassVar[type[Record]] = MomentState
+    down: ClassVar[type[Record]] = Around
+    up: ClassVar[type[Message]] = LocalMeans
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "min_count", 2)
+
+    def start(self, schema: Schema, rng: Rng) -> MomentState:
+        nothing = np.zeros(schema.n_features)
+        return MomentState(nothing, nothing, nothing, 0)
+
+    def broadcast(self, state: MomentState) -> Around:
+        return Around(state.mean, state.round)
+
+    def client_step(self, down: Around, data: Data, rng: Rng) -> LocalMeans:
+        there = ~np.isnan(data.X)
+        count = there.sum(axis=0).astype(float)
+        count = np.where(count >= self.min_count, count, 0.0)
+        total = np.where(there, data.X, 0.0).sum(axis=0)
+        mean = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
+        return LocalMeans(mean[None], count[None])
+
+    def server_step(self, state: MomentState, merged: LocalMeans, rng: Rng) -> MomentState:
+        known = np.where(merged.count > 0, merged.mean, np.nan)
+        said = (merged.count > 0).any(axis=0)
+        median = np.zeros(known.shape[1])
+        median[said] = np.nanmedian(known[:, said], axis=0)
+        return replace(state, count=merged.count.sum(axis=0), mean=median, round=2)
+
+    def done(self, state: MomentState) -> bool:
+        return state.round == 2
+
+    def model(self, state: MomentState) -> MomentState:
+        return state

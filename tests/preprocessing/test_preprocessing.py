@@ -1,0 +1,195 @@
+"""Federated preprocessing: what pooling would give, and nothing of one person in it."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedclust import ConfigError, DataError, NothingToSay
+from fedclust.channels import LocalChannel
+from fedclust.core import Data, Plan, Schema, run
+from fedclust.preprocessing import Column, Histogram, MedianOfMeans, Moments, Preparation, prepare
+from fedclust.typing import FloatArray
+
+
+def gappy(n: int, F: int, seed: int, at: float = 0.0) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(at, 2.0, (n, F))
+    X[rng.random((n, F)) < 0.2] = np.nan
+    return X
+
+
+def parts(X: FloatArray, n_clients: int, seed: int) -> dict[str, Data]:
+    owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
+    return {f"c{c}": Data(X[owner == c], np.empty(0)) for c in range(n_clients)}
+
+
+@given(seed=st.integers(0, 10_000), n_clients=st.integers(1, 9), at=st.sampled_from([0.0, 1e9]))
+def test_moments_are_the_pooled_ones_wherever_the_columns_lie(
+    seed: int, n_clients: int, at: float
+) -> None:
+    X = gappy(200, 3, seed, at)
+    plan = Plan(Moments(min_count=1))
+    found = run(plan, LocalChannel(parts(X, n_clients, seed), strict=True), Schema(3)).model
+    np.testing.assert_allclose(found.mean, np.nanmean(X, axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.variance, np.nanvar(X, axis=0), rtol=1e-6)
+    np.testing.assert_array_equal(found.count, (~np.isnan(X)).sum(axis=0))
+    assert plan.algorithm.lossless
+    assert not Moments().lossless
+
+
+def test_a_client_with_few_values_says_nothing_of_them() -> None:
+    few = np.array([[100.0, 1.0], [np.nan, 2.0], [np.nan, 3.0]])
+    many = np.column_stack([np.arange(10.0), np.arange(10.0)])
+    data = {"few": Data(few, np.empty(0)), "many": Data(many, np.empty(0))}
+    found = run(Plan(Moments(min_count=3)), LocalChannel(data), Schema(2)).model
+    assert found.mean[0] == pytest.approx(4.5)
+    assert found.count.tolist() == [10, 13]
+    with pytest.raises(NothingToSay):
+        run(Plan(Moments(min_count=50)), LocalChannel(data), Schema(2))
+
+
+def test_quantiles_to_within_a_bin_and_no_extremes() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 1))
+    X[0] = 1e6  # somebody
+    binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400)
+    counts = run(Plan(binned), LocalChannel(parts(X, 4, 0)), Schema(1)).model
+    for share in (0.01, 0.5, 0.99):
+        assert binned.quantile(counts, share)[0] == pytest.approx(np.quantile(X, share), abs=0.05)
+    assert counts.sum() == 5000
+    assert binned.rule(1).min_samples == Moments().rule(1).min_samples == 2
+
+
+def test_the_median_of_means_shrugs_at_one_odd_client() -> None:
+    data = {f"c{i}": Data(np.full((9, 1), float(i)), np.empty(0)) for i in range(4)}
+    data["odd"] = Data(np.full((9, 1), 1e9), np.empty(0))
+    data["small"] = Data(np.full((2, 1), -1e9), np.empty(0))
+    found = run(Plan(MedianOfMeans()), LocalChannel(data), Schema(1)).model
+    assert found.mean[0] == 2.0
+
+
+COLUMNS = (
+    Column("age", low=0, high=100, unit="years"),
+    Column("dose", log=True, unit="mg"),
+    Column("sex", categories=("f", "m")),
+)
+
+
+def clinics(n: int = 60) -> dict[str, dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, shift in (("north", 0.0), ("south", 20.0)):
+        age = rng.normal(40 + shift, 5, n)
+        age[0] = np.nan
+        sex: list[Any] = rng.choice(["f", "m"], n).tolist()
+        sex[1] = None
+        found[name] = {"age": age, "dose": np.exp(rng.normal(1, 0.5, n)), "sex": sex}
+    return found
+
+
+def pooled(column: str) -> FloatArray:
+    return np.concatenate([np.asarray(t[column]) for t in clinics().values()])
+
+
+def test_standardised_rows_are_those_of_the_pooled_table() -> None:
+    found = prepare(COLUMNS, clinics())
+    rows = {name: found.apply(table) for name, table in clinics().items()}
+    assert {name: int(kept.sum()) for name, (_, kept) in rows.items()} == {"north": 58, "south": 58}
+    age = pooled("age")
+    expected = (clinics()["north"]["age"][2:] - np.nanmean(age)) / np.nanstd(age)
+    np.testing.assert_allclose(rows["north"][0][:, 0], expected, rtol=1e-9)
+    assert set(np.unique(rows["north"][0][:, 2:])) == {0.0, 1.0}  # categories are left as they are
+    assert found.names == ["age", "dose", "sex=f", "sex=m"]
+
+
+def test_centres_come_back_in_their_own_units() -> None:
+    found = prepare(COLUMNS, clinics())
+    rows, kept = found.apply(clinics()["north"])
+    back = found.in_units(rows)
+    np.testing.assert_allclose(back[:, 0], clinics()["north"]["age"][kept], rtol=1e-12)
+    np.testing.assert_allclose(back[:, 1], clinics()["north"]["dose"][kept], rtol=1e-12)
+
+
+def test_min_max_uses_public_bounds_and_else_quantiles() -> None:
+    found = prepare(COLUMNS, clinics(), scaling="min-max")
+    assert (found.offset[0], found.scale[0]) == (0.0, 100.0)
+    logs = np.log(pooled("dose"))
+    assert found.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
+    assert found.offset[1] > logs.min()  # nobody's own value
+    bounded = (Column("dose", log=True, low=0.1, high=100.0),)
+    logged = prepare(bounded, clinics(), scaling="min-max")
+    assert logged.offset[0] == pytest.approx(np.log(0.1))
+    plain = prepare(COLUMNS, clinics(), scaling="none")
+    assert plain.scale.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("missing", ["mean", "median-of-means"])
+def test_gaps_are_filled_from_everybodys_values(missing: str) -> None:
+    found = prepare(COLUMNS, clinics(), missing=missing, scaling="none")
+    rows, kept = found.apply(clinics()["north"])
+    assert kept.all()
+    middle = np.nanmean(pooled("age"))
+    assert rows[0, 0] == pytest.approx(middle, abs=1e-9 if missing == "mean" else 1.0)
+    assert 0 < rows[1, 2] < 1  # a missing category is as likely each as everywhere
+
+
+def test_what_does_not_vary_is_not_stretched() -> None:
+    same = {"a": {"x": np.full(20, 7.0)}, "b": {"x": np.full(20, 7.0)}}
+    rows, _ = prepare((Column("x"),), same).apply(same["a"])
+    assert (rows == 0).all()
+
+
+def test_a_preparation_survives_a_file() -> None:
+    for missing in ("drop", "mean"):
+        found = prepare(COLUMNS, clinics(), missing=missing)
+        back = Preparation.from_config(json.loads(json.dumps(found.as_config())))
+        np.testing.assert_array_equal(
+            back.apply(clinics()["south"])[0], found.apply(clinics()["south"])[0]
+        )
+        assert back.columns == found.columns
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"age": ["old"] * 60}, "client 'north': column 'age' holds values that are no numbers"),
+        ({"age": [np.inf] * 60}, "client 'north': column 'age' holds infinite values"),
+        ({"dose": [0.0] * 60}, "column 'dose' has values that are not above zero"),
+        ({"sex": ["x", "y"] * 30}, "column 'sex' has categories that were not declared: x, y"),
+        ({"age": [1.0] * 9}, "client 'north': its columns have different lengths"),
+    ],
+)
+def test_wrong_columns_are_named_with_their_client(change: dict[str, Any], words: str) -> None:
+    tables = clinics()
+    with pytest.raises(DataError, match=words):
+        prepare(COLUMNS, {**tables, "north": {**tables["north"], **change}})
+
+
+def test_absent_and_empty_columns_are_named() -> None:
+    tables = clinics()
+    with pytest.raises(DataError, match="client 'north': there is no column 'weight'"):
+        prepare((*COLUMNS, Column("weight")), tables)
+    empty = {name: {**t, "age": [np.nan] * 60} for name, t in tables.items()}
+    with pytest.raises(DataError, match="no client has values enough in column 'age'; leave it"):
+        prepare(COLUMNS, empty)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Column("x", low=1.0), "column 'x': give both bounds, or none"),
+        (lambda: Column("x", low=1.0, high=0.0), "low must be below high"),
+        (lambda: Column("x", categories=("a",), log=True), "neither bounds nor logarithm"),
+        (lambda: Column("x", categories=("a", "a")), "a category stands twice"),
+        (lambda: prepare(COLUMNS, clinics(), scaling="z"), "scaling must be one of standard"),
+        (lambda: prepare(COLUMNS, clinics(), missing="x"), "missing must be one of drop"),
+        (lambda: prepare((), clinics()), "there is no column to cluster by"),
+    ],
+)
+def test_wrong_settings_are_named(build: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        build()
