@@ -25,7 +25,12 @@ def save(folder: Path, experiment: Experiment, results: Results, failed: Mapping
         }
         for task, found in results.items()
     }
-    text = json.dumps({"id": experiment.id, "results": rounded, "failed": failed}, indent=0)
+    lines = ",\n".join(
+        f"{json.dumps(t)}: {json.dumps(f)}" for t, f in rounded.items()
+    )  # a task each
+    text = (
+        f'{{"id": "{experiment.id}", "failed": {json.dumps(failed)}, "results": {{\n{lines}\n}}}}\n'
+    )
     write_atomically(folder / f"{experiment.id}.json", lambda file: _write(file, text))
 
 
