@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, demo, papers
+from . import algorithms, check, demo, papers, run
 
 
 class _Commands(TyperGroup):
@@ -31,6 +31,8 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
+app.command(name="check")(check.check)
+app.command(name="run")(run.run)
 app.add_typer(papers.app, name="papers")
 
 

@@ -39,16 +39,45 @@ def run(
     ),
 ) -> None:
     """Run experiments; what an interrupted run has finished is not run again."""
-    from ..papers.experiments import EXPERIMENTS
-    from ..papers.harness import execute, jobs
-    from ..papers.report import page, save
+    from ..papers.harness import jobs
+    from ..papers.report import page
 
-    chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or i.startswith(id)}
+    chosen = _chosen(id)
+    if quick and runs is not None:
+        raise ConfigError("--quick and --runs: give one of them")
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"--out: {out} is not a folder")
+    out.mkdir(parents=True, exist_ok=True)
+    console = Console()
+    wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
+    found = _made(console, chosen, wanted, out)
+    ordered = {i: found[i] for i in chosen}
+    (out / "papers.md").write_text(page(ordered).replace("](papers/", "]("))
+    _summary(console, ordered)
+    absent = {why.partition(":")[0] for _, _, failed in found.values() for why in failed.values()}
+    if absent:
+        console.print(
+            f"Not here: {', '.join(sorted(absent))}. Put the files into the folder that "
+            "FEDCLUST_DATA names, or load them once with fedclust.data.load."
+        )
+    console.print(f"Tables and figures: {out / 'papers.md'}")
+
+
+def _chosen(id: str) -> dict[str, Any]:
+    from ..papers.experiments import EXPERIMENTS
+
+    chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or (id and i.startswith(id))}
     if not chosen:
         raise ConfigError(f"no experiment {id!r}{did_you_mean(id, EXPERIMENTS)}; see papers list")
-    out.mkdir(parents=True, exist_ok=True)
-    wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
-    console, found = Console(), {}
+    return chosen
+
+
+def _made(console: Console, chosen: dict[str, Any], wanted: Any, out: Path) -> dict[str, Any]:
+    """Make all runs, with the time left shown, and store each experiment when it is finished."""
+    from ..papers.harness import execute
+    from ..papers.report import save
+
+    found = {}
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -57,21 +86,24 @@ def run(
     )
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("starting", total=sum(map(len, wanted.values())))
-        for i, results, failed in execute(
-            wanted,
-            out / "runs",
-            lambda text, n: progress.update(bar, advance=n, description=text[:48]),
-        ):
-            found[i] = (chosen[i], results, failed)
-            save(out, chosen[i], results, failed)
-            _draw(chosen[i], results, out)
-    ordered = {i: found[i] for i in chosen}
-    (out / "papers.md").write_text(page(ordered).replace("](papers/", "]("))
-    _summary(console, ordered)
-    console.print(f"Tables and figures: {out / 'papers.md'}")
+
+        def say(text: str, n: int) -> None:
+            progress.update(bar, advance=n, description=text[:48])
+
+        try:
+            for i, results, failed in execute(wanted, out / "runs", say):
+                found[i] = (chosen[i], results, failed)
+                save(out, chosen[i], results, failed)
+                _draw(chosen[i], results, out)
+        except KeyboardInterrupt:
+            console.print("Stopped. Finished runs are kept: the same command goes on from here.")
+            raise typer.Exit(130) from None
+    return found
 
 
 def _draw(experiment: Any, results: Any, out: Path) -> None:
+    if not results:
+        return
     try:
         from ..papers.figures import draw
     except ImportError:  # no matplotlib: tables are all there is
@@ -80,17 +112,16 @@ def _draw(experiment: Any, results: Any, out: Path) -> None:
 
 
 def _summary(console: Console, found: dict[str, Any]) -> None:
-    from ..papers.experiment import VERDICTS, holds, judge
+    from ..papers.experiment import VERDICTS, judge
+    from ..papers.report import kept_claims
 
     table = Table(title="Verdicts")
-    table.add_column("experiment", no_wrap=True)
-    for verdict in (*VERDICTS, "claims"):
-        table.add_column(verdict, justify="right")
+    for heading in ("experiment", "cells", "claims that hold"):
+        table.add_column(heading, no_wrap=heading == "experiment")
     for i, (experiment, results, failed) in found.items():
         counts = Counter(one.verdict for one in judge(experiment, results, failed))
-        ran = [k for k in (holds(c, results) for c in experiment.claims) if k is not None]
-        claims = f"{sum(ran)} of {len(ran)}" if ran else ""
-        table.add_row(i, *(str(counts[v] or "") for v in VERDICTS), claims)
+        cells = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+        table.add_row(i, cells, kept_claims(experiment, results))
     console.print(table)
 
 

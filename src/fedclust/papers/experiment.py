@@ -8,8 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 Values = Mapping[str, Sequence[float]]  # one quantity of one task, over runs
-Statistic = Literal["mean", "min", "max", "best half"]
-VERDICTS = ("reproduced", "ordering holds", "differs", "not obtainable", "not run")
+Statistic = Literal["mean", "min", "max", "std", "best half"]
+VERDICTS = (
+    "reproduced",
+    "ordering holds",
+    "too noisy",
+    "differs",
+    "not obtainable",
+    "no data here",
+    "not run",
+)
+_NOISY = 0.25  # of the published value: where our runs spread wider, agreement means nothing
 
 
 @dataclass(frozen=True)
@@ -108,20 +117,28 @@ def _printed(cell: Cell) -> float:
     return 0.5 * 10.0**-digits + 1e-12
 
 
-def statistic(values: Sequence[float], how: Statistic) -> float:
-    """What the paper reports of its runs."""
-    ordered = np.sort(np.asarray(values, dtype=float))
+def statistic(values: Sequence[float], how: Statistic, score: Sequence[float] = ()) -> float:
+    """What the paper reports of its runs; the best half are those of the lower scores."""
+    found = np.asarray(values, dtype=float)
     if how == "best half":
-        ordered = ordered[: max(1, len(ordered) // 2)]
-    return float({"min": ordered.min, "max": ordered.max}.get(how, ordered.mean)())
+        best = np.argsort(score if len(score) == len(found) else found)
+        return float(found[best[: max(1, len(found) // 2)]].mean())
+    known: Mapping[str, Callable[..., Any]] = {"min": np.min, "max": np.max, "std": np.std}
+    reduced = known.get(how, np.mean)
+    return float(reduced(found))
 
 
-def holds(claim: Claim, results: Mapping[str, Values]) -> bool | None:
-    """Whether the ordering is there; None where one side was not run."""
+def holds(claim: Claim, results: Mapping[str, Values]) -> str:
+    """Whether the ordering is there: "holds", "does not hold", "a tie", or "not run"."""
     sides = [results.get(task, {}).get(claim.quantity) for task in (claim.smaller, claim.larger)]
     if not sides[0] or not sides[1]:
-        return None
-    return float(np.mean(sides[0])) < float(np.mean(sides[1]))
+        return "not run"
+    small, large = (np.asarray(side, dtype=float) for side in sides)
+    error = np.sqrt(small.var() / len(small) + large.var() / len(large))
+    gap = large.mean() - small.mean()
+    if abs(gap) <= 2 * error:
+        return "a tie"
+    return "holds" if gap > 0 else "does not hold"
 
 
 def judge(
@@ -134,21 +151,34 @@ def judge(
 def _judged(
     experiment: Experiment, cell: Cell, results: Mapping[str, Values], failed: Mapping[str, str]
 ) -> Outcome:
-    values = results.get(cell.task, {}).get(cell.quantity, ())
+    of_task = results.get(cell.task, {})
+    values = of_task.get(cell.quantity, ())
     if len(values) == 0:
         there = any(task.name == cell.task for task in experiment.tasks)
-        verdict = "not run" if there and cell.task not in failed else "not obtainable"
+        verdict = (
+            "no data here" if cell.task in failed else "not run" if there else "not obtainable"
+        )
         return Outcome(cell, math.nan, math.nan, 0, verdict)
-    ours, sd = statistic(values, cell.statistic), float(np.std(values))
+    ours = statistic(values, cell.statistic, of_task.get("score", ()))
+    sd = float(np.std(values)) if cell.statistic in ("mean", "best half") else 0.0
     if cell.published is None:
         return Outcome(cell, ours, sd, len(values), "")
-    room = max(2 * sd, cell.tolerance, _printed(cell))
-    if abs(ours - float(cell.published)) <= room:
-        return Outcome(cell, ours, sd, len(values), "reproduced")
+    return Outcome(cell, ours, sd, len(values), _verdict(experiment, cell, ours, sd, results))
+
+
+def _verdict(
+    experiment: Experiment, cell: Cell, ours: float, sd: float, results: Mapping[str, Values]
+) -> str:
+    published = float(cell.published or "nan")
+    gap = abs(ours - published)
+    if gap <= max(cell.tolerance, _printed(cell)):
+        return "reproduced"
+    if gap <= 2 * sd:
+        return "reproduced" if 2 * sd <= _NOISY * abs(published) else "too noisy"
     mine = [
-        c
-        for c in experiment.claims
-        if cell.quantity == c.quantity and cell.task in (c.smaller, c.larger)
+        claim
+        for claim in experiment.claims
+        if cell.quantity == claim.quantity and cell.task in (claim.smaller, claim.larger)
     ]
-    ordered = bool(mine) and all(holds(c, results) for c in mine)
-    return Outcome(cell, ours, sd, len(values), "ordering holds" if ordered else "differs")
+    ordered = bool(mine) and all(holds(claim, results) == "holds" for claim in mine)
+    return "ordering holds" if ordered else "differs"

@@ -9,8 +9,10 @@ import numpy as np
 
 matplotlib.use("Agg")  # files are drawn; no screen is needed
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from .experiment import Experiment, Panel, judge
+from .experiment import Experiment, Outcome, Panel, judge
 from .report import Results
 
 COLOURS = (
@@ -48,7 +50,8 @@ def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
                 (_grid if panel.ticks else _lines)(axes, panel, results)
             _legends(figure, [(axes, panel) for axes, panel in drawn if not panel.ticks])
         else:
-            _against(figure.add_subplot(), experiment, results)
+            judged = [o for o in judge(experiment, results, {}) if o.runs]
+            (_bars if len(judged) <= 24 else _against)(figure.add_subplot(), judged)
         figure.savefig(path, metadata={"Date": None})
     return path
 
@@ -112,9 +115,9 @@ def _grid(axes: Any, panel: Panel, results: Results) -> None:
     axes.tick_params(length=0)
 
 
-def _against(axes: Any, experiment: Experiment, results: Results) -> None:
+def _against(axes: Any, judged: list[Outcome]) -> None:
     """Published values across, ours up: on the line they agree."""
-    judged = [o for o in judge(experiment, results, {}) if o.runs and o.cell.published]
+    judged = [one for one in judged if one.cell.published]
     columns = list(dict.fromkeys(o.cell.column for o in judged))
     for colour, column in zip(COLOURS, columns, strict=False):
         mine = [o for o in judged if o.cell.column == column]
@@ -133,4 +136,23 @@ def _against(axes: Any, experiment: Experiment, results: Results) -> None:
     axes.set_xlabel("published")
     axes.set_ylabel("ours, two standard deviations")
     axes.legend(fontsize=8, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _bars(axes: Any, judged: list[Outcome]) -> None:
+    """A group of bars for each row, a bar for each method, a line where the paper has its value."""
+    rows = list(dict.fromkeys(o.cell.row for o in judged))
+    columns = list(dict.fromkeys(o.cell.column for o in judged))
+    width = 0.8 / max(1, len(columns))
+    for one in judged:
+        column = columns.index(one.cell.column)
+        x = rows.index(one.cell.row) + width * (column - (len(columns) - 1) / 2)
+        axes.bar(x, one.ours, width * 0.9, yerr=one.sd, color=COLOURS[column], alpha=0.75)
+        if one.cell.published:
+            value = float(one.cell.published)
+            axes.plot([x - width / 2, x + width / 2], [value, value], c="black", lw=2)
+    handles: list[Any] = [Patch(color=COLOURS[i], label=c) for i, c in enumerate(columns)]
+    handles.append(Line2D([], [], c="black", lw=2, label="published"))
+    axes.legend(handles=handles, fontsize=7, frameon=False)
+    axes.set_xticks(range(len(rows)), rows, fontsize=7, rotation=20 if len(rows) > 3 else 0)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,11 +1,12 @@
 """Run experiments: all cores, finished runs kept, so that an interrupted one continues."""
 
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +17,8 @@ from ..core import DataError
 from ..core.checkpoint import write_atomically
 from .experiment import Experiment, Task
 
+_PACKAGE = Path(__file__).parents[1]
+_ASIDE = {"cli", "experiments", "estimators", "study"}  # what no measurement goes through
 Results = dict[str, dict[str, list[float]]]
 Say = Callable[[str, int], None]  # what was finished, and how many jobs that was
 
@@ -35,10 +38,14 @@ class Job:
 
 
 def _plain(task: Task) -> Any:
-    module = inspect.getmodule(task.measure)
-    source = inspect.getsource(module) if module else ""  # another way to measure, another run
-    code = sha256(source.encode()).hexdigest()
-    return [task.measure.__module__, task.measure.__name__, code, dict(task.settings)]
+    return [task.measure.__module__, task.measure.__name__, _source(), dict(task.settings)]
+
+
+@cache
+def _source() -> str:
+    """A hash of all code that a result may depend on: another code, another run."""
+    files = sorted(p for p in _PACKAGE.rglob("*.py") if not _ASIDE & set(p.parts))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def jobs(experiment: Experiment, *, quick: bool, runs: int | None) -> list[Job]:
@@ -66,13 +73,17 @@ def execute(
         for id, listed in wanted.items():
             for job in listed:
                 waiting[pool.submit(_kept, job, folder)] = (id, job)
-        for future in as_completed(waiting):
-            id, job = waiting.pop(future)
-            outcomes[id][job.task.name, job.seed] = future.result()
-            open_jobs[id] -= 1
-            say(f"{id}: {job.task.name}", 1)
-            if open_jobs[id] == 0:
-                yield id, *_collected(wanted[id], outcomes.pop(id))
+        try:
+            for future in as_completed(waiting):
+                id, job = waiting.pop(future)
+                outcomes[id][job.task.name, job.seed] = future.result()
+                open_jobs[id] -= 1
+                say(f"{id}: {job.task.name}", 1)
+                if open_jobs[id] == 0:
+                    yield id, *_collected(wanted[id], outcomes.pop(id))
+        except BaseException:  # Ctrl-C too: what is running ends, what waits is not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for id, listed in wanted.items():
         if not listed:
             yield id, {}, {}
@@ -86,7 +97,8 @@ def _kept(job: Job, folder: Path) -> Any:
     """The run's quantities, from the file of an earlier run or computed; or why there are none."""
     path = folder / f"{job.name}.json"
     if path.is_file():
-        return json.loads(path.read_text())
+        with suppress(ValueError):  # a damaged file is as good as none
+            return json.loads(path.read_text())
     try:
         found = job.task(job.seed)
     except DataError as problem:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.checkpoint import write_atomically
-from .experiment import VERDICTS, Experiment, Outcome, holds, judge
+from .experiment import VERDICTS, Claim, Experiment, Outcome, Panel, holds, judge
 
 Results = Mapping[str, Mapping[str, list[float]]]
 _DIGITS = 8  # of a stored value: what differs beyond is the machine
@@ -50,42 +50,51 @@ def load(folder: Path, experiment: Experiment) -> tuple[Results, dict[str, str]]
 def section(experiment: Experiment, results: Results, failed: Mapping[str, str]) -> str:
     """One experiment in Markdown: claims, cells, notes."""
     outcomes = judge(experiment, results, failed)
-    lines = [
-        f"## {experiment.title}",
-        "",
-        f"*{experiment.paper}* · `fedclust papers run {experiment.id}`",
-    ]
-    lines += ["", experiment.notes, "", f"![{experiment.title}](papers/{experiment.id}.svg)"]
-    for claim in experiment.claims:
-        said = {True: "holds", False: "**does not hold**", None: "not run"}[holds(claim, results)]
-        lines += (
-            ["", f"- {claim.text}: {said}"]
-            if claim is experiment.claims[0]
-            else [f"- {claim.text}: {said}"]
-        )
+    lines = [f"## {experiment.title}", ""]
+    lines += [f"*{experiment.paper}* · `fedclust papers run {experiment.id}`", "", experiment.notes]
+    if results:
+        lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
+    lines += ["", *(f"- {c.text}: {_said(c, results)}" for c in experiment.claims)]
+    for panel in experiment.panels:
+        if panel.ticks:
+            lines += ["", *_matrix(panel, results)]
     if outcomes:
-        lines += ["", "| | method | published | ours | runs | apart | verdict |"]
-        lines += ["|---|---|---|---|---|---|---|", *map(_row, outcomes)]
-    for task, why in failed.items():
-        lines += ["", f"{task}: {why}"]
+        lines += ["", "| | method | published | tolerance | ours | runs | apart | verdict |"]
+        lines += ["|---|---|---|---|---|---|---|---|", *map(_row, outcomes)]
+    if failed:
+        names = sorted({why.partition(":")[0] for why in failed.values()})
+        lines += ["", f"Not on the machine that ran this: {', '.join(names)}."]
     return "\n".join(lines)
+
+
+def _said(claim: Claim, results: Results) -> str:
+    found = holds(claim, results)
+    return f"**{found}**" if found == "does not hold" else found
+
+
+def _matrix(panel: Panel, results: Results) -> list[str]:
+    """A grid of means as a table: what the figure shows, to be read and copied."""
+    lines = [f"| {panel.title} | " + " | ".join(panel.ticks) + " |"]
+    lines.append("|---" * (len(panel.ticks) + 1) + "|")
+    for label, points in panel.lines.items():
+        cells = [results.get(t, {}).get(q, ()) for _, t, q in points]
+        shown = [_short(sum(c) / len(c)) if c else "" for c in cells]
+        lines.append(f"| {label} | " + " | ".join(shown) + " |")
+    return lines
 
 
 def _row(one: Outcome) -> str:
     cell = one.cell
-    if one.runs == 0:
-        ours, apart = "", ""
-    else:
-        ours = f"{_short(one.ours)} ± {_short(one.sd)}"
-        apart = (
-            "" if math.isnan(one.apart) else "∞" if math.isinf(one.apart) else f"{one.apart:+.1f}"
-        )
-    reason = (
-        f": {cell.because}" if one.verdict in ("differs", "not obtainable") and cell.because else ""
-    )
-    if one.verdict == "differs" and not reason:
-        reason = ": no reason found"
-    shown = [cell.row, cell.column, cell.published or "", ours, one.runs or "", apart]
+    ours = apart = ""
+    if one.runs:
+        ours = _short(one.ours) + (f" ± {_short(one.sd)}" if cell.statistic != "std" else "")
+        far = math.isinf(one.apart)
+        apart = "" if math.isnan(one.apart) else "∞" if far else f"{one.apart:+.1f}"
+    reason = ""
+    if one.verdict in ("differs", "not obtainable"):
+        reason = f": {cell.because or 'no reason found'}"
+    tolerance = f"± {cell.tolerance:.2g}" if cell.tolerance and cell.published else ""
+    shown = [cell.row, cell.column, cell.published or "-", tolerance, ours, one.runs or "", apart]
     return "| " + " | ".join(map(str, shown)) + f" | {one.verdict}{reason} |"
 
 
@@ -103,25 +112,33 @@ def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> 
         "papers beside what fedclust finds: published value, mean and standard deviation of our",
         "runs, the difference in standard deviations, and a verdict.",
         "",
-        "- **reproduced**: within two standard deviations of our runs, or within the tolerance",
-        "  that the experiment's file states;",
+        "- **reproduced**: within two standard deviations of our runs, unless these are more than",
+        "  a quarter of the published value (**too noisy**), or within the tolerance stated;",
         "- **ordering holds**: the number differs, what the paper argues from it is there;",
         "- **differs**: with the reason, where one was found;",
-        "- **not obtainable**: the data is not to be had; **not run**: left out here, too slow.",
+        "- **not obtainable**: the data is not to be had; **no data here**: not on the machine",
+        "  that ran this; **not run**: left out here, too slow.",
+        "",
+        "A claim holds where the means are apart by more than two standard errors; else it is a",
+        "tie. A dash stands for a number that the paper does not print, or that our copy has lost.",
         "",
         "| experiment | " + " | ".join(VERDICTS) + " | claims that hold |",
         "|---" * (len(VERDICTS) + 2) + "|",
     ]
     for experiment, results, failed in found.values():
         counts = Counter(one.verdict for one in judge(experiment, results, failed))
-        kept = [holds(claim, results) for claim in experiment.claims]
-        ran = [k for k in kept if k is not None]
-        claims = f"{sum(ran)} of {len(ran)}" if ran else ""
+        claims = kept_claims(experiment, results)
         title = f"[{experiment.title}](#{_anchor(experiment.title)})"
         lines.append(
             "| " + " | ".join([title, *(str(counts[v] or "") for v in VERDICTS), claims]) + " |"
         )
     return "\n".join(lines) + "\n\n" + "\n\n".join(section(*one) for one in found.values()) + "\n"
+
+
+def kept_claims(experiment: Experiment, results: Results) -> str:
+    """How many of the claims that were run hold."""
+    ran = [k for k in (holds(claim, results) for claim in experiment.claims) if k != "not run"]
+    return f"{ran.count('holds')} of {len(ran)}" if ran else ""
 
 
 def _anchor(title: str) -> str:

@@ -12,6 +12,8 @@ PUBLISHED = {
 # The poster cuts after two digits where others round.
 CUT = 0.0101
 
+OTHER = "the default takes rows in random order; FFCM's printed numbers are of other data"
+
 EXPERIMENT = Experiment(
     id="ffcf-table",
     paper="Urio-Larrea 2024 (FFCF)",
@@ -32,12 +34,12 @@ EXPERIMENT = Experiment(
         )
     ],
     cells=[
-        Cell(f"{rows}, {what}", name, f"{rows}, {name}", what, value, tolerance=room)
+        Cell(f"{rows}, {what}", name, f"{rows}, {name}", what, value, tolerance=room, because=OTHER)
         for rows, (_, mine, theirs) in PUBLISHED.items()
         for name, values, room in (
             ("FFCF, published", mine, CUT),
-            ("FFCF", mine, 0.1),
-            ("FFCM avg2", theirs, 0.2),
+            ("FFCF", mine, CUT),
+            ("FFCM avg2", theirs, CUT),
         )
         for what, value in zip(("within", "outside"), values, strict=True)
     ]

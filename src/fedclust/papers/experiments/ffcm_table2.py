@@ -19,6 +19,11 @@ EXPERIMENT = Experiment(
         Cell(f"{what} SSE", name, name, what, value, tolerance=0.02 * float(value))
         for name, values in PUBLISHED.items()
         for what, value in zip(("within", "outside"), values, strict=True)
+    ]
+    + [
+        Cell(f"third centre, {axis}", name, name, f"third {axis}", value, tolerance=0.05)
+        for name, point in (("avg1", ("1.34", "1.49")), ("avg2", ("2.00", "2.00")))
+        for axis, value in zip("xy", point, strict=True)
     ],
     claims=[
         Claim("avg2 comes nearer to the true centres than avg1", "gap", "avg2", "avg1"),

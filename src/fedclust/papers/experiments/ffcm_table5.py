@@ -17,7 +17,7 @@ EXPERIMENT = Experiment(
     title="Table 5, Fig. 4: G2 sets, 10 equal clients",
     tasks=[Task(name, g2_sets, {"key": key}, runs=3, quick=1) for name, key in METHODS.items()],
     cells=[
-        Cell(what, name, name, what, value, tolerance=0.15 * float(value), because=FEWER)
+        Cell(what, name, name, what, value, tolerance=0.01 * float(value), because=FEWER)
         for name, values in PUBLISHED.items()
         for what, value in zip(("q25", "q50", "q75", "min", "max"), values, strict=True)
     ],

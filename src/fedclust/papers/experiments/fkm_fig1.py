@@ -37,5 +37,6 @@ EXPERIMENT = Experiment(
             "ARI",
         )
     ],
-    notes="On the authors' files; published are the means of their stored results.",
+    notes="On the authors' files; published are the means of their stored results. k-FED with k' = 16; "
+    "the paper's variant that is told each client's number of clusters is not run.",
 )

@@ -7,7 +7,7 @@ BETAS = (0.1, 1.0, 10.0)
 METHODS = {
     "central": "central",
     "FKM": "fkm",
-    "FKM, authors' code": "fkm, reference",
+    "FKM, reference preset": "fkm, reference",
     "k-FED": "k-fed",
 }
 FKM_ARI = {  # the mean over the authors' stored results: 200 runs, round 100
@@ -100,5 +100,5 @@ EXPERIMENT = Experiment(
         for beta in BETAS
     ],
     notes="On the authors' files. ARI is the mean over clients, weighted by their rows, as published; "
-    '20 rounds instead of 100. "FKM" seeds with neighbourhood means, the authors\' code with rows.',
+    '20 rounds instead of 100. "FKM" seeds with neighbourhood means, the reference preset with rows.',
 )

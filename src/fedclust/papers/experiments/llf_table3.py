@@ -135,7 +135,7 @@ def cells(
             f"{short}, {method}, gamma {gamma:g}",
             quantity,
             None if value == "-" else value,
-            tolerance=0.02,
+            tolerance=0.01 if quantity == "displacement" else 0.02,
             because=reasons[quantity],
         )
         for method, sets in rows.items()
@@ -175,6 +175,8 @@ EXPERIMENT = Experiment(
     ],
     cells=cells(ROWS),
     panels=displacements(KEYS),
-    notes="Features on [0, 1], 20 equal clients, fuzzifier 2, 30 rounds, the authors' start for each "
-    "seed. Landsat has 36 features; the 16 of the paper's Table I is most likely a misprint.",
+    notes="Features on [0, 1], 20 equal clients, fuzzifier 2, 30 rounds, centres drawn uniformly from the "
+    "authors' generator and seeds. On pendigits that start gives an ARI of 0.42; starts at records give "
+    "the printed 0.48 (see Fig. 6), so the authors' start there must have been another. Landsat has 36 "
+    "features; the 16 of the paper's Table I is most likely a misprint.",
 )

@@ -33,7 +33,10 @@ def ffcm(
         [data.X] if key == "central" else [data.X[data.client == c] for c in np.unique(data.client)]
     )
     gap = knowledge_gap(at, data.centers, "nearest")
+    third = at[np.linalg.norm(at - data.centers[2], axis=1).argmin()]
     return {
+        "third x": third[0],
+        "third y": third[1],
         "gap": gap / k if case == "3" else gap,
         "within": float(np.mean([wsse(part, at) for part in parts])),
         "outside": float(np.mean([osse(part, at) for part in parts])),

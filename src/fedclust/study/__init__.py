@@ -1,0 +1,6 @@
+"""A study: what is asked of whose files, written down in one TOML file."""
+
+from .file import Study, json_schema, read_study
+from .preflight import Problem, examine
+
+__all__ = ["Problem", "Study", "examine", "json_schema", "read_study"]

@@ -1,0 +1,188 @@
+"""Read a study file: what is wrong is said with its line and the nearest valid spelling."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import did_you_mean
+from ..core import ConfigError
+from ..preprocessing import Column
+from .keys import FEATURE, FREE, NOTHING, SECTIONS, Key
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file, checked; paths are resolved against its folder."""
+
+    path: Path
+    clients: Mapping[str, str]  # name -> file or glob
+    features: tuple[Column, ...] | None  # None: all numeric columns that every client has
+    clustering: Mapping[str, Any]
+    data: Mapping[str, Any]
+    participation: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+
+    def files(self, client: str) -> list[Path]:
+        """The client's files; a glob may name several."""
+        wanted = Path(self.clients[client])
+        base = wanted if wanted.is_absolute() else self.path.parent / wanted
+        if any(c in str(wanted) for c in "*?["):
+            return sorted(base.parent.glob(base.name))
+        return [base] if base.is_file() else []
+
+
+class _Lines:
+    """Where each key of a TOML text stands, so that errors can say so."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._line = path, {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
+                table = tuple(p.strip().strip("\"'") for p in found[1].split("."))
+                self._line[table] = number
+            elif found := re.match(r"\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=", line):
+                self._line[(*table, found[1].strip("\"'"))] = number
+
+    def error(self, where: tuple[str, ...], words: str) -> ConfigError:
+        line = self._line.get(where) or self._line.get(where[:-1])
+        place = f"{self._path}:{line}" if line else str(self._path)
+        return ConfigError(f"{place}: {words}")
+
+
+def read_study(path: str | Path) -> Study:
+    """The study that a file describes."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        given = tomllib.loads(text)
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(f"{path}: {problem}") from None
+    lines = _Lines(path, text)
+    known = (*FREE, *SECTIONS)
+    for name, table in given.items():
+        if name not in known:
+            raise lines.error((name,), f"there is no table [{name}]{did_you_mean(name, known)}")
+        if not isinstance(table, dict):
+            raise lines.error((name,), f"{name} must be a table: [{name}]")
+    sections = {
+        name: _checked(given.get(name, {}), keys, (name,), lines) for name, keys in SECTIONS.items()
+    }
+    return Study(
+        path,
+        _clients(given.get("clients"), lines),
+        _features(given.get("features"), lines),
+        **sections,
+    )
+
+
+def _clients(given: Any, lines: _Lines) -> dict[str, str]:
+    if not given:
+        raise lines.error(("clients",), "no [clients]: give each client's name and its file")
+    for name, file in given.items():
+        if not isinstance(file, str) or not file.strip():
+            raise lines.error(("clients", name), f"client {name!r} must have a file, got {file!r}")
+    return dict(given)
+
+
+def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
+    if given is None:
+        return None
+    columns = []
+    for name, table in given.items():
+        where = ("features", name)
+        if not isinstance(table, dict):
+            raise lines.error(where, f'feature {name!r} must be a table, such as {{ unit = "kg" }}')
+        settings = _checked(table, FEATURE, where, lines)
+        try:
+            columns.append(Column(name, **settings))
+        except ConfigError as problem:
+            raise lines.error(where, str(problem)) from None
+    return tuple(columns)
+
+
+def _checked(
+    given: Mapping[str, Any], keys: Mapping[str, Key], where: tuple[str, ...], lines: _Lines
+) -> dict[str, Any]:
+    for name in given:
+        if name not in keys:
+            raise lines.error(
+                (*where, name),
+                f"[{'.'.join(where)}] has no key {name!r}{did_you_mean(name, keys)}",
+            )
+    found = {}
+    for name, key in keys.items():
+        if name not in given:
+            if key.default is NOTHING:
+                raise lines.error(
+                    (*where, name), f"[{'.'.join(where)}] must have {name}: {key.help}"
+                )
+            found[name] = key.default
+            continue
+        value = given[name]
+        if wrong := _wrong(value, key):
+            raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
+        found[name] = tuple(value) if key.kind == "texts" else value
+    return found
+
+
+def _wrong(value: Any, key: Key) -> str:
+    """What the value should have been; empty if it is."""
+    fits = {
+        "text": isinstance(value, str),
+        "flag": isinstance(value, bool),
+        "whole": isinstance(value, int) and not isinstance(value, bool),
+        "number": isinstance(value, int | float) and not isinstance(value, bool),
+        "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
+    }[key.kind]
+    if not fits:
+        words = {"text": "text", "flag": "true or false", "texts": "a list of texts"}
+        return words.get(key.kind, f"a {key.kind.replace('whole', 'whole number')}")
+    if key.choices and value not in key.choices:
+        return f"one of {', '.join(key.choices)}{did_you_mean(value, key.choices)}"
+    if key.low is not None and value < key.low:
+        return f"at least {key.low:g}"
+    if key.high is not None and value > key.high:
+        return f"at most {key.high:g}"
+    return ""
+
+
+def json_schema() -> dict[str, Any]:
+    """The keys as a JSON schema, for editors."""
+    types = {"text": "string", "flag": "boolean", "whole": "integer", "number": "number"}
+
+    def one(key: Key) -> dict[str, Any]:
+        kind: dict[str, Any] = {"type": types.get(key.kind, "array"), "description": key.help}
+        if key.kind == "texts":
+            kind["items"] = {"type": "string"}
+        if key.choices:
+            kind["enum"] = list(key.choices)
+        limits = {"minimum": key.low, "maximum": key.high}
+        return kind | {name: limit for name, limit in limits.items() if limit is not None}
+
+    def table(keys: Mapping[str, Key]) -> dict[str, Any]:
+        needed = [name for name, key in keys.items() if key.default is NOTHING]
+        properties = {name: one(key) for name, key in keys.items()}
+        return {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": properties,
+            "required": needed,
+        }
+
+    free = {"clients": {"type": "string"}, "features": table(FEATURE)}
+    tables = {name: {"type": "object", "additionalProperties": kind} for name, kind in free.items()}
+    tables |= {name: table(keys) for name, keys in SECTIONS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "fedclust study",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": tables,
+        "required": ["clients", "clustering"],
+    }

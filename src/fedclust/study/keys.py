@@ -1,0 +1,67 @@
+"""The keys of a study file: the one place that parsing, the JSON schema and the docs read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import ALGORITHMS, SEEDINGS
+from ..preprocessing.prepare import MISSING, SCALINGS
+from ..privacy import PRIVACY
+
+NOTHING = object()  # there is no default: the key must be given
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a table: what it may be, and what it is if it is not given."""
+
+    kind: str  # "text", "whole", "number", "flag", "texts"
+    help: str
+    default: Any = NOTHING
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+CLUSTERING: Mapping[str, Key] = {
+    "algorithm": Key(
+        "text", "lossless, or the key of an algorithm", choices=("lossless", *ALGORITHMS)
+    ),
+    "n_clusters": Key("whole", "number of clusters", low=1),
+    "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=False),
+    "fuzzifier": Key("number", "how soft memberships are, above 1", default=2.0, low=1.0),
+    "init": Key("text", "the start", default="auto", choices=("auto", *SEEDINGS)),
+    "n_init": Key("whole", "starts, of which the best is kept", default=1, low=1),
+    "max_rounds": Key("whole", "most rounds", default=None, low=1),
+    "tol": Key("number", "a run ends when centres move less", default=None, low=0.0),
+    "seed": Key("whole", "of all random numbers", default=0, low=0),
+}
+DATA: Mapping[str, Key] = {
+    "id": Key("text", "a column that names records: it is not a feature", default=None),
+    "missing": Key("text", "what is done with gaps", default="drop", choices=MISSING),
+    "scaling": Key("text", "one scale for all columns", default="standard", choices=SCALINGS),
+    "gaps": Key(
+        "texts", "words in text files that stand for a gap", default=("", "NA", "NaN", "?")
+    ),
+}
+PARTICIPATION: Mapping[str, Key] = {
+    "fraction": Key("number", "share of clients in a round", default=1.0, low=0.0, high=1.0),
+    "min_clients": Key("whole", "fewest clients in a round", default=1, low=1),
+}
+PRIVACY_KEYS: Mapping[str, Key] = {
+    "tier": Key("text", "what clients withhold", default="none", choices=PRIVACY),
+}
+FEATURE: Mapping[str, Key] = {
+    "unit": Key("text", "unit of measurement", default=""),
+    "low": Key("number", "public lower bound", default=None),
+    "high": Key("number", "public upper bound", default=None),
+    "log": Key("flag", "take the logarithm", default=False),
+    "categories": Key("texts", "the values of a column that holds no numbers", default=()),
+}
+SECTIONS: Mapping[str, Mapping[str, Key]] = {
+    "clustering": CLUSTERING,
+    "data": DATA,
+    "participation": PARTICIPATION,
+    "privacy": PRIVACY_KEYS,
+}
+FREE = ("clients", "features")  # tables whose keys are the user's own names

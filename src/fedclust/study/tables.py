@@ -1,0 +1,89 @@
+"""A client's files as columns: CSV and NPZ by themselves, Parquet and Feather through pyarrow."""
+
+import csv
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import ConfigError, DataError
+from ..typing import Array
+
+Columns = dict[str, Array]
+
+
+def read_table(files: Sequence[Path], gaps: Collection[str]) -> Columns:
+    """The rows of all files under one another; the first says which columns there are."""
+    tables = [_READERS.get(file.suffix.lower(), _unknown)(file, gaps) for file in files]
+    names = list(tables[0])
+    for file, table in zip(files, tables, strict=True):
+        if set(table) != set(names):
+            odd = sorted(set(table) ^ set(names))
+            raise DataError(f"{file}: columns {', '.join(odd)} are not in all files of this client")
+    return {name: np.concatenate([table[name] for table in tables]) for name in names}
+
+
+def _csv(file: Path, gaps: Collection[str]) -> Columns:
+    with open(file, newline="", encoding="utf-8-sig") as text:
+        rows = csv.reader(text)
+        names = next(rows, None)
+        if not names:
+            raise DataError(f"{file}: the file is empty")
+        if len(set(names)) < len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise DataError(f"{file}: two columns are called {twice!r}")
+        lines = [row for row in rows if row]
+    for number, row in enumerate(lines, 2):
+        if len(row) != len(names):
+            raise DataError(f"{file}:{number}: {len(row)} values for {len(names)} columns")
+    values = zip(*lines, strict=True) if lines else [() for _ in names]
+    return {name: _typed(column, gaps) for name, column in zip(names, values, strict=True)}
+
+
+def _typed(values: Sequence[str], gaps: Collection[str]) -> Array:
+    """Numbers if all values are, gaps as NaN; else text, gaps as None."""
+    stripped = [value.strip() for value in values]
+    try:
+        return np.array([np.nan if v in gaps else float(v) for v in stripped])
+    except ValueError:
+        return np.array([None if v in gaps else v for v in stripped], dtype=object)
+
+
+def _npz(file: Path, gaps: Collection[str]) -> Columns:
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError) as problem:
+        raise DataError(f"{file}: not a readable NPZ file ({problem})") from None
+    return {name: array for name, array in found.items() if array.ndim == 1}
+
+
+def _arrow(file: Path, gaps: Collection[str]) -> Columns:
+    try:
+        from pyarrow import feather, parquet
+    except ImportError:
+        raise ConfigError(
+            f"{file}: Parquet and Feather need pyarrow: pip install 'fedclust[study]'"
+        ) from None
+    try:
+        read: Any = feather.read_table if file.suffix == ".feather" else parquet.read_table
+        table = read(file)
+    except (OSError, ValueError) as problem:
+        raise DataError(f"{file}: not readable ({problem})") from None
+    return {name: _column(table[name]) for name in table.column_names}
+
+
+def _column(values: Any) -> Array:
+    found: Array = values.to_numpy()
+    if found.dtype.kind in "iub":
+        return found.astype(float)
+    return found
+
+
+def _unknown(file: Path, gaps: Collection[str]) -> Columns:
+    known = ", ".join(sorted(_READERS))
+    raise ConfigError(f"{file}: unknown kind of file; fedclust reads {known}")
+
+
+_READERS = {".csv": _csv, ".npz": _npz, ".parquet": _arrow, ".feather": _arrow}
