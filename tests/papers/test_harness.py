@@ -162,7 +162,7 @@ def test_ctrl_c_ends_a_run_and_keeps_what_is_finished(tmp_path: Path) -> None:
     running = execute({"toy": jobs(TOY, quick=False, runs=40)}, tmp_path, _interrupt)
     with pytest.raises(KeyboardInterrupt):
         list(running)
-    assert len(list(tmp_path.glob("*.json"))) < 80
+    assert len(list(tmp_path.glob("*.json"))) < 40  # of 120: those that had begun
 
 
 def _interrupt(text: str, n: int) -> None:

@@ -1,6 +1,7 @@
 """``fedclust papers``: the papers' tables and figures, run again."""
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,10 +92,11 @@ def _made(console: Console, chosen: dict[str, Any], wanted: Any, out: Path) -> d
             progress.update(bar, advance=n, description=text[:48])
 
         try:
-            for i, results, failed in execute(wanted, out / "runs", say):
-                found[i] = (chosen[i], results, failed)
-                save(out, chosen[i], results, failed)
-                _draw(chosen[i], results, out)
+            with closing(execute(wanted, out / "runs", say)) as finished:
+                for i, results, failed in finished:
+                    found[i] = (chosen[i], results, failed)
+                    save(out, chosen[i], results, failed)
+                    _draw(chosen[i], results, out)
         except KeyboardInterrupt:
             console.print("Stopped. Finished runs are kept: the same command goes on from here.")
             raise typer.Exit(130) from None

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def jobs(experiment: Experiment, *, quick: bool, runs: int | None) -> list[Job]:
 
 def execute(
     wanted: Mapping[str, list[Job]], folder: Path, say: Say
-) -> Iterator[tuple[str, Results, dict[str, str]]]:
+) -> Generator[tuple[str, Results, dict[str, str]], None, None]:
     """Results and failures of each experiment, as soon as its last run is finished.
 
     The longest experiments are started first; whatever was finished before is read, not run.
@@ -82,7 +82,7 @@ def execute(
                 if open_jobs[id] == 0:
                     yield id, *_collected(wanted[id], outcomes.pop(id))
         except BaseException:  # Ctrl-C too: what is running ends, what waits is not begun
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
     for id, listed in wanted.items():
         if not listed:
