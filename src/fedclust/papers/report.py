@@ -121,6 +121,7 @@ def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> 
         "",
         "A claim holds where the means are apart by more than two standard errors; else it is a",
         "tie. A dash stands for a number that the paper does not print, or that our copy has lost.",
+        "How fast it is beside the authors' code: [benchmarks](benchmarks.md).",
         "",
         "| experiment | " + " | ".join(VERDICTS) + " | claims that hold |",
         "|---" * (len(VERDICTS) + 2) + "|",
