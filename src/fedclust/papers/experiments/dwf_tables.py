@@ -89,5 +89,5 @@ EXPERIMENT = Experiment(
     ],
     notes="Means of accuracy and v-measure are those of the better half of the runs, by score, as "
     "published. FEMNIST is replaced by MNIST split by its 539 writers; images in single precision, at "
-    "most 1,000 rounds.",
+    "most 300 rounds.",
 )

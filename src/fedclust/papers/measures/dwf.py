@@ -13,7 +13,7 @@ from ...metrics import majority_accuracy, score, v_measure
 from ...typing import FloatArray, IntArray
 from .shared import Found, channel, data_set
 
-SMALL_STEP = {"max_rounds": 1000}  # for 60,000 images; the centres hardly move after a few hundred
+SMALL_STEP = {"max_rounds": 300}  # for 60,000 images: by then the centres hardly move
 SHARES = {"IID": 1.0, "half-IID": 0.5, "non-IID": 0.0}
 
 
