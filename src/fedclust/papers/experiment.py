@@ -153,7 +153,9 @@ def _judged(
 ) -> Outcome:
     of_task = results.get(cell.task, {})
     values = of_task.get(cell.quantity, ())
-    if len(values) == 0:
+    if len(values) == 0 or (
+        cell.statistic == "std" and len(values) < 3
+    ):  # no spread of a run or two
         there = any(task.name == cell.task for task in experiment.tasks)
         verdict = (
             "no data here" if cell.task in failed else "not run" if there else "not obtainable"
