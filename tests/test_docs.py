@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -16,6 +17,20 @@ def test_snippets_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, snippet in enumerate(SNIPPET.findall(page.read_text())):
         code = compile(snippet, f"{page.name}, snippet {number}", "exec")
         exec(code, namespace)
+        if "print(" in snippet:
+            assert capsys.readouterr().out.strip(), snippet
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_study_snippets_are_studies(page: Path, tmp_path: Path) -> None:
+    """A snippet that shows other tables than [clients] is read with the clients of the first."""
+    from fedclust.study import read_study
+
+    for number, snippet in enumerate(TOML.findall(page.read_text())):
+        clients = "" if "[clients]" in snippet else '[clients]\nnorth = "north.csv"\n'
+        path = tmp_path / f"{number}.toml"
+        path.write_text(clients + snippet)
+        read_study(path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -42,7 +42,7 @@ def test_importing_fedclust_imports_nothing_heavy() -> None:
 
 def test_every_module_imports() -> None:
     for module in pkgutil.walk_packages(fedclust.__path__, "fedclust."):
-        importlib.import_module(module.name)
+        assert importlib.import_module(module.name).__doc__, module.name
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_median_of_means_shrugs_at_one_odd_client() -> None:
     data["odd"] = Data(np.full((9, 1), 1e9), np.empty(0))
     data["small"] = Data(np.full((2, 1), -1e9), np.empty(0))
     found = run(Plan(MedianOfMeans()), LocalChannel(data), Schema(1)).model
-    assert found.mean[0] == 2.0
+    assert found.tolist() == [2.0]
 
 
 COLUMNS = (
@@ -173,6 +173,8 @@ def test_absent_and_empty_columns_are_named() -> None:
     tables = clinics()
     with pytest.raises(DataError, match="client 'north': there is no column 'weight'"):
         prepare((*COLUMNS, Column("weight")), tables)
+    with pytest.raises(DataError, match="no client has 5 values in any column"):
+        prepare((Column("age"),), {"a": {"age": [1.0, 2.0]}})
     empty = {name: {**t, "age": [np.nan] * 60} for name, t in tables.items()}
     with pytest.raises(DataError, match="no client has values enough in column 'age'; leave it"):
         prepare(COLUMNS, empty)
@@ -183,6 +185,7 @@ def test_absent_and_empty_columns_are_named() -> None:
     [
         (lambda: Column("x", low=1.0), "column 'x': give both bounds, or none"),
         (lambda: Column("x", low=1.0, high=0.0), "low must be below high"),
+        (lambda: Column("x", log=True, low=-1.0, high=5.0), "of a logarithm must be above zero"),
         (lambda: Column("x", categories=("a",), log=True), "neither bounds nor logarithm"),
         (lambda: Column("x", categories=("a", "a")), "a category stands twice"),
         (lambda: prepare(COLUMNS, clinics(), scaling="z"), "scaling must be one of standard"),

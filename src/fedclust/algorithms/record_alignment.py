@@ -36,8 +36,6 @@ class SharedTokens(Record):
 class RecordAlignment(Algorithm[SharedTokens, Nothing, Tokens]):
     """One round: tokens up, the shared ones out; owners find their rows by them."""
 
-    n_clusters: int = 1  # of no meaning here: records are found, not clustered
-
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
     state: ClassVar[type[Record]] = SharedTokens

@@ -5,53 +5,59 @@ the centres at home, so its data in this plan are those distances.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Algorithm, Data, Message, Record, Schema, checks
+from ..core import Algorithm, Data, Dims, Message, Record, Schema, checks
 from ..core.algorithm import Partition
 from ..typing import FloatArray, Rng
 from ._centers import Nothing
-from ._records import PartialDistances, RecordState
+from ._records import PartialDistances
 
 
 @dataclass(frozen=True, eq=False)
-class VerticalAssignment(Algorithm[RecordState, Nothing, PartialDistances]):
+class DistanceState(Record):
+    """Squared distances of the records, once they are there."""
+
+    d2: Annotated[FloatArray, Dims("N", "C")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalAssignment(Algorithm[DistanceState, Nothing, PartialDistances]):
     """One round: partial distances up, squared distances of all records out."""
 
     n_clusters: int
 
     key: ClassVar[str] = "vertical-assignment"
     partition: ClassVar[Partition] = "vertical"
-    state: ClassVar[type[Record]] = RecordState
+    state: ClassVar[type[Record]] = DistanceState
     down: ClassVar[type[Record]] = Nothing
     up: ClassVar[type[Message]] = PartialDistances
 
     def __post_init__(self) -> None:
         checks.whole(self, "n_clusters")
 
-    def start(self, schema: Schema, rng: Rng) -> RecordState:
-        n = schema.records()
-        none = np.empty(0, int)
-        nowhere = np.broadcast_to(np.inf, (n, self.n_clusters))
-        return RecordState(nowhere, np.zeros(n, np.int32), np.empty((n, 0)), none, 0, np.inf, 1.0)
+    def start(self, schema: Schema, rng: Rng) -> DistanceState:
+        nowhere = np.broadcast_to(np.inf, (schema.records(), self.n_clusters))
+        return DistanceState(nowhere, 0)
 
-    def broadcast(self, state: RecordState) -> Nothing:
+    def broadcast(self, state: DistanceState) -> Nothing:
         return Nothing()
 
     def client_step(self, down: Nothing, data: Data, rng: Rng) -> PartialDistances:
         return PartialDistances(data.X)
 
-    def server_step(self, state: RecordState, merged: PartialDistances, rng: Rng) -> RecordState:
-        return RecordState(
-            merged.d2, state.labels, state.kept, state.which, state.round + 1, 0.0, 1.0
-        )
+    def server_step(
+        self, state: DistanceState, merged: PartialDistances, rng: Rng
+    ) -> DistanceState:
+        return DistanceState(merged.d2, 1)
 
-    def done(self, state: RecordState) -> bool:
+    def done(self, state: DistanceState) -> bool:
         return state.round == 1
 
-    def model(self, state: RecordState) -> FloatArray:
+    def model(self, state: DistanceState) -> FloatArray:
         return state.d2
 
     def sizes(self, schema: Schema) -> dict[str, int]:

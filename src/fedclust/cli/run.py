@@ -35,4 +35,6 @@ def run(
     for c, (size, centre) in enumerate(zip(done.sizes, done.in_units, strict=True)):
         table.add_row(str(c), f"{size:,}", *(f"{v:.4g}" for v in centre))
     console.print(table)
+    if empty := int((done.sizes == 0).sum()):
+        console.print(f"{empty} clusters have no rows: choose fewer, or another start.")
     console.print(f"Labels, model and history: {folder}")

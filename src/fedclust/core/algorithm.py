@@ -153,7 +153,7 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     down: ClassVar[type[Record]]
     up: ClassVar[type[Message]]
 
-    n_clusters: int
+    n_clusters: int  # of those that cluster; statistics and alignments are plans too
 
     @abstractmethod
     def start(self, schema: Schema, rng: Rng) -> State:

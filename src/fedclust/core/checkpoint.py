@@ -2,15 +2,15 @@
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from .errors import CheckpointError
+from .files import write_atomically
 from .loop import AnyAlgorithm, Participation, Plan, Round
 
 _FORMAT = 1
@@ -46,20 +46,6 @@ def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
     arrays = {f"state.{name}": array for name, array in done.state.arrays().items()}
     arrays[_HEADER] = np.array(json.dumps(header))
     write_atomically(path, lambda file: np.savez(file, **arrays))
-
-
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]) -> None:
-    """Write a file so that, whenever the process dies, the old or the new content is there."""
-    target = Path(path)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(scratch, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, target)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def load_round(path: str | os.PathLike[str], plan: Plan) -> Round:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core import ConfigError, DataError
-from ..core.checkpoint import write_atomically
+from ..core.files import write_atomically
 from ..typing import Array, FloatArray, IntArray
 from .sources import ELSEWHERE, SOURCES
 from .synthetic import Dataset

@@ -10,11 +10,11 @@ from functools import cache
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .. import __version__
 from ..core import DataError
-from ..core.checkpoint import write_atomically
+from ..core.files import write_text
 from .experiment import Experiment, Task
 
 _PACKAGE = Path(__file__).parents[1]
@@ -103,13 +103,8 @@ def _kept(job: Job, folder: Path) -> Any:
         found = job.task(job.seed)
     except DataError as problem:
         return str(problem)
-    text = json.dumps(found).encode()
-    write_atomically(path, lambda file: _written(file, text))
+    write_text(path, json.dumps(found))
     return found
-
-
-def _written(file: BinaryIO, text: bytes) -> None:
-    file.write(text)
 
 
 def _collected(

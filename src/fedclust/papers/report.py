@@ -5,9 +5,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from ..core.checkpoint import write_atomically
+from ..core.files import write_text
 from .experiment import VERDICTS, Claim, Experiment, Outcome, Panel, holds, judge
 
 Results = Mapping[str, Mapping[str, list[float]]]
@@ -31,7 +30,7 @@ def save(folder: Path, experiment: Experiment, results: Results, failed: Mapping
     text = (
         f'{{"id": "{experiment.id}", "failed": {json.dumps(failed)}, "results": {{\n{lines}\n}}}}\n'
     )
-    write_atomically(folder / f"{experiment.id}.json", lambda file: _write(file, text))
+    write_text(folder / f"{experiment.id}.json", text)
 
 
 def _used(experiment: Experiment) -> set[tuple[str, str]]:
@@ -145,7 +144,3 @@ def kept_claims(experiment: Experiment, results: Results) -> str:
 def _anchor(title: str) -> str:
     kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
-
-
-def _write(file: Any, text: str) -> None:
-    file.write(text.encode())

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..channels import LocalChannel
-from ..core import ConfigError, Data, DataError, Plan, Schema, run
+from ..core import ConfigError, Data, DataError, NothingToSay, Plan, Schema, run
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
 
@@ -32,6 +32,8 @@ class Column:
             raise ConfigError(f"column {self.name!r}: give both bounds, or none")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise ConfigError(f"column {self.name!r}: low must be below high")
+        if self.log and self.low is not None and self.low <= 0:
+            raise ConfigError(f"column {self.name!r}: the bounds of a logarithm must be above zero")
         if self.categories and (self.log or self.low is not None):
             raise ConfigError(f"column {self.name!r}: categories have neither bounds nor logarithm")
         if len(set(self.categories)) < len(self.categories):
@@ -172,7 +174,12 @@ def prepare(
     }
     channel = LocalChannel(data)
     P = sum(len(column.encoded_names) for column in columns)
-    moments = run(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+    try:
+        moments = run(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+    except NothingToSay:
+        raise DataError(
+            f"no client has {min_count} values in any column: fewer would tell of single people"
+        ) from None
     names = [name for column in columns for name in column.encoded_names]
     _refuse_unknown(names, moments.count)
     fill = None
@@ -180,7 +187,7 @@ def prepare(
         fill = moments.mean
         if missing == "median-of-means":
             means = MedianOfMeans(min_count=max(2, min_count))
-            fill = run(Plan(means), channel, Schema(P)).model.mean
+            fill = run(Plan(means), channel, Schema(P)).model
     offset, scale = _scale(columns, channel, moments, scaling)
     return Preparation(tuple(columns), offset, scale, fill)
 

@@ -57,7 +57,6 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     digits where a column lies far from zero.
     """
 
-    n_clusters: int = 1  # of no meaning here
     min_count: int = 5  # a client with fewer values in a column says nothing of it
 
     key: ClassVar[str] = "moments"
@@ -94,6 +93,9 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
 
     def model(self, state: MomentState) -> MomentState:
         return state
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"F": schema.n_features}
 
     @property
     def lossless(self) -> bool:
@@ -134,7 +136,6 @@ class Histogram(Algorithm[HistogramState, Edges, Counts]):
     low: FloatArray  # (F,)
     high: FloatArray  # (F,)
     n_bins: int = 512
-    n_clusters: int = 1  # of no meaning here
 
     key: ClassVar[str] = "histogram"
     state: ClassVar[type[Record]] = HistogramState
@@ -196,28 +197,39 @@ class LocalMeans(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class MedianOfMeans(Algorithm[MomentState, Around, LocalMeans]):
+class MedianState(Record):
+    """The median over clients, once it is there; zero where no client had enough to say."""
+
+    median: Annotated[FloatArray, Dims("F")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ask(Record):
+    """A broadcast that says only: begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class MedianOfMeans(Algorithm[MedianState, Ask, LocalMeans]):
     """The median over clients of their means: one client's odd values do not move it."""
 
-    n_clusters: int = 1  # of no meaning here
     min_count: int = 5  # values that must stand behind a mean for it to be sent
 
     key: ClassVar[str] = "median-of-means"
-    state: ClassVar[type[Record]] = MomentState
-    down: ClassVar[type[Record]] = Around
+    state: ClassVar[type[Record]] = MedianState
+    down: ClassVar[type[Record]] = Ask
     up: ClassVar[type[Message]] = LocalMeans
 
     def __post_init__(self) -> None:
         checks.whole(self, "min_count", 2)
 
-    def start(self, schema: Schema, rng: Rng) -> MomentState:
-        nothing = np.zeros(schema.n_features)
-        return MomentState(nothing, nothing, nothing, 0)
+    def start(self, schema: Schema, rng: Rng) -> MedianState:
+        return MedianState(np.zeros(schema.n_features), 0)
 
-    def broadcast(self, state: MomentState) -> Around:
-        return Around(state.mean, state.round)
+    def broadcast(self, state: MedianState) -> Ask:
+        return Ask()
 
-    def client_step(self, down: Around, data: Data, rng: Rng) -> LocalMeans:
+    def client_step(self, down: Ask, data: Data, rng: Rng) -> LocalMeans:
         there = ~np.isnan(data.X)
         count = there.sum(axis=0).astype(float)
         count = np.where(count >= self.min_count, count, 0.0)
@@ -225,15 +237,18 @@ class MedianOfMeans(Algorithm[MomentState, Around, LocalMeans]):
         mean = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
         return LocalMeans(mean[None], count[None])
 
-    def server_step(self, state: MomentState, merged: LocalMeans, rng: Rng) -> MomentState:
+    def server_step(self, state: MedianState, merged: LocalMeans, rng: Rng) -> MedianState:
         known = np.where(merged.count > 0, merged.mean, np.nan)
         said = (merged.count > 0).any(axis=0)
         median = np.zeros(known.shape[1])
         median[said] = np.nanmedian(known[:, said], axis=0)
-        return replace(state, count=merged.count.sum(axis=0), mean=median, round=2)
+        return MedianState(median, 1)
 
-    def done(self, state: MomentState) -> bool:
-        return state.round == 2
+    def done(self, state: MedianState) -> bool:
+        return state.round == 1
 
-    def model(self, state: MomentState) -> MomentState:
-        return state
+    def model(self, state: MedianState) -> FloatArray:
+        return state.median
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"F": schema.n_features}

@@ -85,6 +85,12 @@ def _clients(given: Any, lines: _Lines) -> dict[str, str]:
     if not given:
         raise lines.error(("clients",), "no [clients]: give each client's name and its file")
     for name, file in given.items():
+        if not name.strip() or name.startswith(".") or set(name) & set("/\\"):
+            raise lines.error(
+                ("clients", name),
+                f"client {name!r}: its labels go into a file of its name; choose one without a "
+                "slash or a leading dot",
+            )
         if not isinstance(file, str) or not file.strip():
             raise lines.error(("clients", name), f"client {name!r} must have a file, got {file!r}")
     return dict(given)

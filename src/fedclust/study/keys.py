@@ -29,7 +29,7 @@ CLUSTERING: Mapping[str, Key] = {
     ),
     "n_clusters": Key("whole", "number of clusters", low=1),
     "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=False),
-    "fuzzifier": Key("number", "how soft memberships are, above 1", default=2.0, low=1.0),
+    "fuzzifier": Key("number", "how soft memberships are, above 1", default=None, low=1.0),
     "init": Key("text", "the start", default="auto", choices=("auto", *SEEDINGS)),
     "n_init": Key("whole", "starts, of which the best is kept", default=1, low=1),
     "max_rounds": Key("whole", "most rounds", default=None, low=1),

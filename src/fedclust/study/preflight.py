@@ -27,9 +27,14 @@ class Problem(NamedTuple):
 class Examination(NamedTuple):
     """What preflight found."""
 
-    rows: Mapping[str, int]  # by client
+    tables: Mapping[str, Columns]  # by client: these stay there
     columns: tuple[Column, ...]
     problems: tuple[Problem, ...]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each client has."""
+        return {client: _n_rows(table) for client, table in self.tables.items()}
 
     @property
     def passes(self) -> bool:
@@ -47,7 +52,7 @@ def examine(study: Study) -> Examination:
             problems.append(Problem(client, "", f"there is no file {study.clients[client]}"))
             continue
         try:
-            tables[client] = read_table(files, study.data["gaps"])
+            tables[client] = read_table(files, study.data["gaps"], study.data["id"])
         except (ConfigError, DataError) as problem:
             problems.append(Problem(client, "", str(problem)))
     columns = study.features or _shared_numbers(tables, study.data["id"])
@@ -55,8 +60,14 @@ def examine(study: Study) -> Examination:
         problems.append(Problem("all", "", "no numeric column is shared by all clients"))
     for client, table in tables.items():
         problems += _of_client(client, table, columns, study)
-    rows = {client: len(next(iter(table.values()), ())) for client, table in tables.items()}
-    return Examination(rows, columns, tuple(problems))
+    wanted, n = study.clustering["n_clusters"], sum(map(_n_rows, tables.values()))
+    if len(tables) == len(study.clients) and n < wanted:
+        problems.append(Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}"))
+    return Examination(tables, columns, tuple(problems))
+
+
+def _n_rows(table: Columns) -> int:
+    return len(next(iter(table.values()), ()))
 
 
 def _shared_numbers(tables: Mapping[str, Columns], id: str | None) -> tuple[Column, ...]:
@@ -67,15 +78,14 @@ def _shared_numbers(tables: Mapping[str, Columns], id: str | None) -> tuple[Colu
     return tuple(
         Column(name)
         for name in first
-        if name != id
-        and all(n in t and t[n].dtype.kind in "fiu" for t in tables.values() for n in [name])
+        if name != id and all(name in t and t[name].dtype.kind in "fiu" for t in tables.values())
     )
 
 
 def _of_client(
     client: str, table: Columns, columns: tuple[Column, ...], study: Study
 ) -> Iterator[Problem]:
-    n = len(next(iter(table.values()), ()))
+    n = _n_rows(table)
     if n < _FEW_ROWS:
         yield Problem(client, "", f"{n} rows only", stops=n == 0)
     id = study.data["id"]

@@ -13,9 +13,12 @@ from ..typing import Array
 Columns = dict[str, Array]
 
 
-def read_table(files: Sequence[Path], gaps: Collection[str]) -> Columns:
-    """The rows of all files under one another; the first says which columns there are."""
-    tables = [_READERS.get(file.suffix.lower(), _unknown)(file, gaps) for file in files]
+def read_table(files: Sequence[Path], gaps: Collection[str], id: str | None = None) -> Columns:
+    """The rows of all files under one another; ids stay as they are written.
+
+    As numbers, ids would lose leading zeros, and their last digits where they are long.
+    """
+    tables = [_READERS.get(file.suffix.lower(), _unknown)(file, gaps, id) for file in files]
     names = list(tables[0])
     for file, table in zip(files, tables, strict=True):
         if set(table) != set(names):
@@ -24,21 +27,38 @@ def read_table(files: Sequence[Path], gaps: Collection[str]) -> Columns:
     return {name: np.concatenate([table[name] for table in tables]) for name in names}
 
 
-def _csv(file: Path, gaps: Collection[str]) -> Columns:
-    with open(file, newline="", encoding="utf-8-sig") as text:
-        rows = csv.reader(text)
-        names = next(rows, None)
-        if not names:
-            raise DataError(f"{file}: the file is empty")
-        if len(set(names)) < len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise DataError(f"{file}: two columns are called {twice!r}")
-        lines = [row for row in rows if row]
-    for number, row in enumerate(lines, 2):
-        if len(row) != len(names):
-            raise DataError(f"{file}:{number}: {len(row)} values for {len(names)} columns")
+def _csv(file: Path, gaps: Collection[str], id: str | None) -> Columns:
+    try:
+        with open(file, newline="", encoding="utf-8-sig") as text:
+            names, lines = _rows(csv.reader(text), file)
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise DataError(f"{file}: not a readable CSV file in UTF-8 ({problem})") from None
     values = zip(*lines, strict=True) if lines else [() for _ in names]
-    return {name: _typed(column, gaps) for name, column in zip(names, values, strict=True)}
+    return {
+        name: _text(column) if name == id else _typed(column, gaps)
+        for name, column in zip(names, values, strict=True)
+    }
+
+
+def _rows(reader: Any, file: Path) -> tuple[list[str], list[list[str]]]:
+    names = next(reader, None)
+    if not names:
+        raise DataError(f"{file}: the file is empty")
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise DataError(f"{file}: two columns are called {twice!r}")
+    lines = []
+    for row in reader:
+        if row and len(row) != len(names):
+            wanted = len(names)
+            raise DataError(f"{file}:{reader.line_num}: {len(row)} values for {wanted} columns")
+        if row:
+            lines.append(row)
+    return names, lines
+
+
+def _text(values: Sequence[str]) -> Array:
+    return np.array([value.strip() for value in values], dtype=object)
 
 
 def _typed(values: Sequence[str], gaps: Collection[str]) -> Array:
@@ -50,7 +70,7 @@ def _typed(values: Sequence[str], gaps: Collection[str]) -> Array:
         return np.array([None if v in gaps else v for v in stripped], dtype=object)
 
 
-def _npz(file: Path, gaps: Collection[str]) -> Columns:
+def _npz(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     try:
         with np.load(file, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
@@ -59,7 +79,7 @@ def _npz(file: Path, gaps: Collection[str]) -> Columns:
     return {name: array for name, array in found.items() if array.ndim == 1}
 
 
-def _arrow(file: Path, gaps: Collection[str]) -> Columns:
+def _arrow(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     try:
         from pyarrow import feather, parquet
     except ImportError:
@@ -71,17 +91,17 @@ def _arrow(file: Path, gaps: Collection[str]) -> Columns:
         table = read(file)
     except (OSError, ValueError) as problem:
         raise DataError(f"{file}: not readable ({problem})") from None
-    return {name: _column(table[name]) for name in table.column_names}
+    return {name: _column(table[name], name == id) for name in table.column_names}
 
 
-def _column(values: Any) -> Array:
+def _column(values: Any, is_id: bool) -> Array:
+    if is_id:
+        return np.array(values.to_pylist(), dtype=object)
     found: Array = values.to_numpy()
-    if found.dtype.kind in "iub":
-        return found.astype(float)
-    return found
+    return found.astype(float) if found.dtype.kind in "iub" else found
 
 
-def _unknown(file: Path, gaps: Collection[str]) -> Columns:
+def _unknown(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     known = ", ".join(sorted(_READERS))
     raise ConfigError(f"{file}: unknown kind of file; fedclust reads {known}")
 

@@ -8,7 +8,8 @@ ASKED = {100: (5, 10, 20, 40, 60, 80, 100), 10: (1, 2, 4, 6, 8, 10)}
 FEDERATED = {m: key for m, key in METHODS.items() if m != "k-means"}
 
 
-def _name(split: str, method: str, clients: int, asked: int) -> str:
+def name(split: str, method: str, clients: int, asked: int) -> str:
+    """A task's name."""
     return f"{split}, {method}, {asked} of {clients}"
 
 
@@ -18,7 +19,7 @@ EXPERIMENT = Experiment(
     title="Figs 4 and 7: synthetic data, by clients per round",
     tasks=[
         Task(
-            _name(split, m, clients, asked),
+            name(split, m, clients, asked),
             dwf,
             {"name": "synthetic", "split": split, "key": key, "n_clients": clients, "asked": asked},
             runs=5,
@@ -33,15 +34,15 @@ EXPERIMENT = Experiment(
         Claim(
             f"{split}: DWF's score beats k-FED's with 10 of 100 asked",
             "score",
-            _name(split, "DWF", 100, 10),
-            _name(split, "k-FED", 100, 10),
+            name(split, "DWF", 100, 10),
+            name(split, "k-FED", 100, 10),
         )
         for split in SPLITS
     ],
     panels=[
         Panel(
             f"{split}, {clients} clients",
-            {m: [(a, _name(split, m, clients, a), "score") for a in counts] for m in FEDERATED},
+            {m: [(a, name(split, m, clients, a), "score") for a in counts] for m in FEDERATED},
             "clients per round",
             "score",
         )

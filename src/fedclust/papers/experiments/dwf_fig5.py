@@ -2,7 +2,7 @@
 
 from ..experiment import Claim, Experiment, Panel, Task
 from ..measures.dwf import dwf
-from .dwf_fig4 import FEDERATED, _name
+from .dwf_fig4 import FEDERATED, name
 from .dwf_tables import SPLITS as THREE
 
 ASKED = (5, 25, 100)
@@ -14,7 +14,7 @@ EXPERIMENT = Experiment(
     title="Figs 5 and 6: MNIST, by clients per round; by writer instead of FEMNIST",
     tasks=[
         Task(
-            _name(split, m, 100, asked),
+            name(split, m, 100, asked),
             dwf,
             # The last is a run of the tables too, and is made once.
             {
@@ -34,14 +34,14 @@ EXPERIMENT = Experiment(
         Claim(
             "non-IID, all asked: DWF's score beats EWF's",
             "score",
-            _name("non-IID", "DWF", 100, 100),
-            _name("non-IID", "EWF", 100, 100),
+            name("non-IID", "DWF", 100, 100),
+            name("non-IID", "EWF", 100, 100),
         )
     ],
     panels=[
         Panel(
             split,
-            {m: [(a, _name(split, m, 100, a), "score") for a in ASKED] for m in FEDERATED},
+            {m: [(a, name(split, m, 100, a), "score") for a in ASKED] for m in FEDERATED},
             "clients per round",
             "score",
         )

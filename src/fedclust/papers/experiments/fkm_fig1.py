@@ -2,7 +2,7 @@
 
 from ..experiment import Cell, Claim, Experiment, Panel, Task
 from ..measures.fkm import fkm
-from .fkm_fig3 import BETAS, METHODS, _published, name
+from .fkm_fig3 import BETAS, METHODS, name, published
 
 EXPERIMENT = Experiment(
     id="fkm-fig1",
@@ -15,7 +15,7 @@ EXPERIMENT = Experiment(
     ],
     cells=[
         Cell(
-            f"beta {beta:g}", m, name(m, beta, 1.0), "ARI", _published(m, beta, 1.0), tolerance=0.01
+            f"beta {beta:g}", m, name(m, beta, 1.0), "ARI", published(m, beta, 1.0), tolerance=0.01
         )
         for beta in BETAS
         for m in METHODS

@@ -1,0 +1,58 @@
+"""A study file: what is wrong in it is said with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from fedclust import ConfigError
+from fedclust.study import json_schema, read_study
+
+from .example import SMALLEST, write
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("n_clusters = 2", "n_cluster = 2"), r"study.toml:8: .* no key 'n_cluster'; did you mean"),
+        (("n_clusters = 2", "n_clusters = 0"), "study.toml:8: n_clusters must be at least 1, got"),
+        (("n_clusters = 2", 'n_clusters = "two"'), "n_clusters must be a whole number, got 'two'"),
+        (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] must have n_clusters"),
+        (('"lossless"', '"loseless"'), "algorithm must be one of .*; did you mean 'lossless'"),
+        (("[clustering]", "[clusterin]"), "study.toml:6: there is no table .clusterin.; did you"),
+        (("[clients]", "[clients"), "study.toml: "),
+        (('"south.csv"', "3"), "study.toml:4: client 'south' must have a file, got 3"),
+        (("[clustering]", "seed = 1\n[clustering]"), "client 'seed' must have a file, got 1"),
+        (("[clustering]", "[features]\nage = 3\n[clustering]"), "feature 'age' must be a table"),
+        (("[clustering]", "[features.age]\nlow = 3\n[clustering]"), "give both bounds, or none"),
+        (("[clustering]", "[features.sex]\ncategories = 'f'\n[clustering]"), "a list of texts"),
+        (("[clustering]", "[participation]\nfraction = 2\n[clustering]"), "must be at most 1"),
+        (("[clustering]", "[features.age]\nlog = 1\n[clustering]"), "log must be true or false"),
+        (('north = "north.csv"\nsouth = "south.csv"\n', ""), "no .clients.: give each"),
+        (("north =", '"../x" ='), "its labels go into a file of its name"),
+        (("\n[clients]", "data = 3\n[clients]"), "data must be a table"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_with_their_line(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        read_study(write(tmp_path, SMALLEST.replace(*change)))
+    assert "study.toml" in str(caught.value)
+
+
+def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file"):
+        read_study(tmp_path / "nothing.toml")
+
+
+def test_the_schema_knows_every_key() -> None:
+    schema = json_schema()
+    assert schema["required"] == ["clients", "clustering"]
+    clustering = schema["properties"]["clustering"]
+    assert clustering["required"] == ["algorithm", "n_clusters"]
+    assert clustering["properties"]["n_clusters"] == {
+        "type": "integer", "description": "number of clusters", "minimum": 1,
+    }  # fmt: skip
+    assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
+        "items"
+    ]

@@ -1,0 +1,160 @@
+"""From a study file to a folder with labels for each client."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import ConfigError, DataError
+from fedclust.cli import app
+from fedclust.study import read_study
+from fedclust.study.run import run_study
+
+from .example import SMALLEST, write
+
+
+def test_the_smallest_study_runs(tmp_path: Path) -> None:
+    done = run_study(read_study(write(tmp_path)), tmp_path / "run")
+    assert done.preparation.names == ["age", "weight"]  # numeric, and everybody has them
+    assert done.sizes.sum() == 78
+    assert done.sizes[0] >= done.sizes[1]  # named by size
+    assert sorted(done.in_units[:, 0].round(-1)) == [40, 60]
+    found = sorted(str(p.relative_to(tmp_path / "run")) for p in (tmp_path / "run").rglob("*.*"))
+    assert found == [
+        "history.jsonl",
+        "labels/north.csv",
+        "labels/south.csv",
+        "model.json",
+        "study.toml",
+    ]
+    labels = (tmp_path / "run" / "labels" / "north.csv").read_text().splitlines()
+    assert labels[0] == "row,cluster"
+    assert labels[4] == "3,-1"  # its age is missing: left out
+    model = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert model["columns"] == ["age", "weight"]
+    assert model["algorithm"]["algorithm"] == "llf-cm"
+    history = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
+    assert len(history) == model["rounds"]
+
+
+def test_everything_that_can_be_said_is_heard(tmp_path: Path) -> None:
+    study = (
+        SMALLEST.replace('algorithm = "lossless"', 'algorithm = "lossless"\nfuzzy = true')
+        + """
+fuzzifier = 1.5
+n_init = 2
+max_rounds = 40
+tol = 1e-5
+seed = 3
+init = "careful"
+
+[data]
+id = "patient"
+missing = "mean"
+scaling = "min-max"
+
+[participation]
+fraction = 1.0
+min_clients = 2
+
+[privacy]
+tier = "paper"
+
+[features.age]
+unit = "years"
+low = 0
+high = 120
+
+[features.sex]
+categories = ["f", "m"]
+"""
+    )
+    done = run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+    assert done.preparation.names == ["age", "sex=f", "sex=m"]
+    assert done.clustering.algorithm.key == "llf-fcm"
+    labels = (tmp_path / "run" / "labels" / "south.csv").read_text().splitlines()
+    assert labels[0] == "id,cluster,membership_0,membership_1"
+    assert labels[4].startswith("south3,")
+    assert float(labels[4].split(",")[2]) + float(labels[4].split(",")[3]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ('algorithm = "k-fed"\nmax_rounds = 3', "max_rounds has no meaning for k-fed"),
+        ('algorithm = "fkm"\nfuzzy = true', "fuzzy = true, but fkm finds labels"),
+        ('algorithm = "fkm"\nfuzzifier = 2.0', "fuzzifier has no meaning for fkm"),
+    ],
+)
+def test_settings_that_cannot_be_met_are_refused(tmp_path: Path, extra: str, words: str) -> None:
+    study = SMALLEST.replace('algorithm = "lossless"', extra)
+    with pytest.raises(ConfigError, match=words):
+        run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+
+
+def test_a_folder_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    run_study(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="is there already; give another --out, or --force"):
+        run_study(study, tmp_path / "run")
+    run_study(study, tmp_path / "run", force=True)
+    assert not list(tmp_path.glob(".*unfinished"))
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    path, invoke = str(write(tmp_path)), CliRunner().invoke
+    shown = invoke(app, ["check", path])
+    assert shown.exit_code == 0
+    assert "The study can be run." in shown.output
+    told = json.loads(invoke(app, ["check", path, "--json"]).output)
+    assert told["passes"]
+    assert told["rows"] == {"north": 40, "south": 40}
+    shown = invoke(app, ["run", path])
+    assert shown.exit_code == 0, shown.output
+    assert "2 clusters" in shown.output
+    assert (tmp_path / "study-run" / "model.json").is_file()
+    assert invoke(app, ["run", path]).exit_code == 1
+    (tmp_path / "south.csv").unlink()
+    shown = invoke(app, ["check", path])
+    assert shown.exit_code == 1
+    assert "there is no file south.csv" in " ".join(shown.output.split())
+    assert invoke(app, ["check", path, "--json"]).exit_code == 1
+
+
+def test_force_replaces_runs_and_nothing_else(tmp_path: Path) -> None:
+    """--out . --force must not take the user's files away."""
+    study = read_study(write(tmp_path))
+    with pytest.raises(ConfigError, match="is not the folder of a run, so --force does not"):
+        run_study(study, tmp_path, force=True)
+    assert (tmp_path / "north.csv").is_file()
+
+
+def test_ids_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALLEST + '[data]\nid = "patient"\n'))
+    text = (tmp_path / "north.csv").read_text()
+    text = text.replace("north0,", "007,").replace("north1,", '"a, b",')
+    (tmp_path / "north.csv").write_text(text.replace("north2,", "90071992547409931,"))
+    run_study(study, tmp_path / "run")
+    with open(tmp_path / "run" / "labels" / "north.csv", newline="") as file:
+        ids = [row["id"] for row in csv.DictReader(file)]
+    assert ids[:3] == ["007", "a, b", "90071992547409931"]
+
+
+def test_more_clusters_than_rows_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALLEST.replace("n_clusters = 2", "n_clusters = 81"))
+    with pytest.raises(DataError, match="80 rows cannot make n_clusters = 81"):
+        run_study(read_study(path), tmp_path / "run")
+    path.write_text(SMALLEST.replace("n_clusters = 2", "n_clusters = 79"))
+    with pytest.raises(DataError, match="78 rows without gaps cannot make n_clusters = 79"):
+        run_study(read_study(path), tmp_path / "run")
+
+
+def test_empty_clusters_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALLEST.replace("n_clusters = 2", "n_clusters = 3"))
+    for client in ("north", "south"):
+        (tmp_path / f"{client}.csv").write_text("a,b\n" + "1,2\n" * 20 + "5,6\n" * 20)
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    assert shown.exit_code == 0, shown.output
+    assert "1 clusters have no rows" in shown.output

@@ -1,0 +1,78 @@
+"""Clients' files, whatever their kind, are columns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust import ConfigError, DataError
+from fedclust.study import examine, read_study
+from fedclust.study.tables import read_table
+
+from .example import SMALLEST, write
+
+
+def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    columns: dict[str, Any] = {"x": [1.0, 2.0], "n": [3, 4], "s": ["a", None]}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    feather.write_feather(pa.table(columns), tmp_path / "t.feather")
+    (tmp_path / "t.csv").write_text("x,n,s\n1,3,a\n2,4,NA\n")
+    for kind in ("parquet", "feather", "csv"):
+        found = read_table([tmp_path / f"t.{kind}"], ("NA",))
+        assert found["x"].tolist() == [1.0, 2.0]
+        assert found["n"].tolist() == [3.0, 4.0]
+        assert found["s"].tolist() == ["a", None]
+    np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), image=np.ones((2, 2)))
+    assert list(read_table([tmp_path / "t.npz"], ())) == ["x"]
+    both = read_table([tmp_path / "t.csv"] * 2, ("NA",))
+    assert len(both["x"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.csv", b"", "the file is empty"),
+        ("t.csv", b"a,a\n1,2\n", "two columns are called 'a'"),
+        ("t.csv", b"a,b\n1\n", r"t.csv:2: 1 values for 2 columns"),
+        ("t.csv", b"a,b\n\xff,2\n", "not a readable CSV file in UTF-8"),
+        ("t.npz", b"nonsense", "not a readable NPZ file"),
+        ("t.parquet", b"nonsense", "not readable"),
+        ("t.xlsx", b"", "unknown kind of file; fedclust reads .csv"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    if name == "t.parquet":
+        pytest.importorskip("pyarrow")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((ConfigError, DataError), match=words):
+        read_table([tmp_path / name], ())
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "b.csv").write_text("y\n1\n")
+    with pytest.raises(DataError, match="columns x, y are not in all files of this client"):
+        read_table([tmp_path / "a.csv", tmp_path / "b.csv"], ())
+    path = write(tmp_path, SMALLEST.replace("north.csv", name))
+    (tmp_path / name).write_bytes(content)
+    problems = examine(read_study(path)).problems
+    assert [p.client for p in problems if p.stops] == ["north"]
+
+
+def test_without_pyarrow_parquet_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    (tmp_path / "t.parquet").write_bytes(b"x")
+    with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
+        read_table([tmp_path / "t.parquet"], ())
+
+
+def test_globs_name_several_files(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALLEST.replace("north.csv", "n*.csv")))
+    (tmp_path / "north2.csv").write_text((tmp_path / "north.csv").read_text())
+    assert [p.name for p in study.files("north")] == ["north.csv", "north2.csv"]
+    assert examine(study).rows["north"] == 80
