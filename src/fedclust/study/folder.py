@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..core import ConfigError, Data, config
+from ..core import AnyAlgorithm, ConfigError, Data, config
 from ..core.files import write_text
 from ..typing import Array, BoolArray, FloatArray
 from .file import Study
@@ -47,7 +47,8 @@ def write_folder(
     lines = [json.dumps(asdict(line)) for line in done.clustering.run.history]
     write_text(scratch / "history.jsonl", "\n".join(lines) + "\n")
     for client, (rows, kept) in applied.items():
-        write_text(scratch / "labels" / f"{client}.csv", _labels(done, rows, kept, ids[client]))
+        text = labels_csv(done.clustering.algorithm, done.centers, rows, kept, ids[client])
+        write_text(scratch / "labels" / f"{client}.csv", text)
     if folder.exists():
         folder.rename(old)
     scratch.rename(folder)
@@ -72,10 +73,15 @@ def _model(study: Study, done: "Outcome") -> dict[str, Any]:
     }
 
 
-def _labels(done: "Outcome", rows: FloatArray, kept: BoolArray, ids: Array | None) -> str:
+def labels_csv(
+    algorithm: AnyAlgorithm,
+    centers: FloatArray,
+    rows: FloatArray,
+    kept: BoolArray,
+    ids: Array | None,
+) -> str:
     """One line per row of the client's file; -1, and no membership, where it was left out."""
-    algorithm = done.clustering.algorithm
-    found = algorithm.assign(done.centers, Data(rows, np.empty(0)))
+    found = algorithm.assign(centers, Data(rows, np.empty(0)))
     labels = np.full(len(kept), -1)
     labels[kept] = found.argmax(axis=1) if algorithm.soft else found
     heads = ["row" if ids is None else "id", "cluster"]

@@ -59,7 +59,7 @@ def examine(study: Study) -> Examination:
     if tables and not columns:
         problems.append(Problem("all", "", "no numeric column is shared by all clients"))
     for client, table in tables.items():
-        problems += _of_client(client, table, columns, study)
+        problems += problems_of(client, table, columns, study.data["id"])
     wanted, n = study.clustering["n_clusters"], sum(map(_n_rows, tables.values()))
     if len(tables) == len(study.clients) and n < wanted:
         problems.append(Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}"))
@@ -82,13 +82,13 @@ def _shared_numbers(tables: Mapping[str, Columns], id: str | None) -> tuple[Colu
     )
 
 
-def _of_client(
-    client: str, table: Columns, columns: tuple[Column, ...], study: Study
+def problems_of(
+    client: str, table: Columns, columns: tuple[Column, ...], id: str | None
 ) -> Iterator[Problem]:
+    """What is wrong with one client's data; needs nobody else's."""
     n = _n_rows(table)
     if n < _FEW_ROWS:
         yield Problem(client, "", f"{n} rows only", stops=n == 0)
-    id = study.data["id"]
     if id is not None:
         if id not in table:
             yield Problem(client, id, "the id column is not there")

@@ -36,12 +36,16 @@ class Outcome:
 def run_study(study: Study, folder: Path, *, force: bool = False) -> Outcome:
     """Run the study and write its folder, whole or not at all."""
     writable(folder, force=force)
-    algorithm = _algorithm(study)
+    algorithm = algorithm_of(study)
     seen = examine(study)
     _refuse(seen)
     tables = seen.tables
     ready = prepare(
-        seen.columns, tables, scaling=study.data["scaling"], missing=study.data["missing"]
+        seen.columns,
+        tables,
+        scaling=study.data["scaling"],
+        missing=study.data["missing"],
+        privacy=study.privacy["tier"],
     )
     applied = {c: ready.apply(table, f"client {c!r}") for c, table in tables.items()}
     n_rows = sum(len(rows) for rows, _ in applied.values())
@@ -76,7 +80,7 @@ def _refuse(seen: Examination) -> None:
         raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
 
 
-def _algorithm(study: Study) -> AnyAlgorithm:
+def algorithm_of(study: Study) -> AnyAlgorithm:
     """The algorithm with all that the study says of it; nothing is taken and ignored."""
     asked = study.clustering
     key = asked["algorithm"]
