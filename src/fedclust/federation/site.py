@@ -211,3 +211,11 @@ def _preparation(given: Any) -> Preparation:
     if found.fill is not None and len(found.fill) != len(found.names):
         raise MessageError("the request's preparation does not fill all columns")
     return found
+
+
+class Sites:
+    """Answers: the component that a job names at every client."""
+
+    def open(self, folder: Path, name: str) -> Site:
+        """The site of that name, whose client.toml is in its folder."""
+        return Site(folder, name)
