@@ -56,12 +56,10 @@ class Command:
 
     def says(self, pattern: str, seconds: float = PATIENCE) -> str:
         """Wait until its output has the pattern."""
-        return wait_for(
-            lambda: (found := re.search(pattern, self.said())) and found[0],
-            f"{pattern!r} in:\n{self.said()}",
-            seconds,
-            meanwhile=self.family,
+        found = wait_for(
+            lambda: re.search(pattern, self.said()), repr(pattern), seconds, self.family
         )
+        return str(found[0])
 
     def ends(self, seconds: float = PATIENCE) -> int:
         """Wait for its end; its exit status."""

@@ -1,4 +1,4 @@
-"""A federation as it is deployed: a server and three clients, processes of their own, mutual TLS."""
+"""A federation as it is deployed: a server and three clients, each a process, mutual TLS."""
 
 import json
 import shutil

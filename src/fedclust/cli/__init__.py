@@ -8,7 +8,19 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, client, demo, papers, provision, run, server
+from . import (
+    algorithms,
+    check,
+    client,
+    demo,
+    disclosures,
+    doctor,
+    papers,
+    provision,
+    run,
+    server,
+    status,
+)
 
 
 class _Commands(TyperGroup):
@@ -36,6 +48,9 @@ app.command(name="run")(run.run)
 app.command(name="provision")(provision.provision)
 app.command(name="server")(server.server)
 app.command(name="client")(client.client)
+app.command(name="doctor")(doctor.doctor)
+app.command(name="status")(status.status)
+app.command(name="disclosures")(disclosures.disclosures)
 app.add_typer(papers.app, name="papers")
 
 

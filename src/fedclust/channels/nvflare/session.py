@@ -40,9 +40,24 @@ class Session:
 
     def clients(self, *, within: float = 60.0) -> list[str]:
         """Clients that were heard of within so many seconds."""
-        info = self._call("get_system_info")
-        now = time.time()
-        return sorted(c.name for c in info.client_info if now - c.last_connect_time < within)
+        return sorted(name for name, seconds in self.heard().items() if seconds < within)
+
+    def heard(self) -> dict[str, float]:
+        """Connected clients, and the seconds since they were heard."""
+        info, now = self._call("get_system_info"), time.time()
+        return {c.name: max(0.0, now - c.last_connect_time) for c in info.client_info}
+
+    def jobs(self) -> list[dict[str, str]]:
+        """The server's jobs, the latest first."""
+        found = self._call("list_jobs") or []
+        return [
+            {
+                "study": str(job.get("job_name", "")),
+                "submitted": str(job.get("submit_time", "")),
+                "state": str(job.get("status", "")),
+            }
+            for job in found
+        ]
 
     def submit(self, job: Path) -> str:
         """Submit a job; its id."""
