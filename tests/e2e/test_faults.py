@@ -123,9 +123,14 @@ def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None
     fed.client("north")
     fed.client("south")
     fed.command("west", "client", str(intruder))
-    server = fed.server(study, "--wait", "12")
+    server = fed.server(study, "--wait", "15")
+    server.says("connected: north, south")
+    doctor = fed.command("doctor", "doctor", str(intruder), "--json")
+    assert doctor.ends() == 1
+    found = {check["what"]: check["says"] for check in json.loads(doctor.said())}
+    assert "does not accept this certificate" in found["connection"]
     assert server.ends() == 1
-    assert "2 clients came within 12 s, not 3" in server.said()
+    assert "2 clients came within 15 s, not 3" in server.said()
     assert "west" not in server.said()
     log = (fed.folder / "kits" / "server" / "log.txt").read_text()
     assert "SSL north" in log
@@ -177,12 +182,21 @@ def test_a_refusal_reaches_the_console_and_the_record(fed: Federation) -> None:
     assert "does not list" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
 
 
-def test_ending_the_server_command_leaves_nothing_behind(fed: Federation) -> None:
-    study = fed.write_study(LONG)
+def test_a_running_federation_is_seen_and_ending_it_leaves_nothing_behind(
+    fed: Federation,
+) -> None:
+    study = fed.write_study(LONG.replace("150", "600"))
     for name in CLIENTS:
         fed.client(name)
     server = fed.server(study)
     server.says(UNDER_WAY)
+    status = fed.command("status", "status", "--kits", str(fed.folder / "kits"), "--json")
+    doctor = fed.command("doctor", "doctor", str(fed.kit("west")), "--json")
+    assert status.ends() == 0, status.said()
+    found = json.loads(status.said())
+    assert sorted(found["clients"]) == sorted(CLIENTS)
+    assert [job["study"] for job in found["jobs"]] == ["study"]
+    assert doctor.ends() == 0, doctor.said()
     server.family()
     server.process.send_signal(signal.SIGTERM)
     assert server.ends() == 130

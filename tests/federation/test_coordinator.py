@@ -16,6 +16,7 @@ from fedclust.cli import app
 from fedclust.core import ConfigError, FedclustError, TooFewClients
 from fedclust.federation.coordinator import How, run_federated
 from fedclust.federation.driver import StudyRun
+from fedclust.federation.site import Site
 from fedclust.federation.study import run_across
 from fedclust.study.file import Study, read_study
 
@@ -35,10 +36,12 @@ class Pretended:
         self.transport, self.folder = transport, folder
         self.jobs: list[dict[str, Any]] = []
         self.there = list(NAMES)
+        self.port_is_free = True
         self.ready: tuple[str, ...] = NAMES
         self.job = threading.Thread()
         self.die_in_job = 0  # the first so many jobs end without an outcome
         self.aborted = 0
+        self.aborted_names: list[str] = []
 
     def __enter__(self) -> "Pretended":
         return self
@@ -64,6 +67,9 @@ class Pretended:
             return "FINISHED:EXECUTION_EXCEPTION"
         return "RUNNING" if self.job.is_alive() else "FINISHED:COMPLETED"
 
+    def abort_named(self, study: str) -> None:
+        self.aborted_names.append(study)
+
     def abort(self, job: str) -> None:
         self.aborted += 1
         self.job.join()
@@ -82,6 +88,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
         yield SimpleNamespace(pid=0)
 
     monkeypatch.setattr(process, "running", running)
+    monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
     monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
     monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
@@ -152,6 +159,12 @@ def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
     assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
 
 
+def test_a_server_that_runs_is_used(server: Pretended, tmp_path: Path) -> None:
+    server.port_is_free = False
+    assert run(tmp_path)[0] == {"say": "using the server that runs on port 1"}
+    assert server.aborted_names == ["s"]
+
+
 def test_force_starts_anew(server: Pretended, tmp_path: Path) -> None:
     server.transport.spoil = lambda n, client, raw: "gone" if n >= 5 else raw
     with pytest.raises(FedclustError):
@@ -173,6 +186,24 @@ def test_a_mistake_is_not_tried_again(server: Pretended, tmp_path: Path) -> None
     with pytest.raises(FedclustError, match="the column is not there"):
         run(tmp_path, STUDY + "[features]\nage = {}\n")
     assert len(server.jobs) == 1
+
+
+def test_too_few_rows_or_no_common_column_are_said(server: Pretended, tmp_path: Path) -> None:
+    with pytest.raises(FedclustError, match="180 rows cannot make"):
+        run(tmp_path, STUDY.replace("n_clusters = 3", "n_clusters = 200"))
+    text = (tmp_path / "sites" / "west" / "people.csv").read_text()
+    (tmp_path / "sites" / "west" / "people.csv").write_text(text.replace("height,width", "a,b"))
+    server.transport.sites["west"] = Site(tmp_path / "sites" / "west", "west")
+    with pytest.raises(FedclustError, match="no numeric column is shared"):
+        run(tmp_path, force=True)
+
+
+def test_nobody_willing_is_said_with_the_reasons(server: Pretended, tmp_path: Path) -> None:
+    for name in NAMES:
+        with open(tmp_path / "sites" / name / "client.toml", "a") as file:
+            file.write('studies = ["another"]\n')
+    with pytest.raises(FedclustError, match="0 clients can take part.*does not list study 's'"):
+        run(tmp_path)
 
 
 def test_an_unexpected_error_is_told_as_one(server: Pretended, tmp_path: Path) -> None:

@@ -12,7 +12,13 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.channels import Incident, LocalChannel, RemoteChannel
 from fedclust.core import FedclustError, Plan, Request, Schema, TooFewClients, rounds, run
-from fedclust.core.envelope import decode_request, encode_reply, encode_request, message_of
+from fedclust.core.envelope import (
+    decode_request,
+    describe,
+    encode_reply,
+    encode_request,
+    message_of,
+)
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import Evaluation
 from fedclust.plans import build_plan
@@ -226,6 +232,7 @@ def changed(raw: bytes, **words: Any) -> bytes:
         (changed(request(PLAN), round="1"), "'round' is not a whole number"),
         (changed(request(PLAN), cohort="all"), "cohort is not a list"),
         (changed(request(PLAN), kind="shell"), "no request of kind 'shell'"),
+        (changed(request(PLAN), key=3), "'key' is not text"),
         (changed(request(PLAN), about=None), "'about' is not a table"),
         (changed(request(PLAN), settings=None), "'settings' is not a table"),
         (changed(request(PLAN), data=None), "does not say of which rows"),
@@ -309,6 +316,34 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     look = pack({"kind": "look", "id": "/1", "about": {"study": "s"}, "columns": [wanted]}, {})
     told = unpack(site.answer(look)).header["told"]
     assert told["problems"] == [["height", "has categories that were not declared", True]]
+
+
+def test_numbers_that_are_none_do_not_leave(tmp_path: Path) -> None:
+    site = write_kits(tmp_path)["west"]
+    file = tmp_path / "west" / "people.csv"
+    file.write_text(file.read_text() + "x,NA,1\n")
+    gaps = {"columns": PLAIN["preparation"]["columns"]}
+    header = unpack(site.answer(request(PLAN, gaps))).header
+    assert header["why"] == "what it computed are not finite numbers"
+
+
+def test_an_unexpected_error_is_a_refusal_without_details(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("row 17 is Mr Smith")
+
+    monkeypatch.setattr("fedclust.federation.site.respond", broken)
+    header = unpack(write_kits(tmp_path)["west"].answer(request(PLAN))).header
+    assert header["why"] == "an unexpected error; its own log says which"
+
+
+def test_labels_need_centres_that_fit(tmp_path: Path) -> None:
+    site = write_kits(tmp_path)["west"]
+    header, arrays = describe(PLAN)
+    words = {**header, "kind": "label", "id": "/1", "about": {"study": "s"}, "data": PLAIN}
+    raw = pack(words, {**arrays, "centers": np.ones((3, 5))})
+    assert "as many columns" in unpack(site.answer(raw)).header["why"]
 
 
 def test_without_a_log_nothing_leaves(tmp_path: Path) -> None:

@@ -127,6 +127,14 @@ def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
         Journal(InProcess({}), tmp_path / "journal")
 
 
+def test_two_runs_do_not_write_one_journal(tmp_path: Path) -> None:
+    first = Journal(InProcess({}), tmp_path / "journal")
+    with pytest.raises(CheckpointError, match="another process is at work"):
+        Journal(InProcess({}), tmp_path / "journal", patience=0.2)
+    first.close()
+    Journal(InProcess({}), tmp_path / "journal", patience=0.2).close()
+
+
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     Journal(InProcess({}), tmp_path / "journal").close()
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0

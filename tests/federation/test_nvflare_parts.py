@@ -20,7 +20,7 @@ from nvflare.fuel.flare_api.api_spec import NoConnection
 from fedclust.channels.nvflare import BODY, TOPIC, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
-from fedclust.core import FedclustError
+from fedclust.core import ConfigError, FedclustError
 from fedclust.federation.site import Sites
 
 
@@ -150,6 +150,7 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.closed = False
+        self.aborted: list[str] = []
 
     def get_system_info(self) -> Any:
         print("chatter")  # noqa: T201
@@ -166,9 +167,12 @@ class FakeSession:
         return {"status": "RUNNING"}
 
     def list_jobs(self) -> list[dict[str, str]]:
-        return [{"job_name": "s", "submit_time": "today", "status": "RUNNING"}]
+        running = {"job_id": "1", "job_name": "s", "submit_time": "now", "status": "RUNNING"}
+        ended = {"job_id": "2", "job_name": "s", "submit_time": "now", "status": "FINISHED:OK"}
+        return [running, ended, {**running, "job_id": "3", "job_name": "t"}]
 
     def abort_job(self, job: str) -> None:
+        self.aborted.append(job)
         raise NoConnection("gone")
 
     def close(self) -> None:
@@ -184,8 +188,9 @@ def test_a_session_is_quiet_and_closed(
         assert line.clients() == ["north", "west"]
         assert line.submit(tmp_path) == "job-1"
         assert line.status("job-1") == "RUNNING"
-        assert line.jobs() == [{"study": "s", "submitted": "today", "state": "RUNNING"}]
-        line.abort("job-1")
+        assert [job["state"] for job in line.jobs()] == ["RUNNING", "FINISHED:OK", "RUNNING"]
+        line.abort_named("s")
+        assert fake.aborted == ["1"]
         with pytest.raises(session.NoServer, match="does not answer"):
             line._call("abort_job", "job-1")
         with pytest.raises(FedclustError, match="refused no_such"):
@@ -221,6 +226,8 @@ def test_a_process_is_ended_with_its_children_even_if_it_will_not(
 ) -> None:
     monkeypatch.setattr(process, "_GRACE", 1.0)
     with process.running([sys.executable, "-c", PARENT], tmp_path) as parent:
+        with pytest.raises(ConfigError, match=f"runs already, as process {parent.pid}"):
+            process.running([sys.executable, "-c", ""], tmp_path).__enter__()
         while not (said := (tmp_path / "console.log").read_text().strip()):
             assert parent.poll() is None
         child = psutil.Process(int(said))

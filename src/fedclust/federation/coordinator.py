@@ -47,7 +47,7 @@ def run_federated(
     study: Study, kits: Path, folder: Path, how: How, say: Say, *, resume: bool, force: bool
 ) -> None:
     """Run the study and leave its folder; what goes wrong on the way is mended or said."""
-    from ..channels.nvflare.process import running, server_command
+    from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
     from ..channels.nvflare.session import Session
 
@@ -55,9 +55,14 @@ def run_federated(
     place = _place(folder, resume=resume, force=force)
     lock_server(server.folder, ASKS)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
-        say({"say": f"starting the server on port {server.federation['port']}"})
-        stack.enter_context(running(server_command(server.folder), server.folder))
+        port = server.federation["port"]
+        if is_free(port):
+            say({"say": f"starting the server on port {port}"})
+            stack.enter_context(running(server_command(server.folder), server.folder))
+        else:
+            say({"say": f"using the server that runs on port {port}"})
         session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
+        session.abort_named(study.path.stem)  # what an interrupted run may have left
         for attempt in range(how.attempts):
             clients = _quorum(study, session, how, say)
             outcome = _attempt(study, place, session, clients, how, say)

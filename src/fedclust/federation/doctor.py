@@ -140,11 +140,9 @@ def _no_trouble() -> Iterator[list[str]]:
 
 
 def _port_free(kit: Kit) -> Check:
+    from ..channels.nvflare.process import is_free
+
     port = kit.federation["port"]
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError as problem:
-            return Check("port", False, f"{port}: {problem}; is a server running already?")
+    if not is_free(port):
+        return Check("port", False, f"{port} is taken; is a server running already?")
     return Check("port", True, f"{port} is free")

@@ -6,12 +6,14 @@ has gone on to the next step, so a round that failed is asked again. The journal
 messages: it is readable by its owner alone, and removed when the run is over.
 """
 
+import fcntl
 import os
 import struct
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zlib import crc32
 
 import numpy as np
@@ -26,13 +28,18 @@ _LENGTH = struct.Struct("<QI")  # of a record, and its checksum
 class Journal:
     """A transport that remembers; opened again, it first repeats what it remembers."""
 
-    def __init__(self, transport: Transport, path: Path) -> None:
+    def __init__(self, transport: Transport, path: Path, *, patience: float = 30.0) -> None:
         self._transport, self._path = transport, path
-        records, length = _read(path)
+        self._file = open(path, "ab", opener=_private)  # noqa: SIM115
+        _alone(self._file, path, patience)
+        try:
+            records, length = _read(path)
+            self._file.truncate(length)  # a record that was cut off by a crash
+        except CheckpointError:
+            self._file.close()
+            raise
         self._past = iter(records)
         self.n_known = len(records)
-        self._file = open(path, "ab", opener=_private)  # noqa: SIM115
-        self._file.truncate(length)  # a record that was cut off by a crash
         self._waiting: bytes | None = None
 
     def close(self) -> None:
@@ -87,6 +94,22 @@ class Journal:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._waiting = None
+
+
+def _alone(file: BinaryIO, path: Path, patience: float) -> None:
+    """Wait for a process that still writes the journal, such as that of a job which is ending."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                file.close()
+                raise CheckpointError(
+                    f"{path}: another process is at work on this run; end it first"
+                ) from None
+            time.sleep(0.1)
 
 
 def _private(path: str, flags: int) -> int:

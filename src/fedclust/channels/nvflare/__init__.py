@@ -5,6 +5,13 @@ in auxiliary requests; what is asked and answered is decided by components that 
 that know nothing of NVFlare.
 """
 
+from importlib.util import find_spec
+
+from ...core import ConfigError
+
+if find_spec("nvflare") is None:
+    raise ConfigError("studies across machines need NVFlare: pip install 'fedclust[nvflare]'")
+
 TOPIC = "fedclust"
 BODY = "body"  # of a request or reply: bytes
 HELLO = b""  # asks only whether somebody is there

@@ -39,8 +39,8 @@ def shake_hands(startup: Path, host: str, port: int) -> str:
             context.wrap_socket(line, server_hostname=host) as secure,
         ):
             # Whether our certificate is accepted shows only in what comes next.
-            return "" if secure.recv(1) else "the server closed the connection"
+            return "" if secure.recv(1) else "the server does not accept this certificate"
     except ssl.SSLError as problem:
-        return f"the certificates do not fit ({problem.reason or problem})"
+        return f"the server's certificate does not fit ({problem.reason or problem})"
     except OSError as problem:
         return f"no connection ({problem})"

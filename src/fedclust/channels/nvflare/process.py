@@ -1,7 +1,9 @@
 """NVFlare's processes: started with this Python, ended with all of their children."""
 
 import contextlib
+import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import psutil
 
+from ...core import ConfigError
+
+_MARK = "process.json"
 _GRACE = 8.0  # seconds between asking and killing
 
 
@@ -30,9 +35,21 @@ def _command(role: str, kit: Path, words: Sequence[str]) -> list[str]:
     return [sys.executable, "-u", "-m", module, *where, "--set", *sets]
 
 
+def is_free(port: int) -> bool:
+    """Whether nobody listens on a port of this machine."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
 @contextlib.contextmanager
 def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process that lives as long as the block; its words go to console.log in the kit."""
+    _not_twice(kit)
     (kit / "transfer").mkdir(exist_ok=True)
     with open(kit / "console.log", "ab") as log:
         process = subprocess.Popen(
@@ -44,10 +61,23 @@ def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[byte
             env={**os.environ, "MALLOC_ARENA_MAX": "2"},
             start_new_session=True,
         )
+    started = psutil.Process(process.pid).create_time()
+    (kit / _MARK).write_text(json.dumps({"pid": process.pid, "started": started}))
     try:
         yield process
     finally:
         stop(process)
+
+
+def _not_twice(kit: Path) -> None:
+    """Refuse a kit that runs: two processes with one certificate would push each other out."""
+    try:
+        mark = json.loads((kit / _MARK).read_text())
+        running = psutil.Process(mark["pid"]).create_time() == mark["started"]
+    except (OSError, ValueError, KeyError, TypeError, psutil.Error):
+        return
+    if running:
+        raise ConfigError(f"{kit} runs already, as process {mark['pid']}; end that one first")
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

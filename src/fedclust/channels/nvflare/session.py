@@ -52,6 +52,7 @@ class Session:
         found = self._call("list_jobs") or []
         return [
             {
+                "id": str(job.get("job_id", "")),
                 "study": str(job.get("job_name", "")),
                 "submitted": str(job.get("submit_time", "")),
                 "state": str(job.get("status", "")),
@@ -72,6 +73,12 @@ class Session:
         """End a job, if it still runs."""
         with contextlib.suppress(FedclustError):
             self._call("abort_job", job)
+
+    def abort_named(self, study: str) -> None:
+        """End all jobs of a study that have not ended."""
+        for job in self.jobs():
+            if job["study"] == study and not job["state"].startswith("FINISHED"):
+                self.abort(job["id"])
 
     def _call(self, name: str, *arguments: Any) -> Any:
         try:
