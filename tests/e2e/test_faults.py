@@ -113,6 +113,22 @@ def test_a_server_that_is_killed_resumes_bit_for_bit(fed: Federation) -> None:
     assert not list(fed.folder.glob(".*.federation"))
 
 
+def test_a_command_that_is_killed_alone_resumes_with_the_server_it_left(fed: Federation) -> None:
+    study = fed.write_study(f"{LONG}\nn_init = 8")
+    for name in CLIENTS:
+        fed.client(name)
+    first = fed.server(study)
+    first.says(UNDER_WAY)
+    first.family()
+    first.process.kill()
+    first.ends()
+    second = fed.server(study, "--resume")
+    assert second.ends(150) == 0, second.said()
+    assert "using the server that runs" in second.said()
+    assert "repeated from the journal" in second.said()
+    assert same_result(fed, study)
+
+
 def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None:
     fed.write_kits("others", fed.port)
     study = fed.write_study(LONG)

@@ -177,6 +177,20 @@ def test_force_starts_anew(server: Pretended, tmp_path: Path) -> None:
         run(tmp_path)
 
 
+def test_a_run_that_went_on_unwatched_is_only_tidied_up(server: Pretended, tmp_path: Path) -> None:
+    def gone(line: dict[str, Any]) -> None:
+        if "plan" in line:
+            raise SystemExit
+
+    place = (study(tmp_path), tmp_path / "kits", tmp_path / "run", QUICK, gone)
+    with pytest.raises(SystemExit):
+        run_federated(*place, resume=False, force=False)
+    run(tmp_path, resume=True)
+    assert len(server.jobs) == 1
+    assert (tmp_path / "run" / "model.json").read_text() == expected(tmp_path)
+    assert not (tmp_path / ".run.federation").exists()
+
+
 def test_without_a_run_there_is_nothing_to_resume(server: Pretended, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nothing to resume"):
         run(tmp_path, resume=True)

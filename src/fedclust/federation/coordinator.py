@@ -53,6 +53,8 @@ def run_federated(
 
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
     place = _place(folder, resume=resume, force=force)
+    if _outcome(place).get("done"):  # the job went on while nobody was watching
+        return _tidy(place)
     lock_server(server.folder, ASKS)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
         port = server.federation["port"]
@@ -76,8 +78,8 @@ def run_federated(
 
 def _place(folder: Path, *, resume: bool, force: bool) -> Place:
     folder = folder.absolute()
-    writable(folder, force=force)
     work = folder.with_name(f".{folder.name}.federation")
+    writable(folder, force=force or (resume and work.exists()))
     if work.exists() and not resume:
         if not force and (work / JOURNAL).exists():
             raise ConfigError(
@@ -150,19 +152,25 @@ def _attempt(
 
 
 def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:
-    outcome, asked = place.work / OUTCOME, time.monotonic()
+    asked = time.monotonic()
     while True:
-        over = outcome.exists()  # before the last lines are read: none comes after it
+        found = _outcome(place)  # before the last lines are read: none comes after it
         for line in progress.new():
             say(line)
-        if over:
+        if found:
             _ended(session, id, _END)
-            return dict(json.loads(outcome.read_text(encoding="utf-8")))
+            return found
         if time.monotonic() - asked > _STATUS:
             asked = time.monotonic()
-            if (status := _ended(session, id, 0.0)) and not outcome.exists():
+            if (status := _ended(session, id, 0.0)) and not _outcome(place):
                 return {"done": False, "again": True, "error": f"the job ended early ({status})"}
         time.sleep(_POLL)
+
+
+def _outcome(place: Place) -> dict[str, Any]:
+    """What the job said at its end; nothing before."""
+    path = place.work / OUTCOME
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def _ended(session: Any, id: str, seconds: float) -> str:
