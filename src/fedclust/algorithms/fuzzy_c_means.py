@@ -26,6 +26,7 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
 
     key: ClassVar[str] = "llf-fcm"
     soft: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Sums
 
     def __post_init__(self) -> None:

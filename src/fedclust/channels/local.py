@@ -4,21 +4,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..core import Data, Message, Plan, Request, respond
+from ..core import Batches, Data, Message, Plan, Request, respond
 from ..kernels.threads import in_parallel, worth_a_thread
 
 
 class LocalChannel:
-    """A channel to data that is already here: name to `Data`, or to a table.
+    """A channel to data that is already here: name to `Data`, `Batches`, or a table.
 
     With ``strict=True`` every request and reply is taken apart into named arrays and put
     together again, as on a network: what is not an announced array does not arrive.
     """
 
-    def __init__(self, data: Mapping[str, Data | Any], *, strict: bool = False) -> None:
-        self._data = {
-            name: data if isinstance(data, Data) else Data.of(data, client=f"client {name!r}")
-            for name, data in data.items()
+    def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
+        self._data: dict[str, Data | Batches] = {
+            name: rows
+            if isinstance(rows, Data | Batches)
+            else Data.of(rows, client=f"client {name!r}")
+            for name, rows in data.items()
         }
         self._strict = strict
 
@@ -37,7 +39,7 @@ class LocalChannel:
                 message = plan.algorithm.up.from_arrays(message.arrays())
             return client, message
 
-        one_thread = {c: worth_a_thread(*self._data[c].X.shape) for c in request.cohort}
+        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in request.cohort}
         yield from in_parallel(answer, [c for c in request.cohort if one_thread[c]])
         # The large use all threads by themselves, the small none.
         yield from (answer(c) for c in request.cohort if not one_thread[c])

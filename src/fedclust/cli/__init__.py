@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, demo, papers, run
+from . import algorithms, check, demo, example, init, label, papers, run
 
 
 class _Commands(TyperGroup):
@@ -31,8 +31,11 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
+app.command(name="example")(example.example)
+app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="label")(label.label)
 app.add_typer(papers.app, name="papers")
 
 

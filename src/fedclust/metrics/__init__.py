@@ -25,10 +25,14 @@ from .compactness import (
 )
 from .federated import Evaluation
 from .indices import INDICES
+from .profile import Outline, Presence, Profile
 
 __all__ = [
     "Evaluation",
     "INDICES",
+    "Outline",
+    "Presence",
+    "Profile",
     "adjusted_rand_index",
     "client_mean",
     "davies_bouldin",

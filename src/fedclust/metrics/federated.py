@@ -48,6 +48,7 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
 
     key: ClassVar[str] = "evaluation"
     counted: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = IndexState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Totals

@@ -7,7 +7,19 @@ from typing import Any, Self
 import numpy as np
 
 from ..channels import LocalChannel
-from ..core import ConfigError, Data, DataError, NothingToSay, Plan, Schema, run
+from ..core import (
+    Batches,
+    ConfigError,
+    Data,
+    DataError,
+    NothingToSay,
+    Plan,
+    Runner,
+    Schema,
+    run,
+)
+from ..data.frames import columns_of
+from ..data.tables import is_missing
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
 
@@ -61,7 +73,7 @@ class Column:
         return found[:, None]
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
-        gap = np.array([v is None or v != v for v in values], dtype=bool)
+        gap = np.array([is_missing(v) for v in values], dtype=bool)
         text = np.array([str(v) for v in values], dtype=object)
         odd = sorted(set(text[~gap]) - set(self.categories))
         if odd:
@@ -88,9 +100,7 @@ class Preparation:
     scale: FloatArray  # (P,) above zero
     fill: FloatArray | None  # (P,) what stands for a missing value; None: such rows are left out
 
-    def apply(
-        self, table: Mapping[str, Any], client: str = "this client"
-    ) -> tuple[FloatArray, BoolArray]:
+    def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Rows ready to be clustered, and which of the table's rows they are."""
         rows = encoded(self.columns, table, client)
         gaps = np.isnan(rows)
@@ -142,12 +152,13 @@ class Preparation:
         )
 
 
-def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) -> FloatArray:
+def encoded(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
     """A client's columns as numbers, gaps and all: nothing here needs to be known of others."""
-    absent = [column.name for column in columns if column.name not in table]
+    given = columns_of(table, client)
+    absent = [column.name for column in columns if column.name not in given]
     if absent:
         raise DataError(f"{client}: there is no column {', '.join(map(repr, absent))}")
-    parts = [column.encoded(table[column.name], client) for column in columns]
+    parts = [column.encoded(given[column.name], client) for column in columns]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)
@@ -155,13 +166,17 @@ def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) ->
 
 def prepare(
     columns: Sequence[Column],
-    tables: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Any],
     *,
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
+    runner: Runner = run,
 ) -> Preparation:
-    """Learn from all clients together what each will do to its rows."""
+    """Learn from all clients together what each will do to its rows.
+
+    A client's table is a data frame, a mapping of names to values, or `Batches` of encoded rows.
+    """
     if scaling not in SCALINGS:
         raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
     if missing not in MISSING:
@@ -169,13 +184,15 @@ def prepare(
     if not columns:
         raise ConfigError("there is no column to cluster by")
     data = {
-        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        name: table
+        if isinstance(table, Batches)
+        else Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
     channel = LocalChannel(data)
     P = sum(len(column.encoded_names) for column in columns)
     try:
-        moments = run(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+        moments = runner(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
     except NothingToSay:
         raise DataError(
             f"no client has {min_count} values in any column: fewer would tell of single people"
@@ -187,8 +204,8 @@ def prepare(
         fill = moments.mean
         if missing == "median-of-means":
             means = MedianOfMeans(min_count=max(2, min_count))
-            fill = run(Plan(means), channel, Schema(P)).model
-    offset, scale = _scale(columns, channel, moments, scaling)
+            fill = runner(Plan(means), channel, Schema(P)).model
+    offset, scale = _scale(columns, channel, moments, scaling, runner)
     return Preparation(tuple(columns), offset, scale, fill)
 
 
@@ -201,7 +218,7 @@ def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
 
 
 def _scale(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any, scaling: str
+    columns: Sequence[Column], channel: LocalChannel, moments: Any, scaling: str, runner: Runner
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -211,7 +228,7 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, channel, moments)
+        low, high = _range(by_encoded, channel, moments, runner)
         offset, scale = low, high - low
     # Categories are 0 and 1 already, and what does not vary cannot be stretched.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
@@ -219,12 +236,12 @@ def _scale(
 
 
 def _range(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any
+    columns: Sequence[Column], channel: LocalChannel, moments: Any, runner: Runner
 ) -> tuple[FloatArray, FloatArray]:
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
     spread = 8.0 * np.sqrt(moments.variance)
     binned = Histogram(moments.mean - spread, moments.mean + spread)
-    counts = run(Plan(binned), channel, Schema(len(columns))).model
+    counts = runner(Plan(binned), channel, Schema(len(columns))).model
     low, high = (binned.quantile(counts, share) for share in _TAILS)
     for place, column in enumerate(columns):
         if column.low is not None and column.high is not None:
