@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, demo, papers, run
+from . import algorithms, check, demo, papers, report, run
 
 
 class _Commands(TyperGroup):
@@ -33,6 +33,7 @@ app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="report")(report.report)
 app.add_typer(papers.app, name="papers")
 
 
