@@ -86,7 +86,7 @@ def test_records_that_stay_at_home_are_counted_over_all_batches() -> None:
 @pytest.mark.parametrize("key", [k for k in ALGORITHMS if not ALGORITHMS[k].additive])
 def test_algorithms_that_need_all_rows_say_so(key: str) -> None:
     starts = "init" in {field.name for field in fields(ALGORITHMS[key])}  # type: ignore[arg-type]
-    algorithm = make(key, 2, **({"init": CENTERS} if starts else {}))
+    algorithm = make(key, 2, init=CENTERS) if starts else make(key, 2)
     with pytest.raises(ConfigError, match=f"{key} needs all rows of a client in memory at once"):
         answer(algorithm, cut(table(9), 4))
 

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
+from ..algorithms import SEEDINGS
 from ..chain import Clustering
 from ..core import config
 from .file import Study
@@ -18,6 +19,14 @@ _PROMISES = {
     "have one row only; no row is sent as such.",
     "paper": "Clients withhold what the algorithm's paper says: clusters of few rows, or all if "
     "they have few. A server that keeps the messages of many rounds can still subtract.",
+}
+CHOOSING = "choosing k"
+_NAMES = {  # of the plans that every study runs
+    "median-of-means": "filling gaps",
+    "evaluation": "scoring",
+    "profile": "profile",
+    "outline": "map",
+    "presence": "counts",
 }
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
@@ -55,26 +64,32 @@ def _versions() -> dict[str, str]:
 
 
 def phases(told: Sequence[Told]) -> list[dict[str, Any]]:
-    """What left the clients, phase by phase; runs that send the same thing are one line."""
+    """What left the clients, phase by phase; runs of one phase that send the same are one line."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for run in told:
+        name = _named(run)
         line = lines.setdefault(
-            (run.phase, run.says),
-            {"name": run.phase, "rounds": 0, "message": run.says, "bytes_up": {}},
+            (name, run.says), {"name": name, "rounds": 0, "message": run.says, "bytes_up": {}}
         )
         line["rounds"] += run.rounds
-        _add(line["bytes_up"], run.sent)
+        for client, size in run.sent.items():
+            line["bytes_up"][client] = line["bytes_up"].get(client, 0) + size
     return list(lines.values())
 
 
+def _named(run: Told) -> str:
+    if run.phase == CHOOSING:
+        return run.phase
+    if run.algorithm in SEEDINGS and run.phase == "clustering" and run.rounds <= 1:
+        return "start"
+    return _NAMES.get(run.algorithm, run.phase)
+
+
 def took_part(
-    rows: Mapping[str, int], used: Mapping[str, int], told: Sequence[Told]
+    rows: Mapping[str, int], used: Mapping[str, int], found: Clustering, told: Sequence[Told]
 ) -> list[dict[str, Any]]:
-    """Every client: its rows, those left out and why, and in how many rounds it was asked."""
-    rounds: dict[str, int] = {}
-    for run in told:
-        if run.phase == "clustering":
-            _add(rounds, run.took_part)
+    """Every client: its rows, those left out and why, and the rounds it took part in."""
+    kept = next(run for run in told if run.sent is found.run.sent)
     return [
         {
             "name": client,
@@ -82,12 +97,7 @@ def took_part(
             "used": used[client],
             "left_out": n - used[client],
             "why": "a gap in a feature" if used[client] < n else "",
-            "rounds": rounds.get(client, 0),
+            "rounds": kept.took_part.get(client, 0),
         }
         for client, n in rows.items()
     ]
-
-
-def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for client, n in more.items():
-        total[client] = total.get(client, 0) + n

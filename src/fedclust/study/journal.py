@@ -89,11 +89,11 @@ class Journal:
 
     def _finished(self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept") -> Run:
         says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
-        told = Told(self.phase, plan.algorithm.key, len(kept.lines), says, kept.sent, kept.rounds)
-        self.told.append(told)
+        key, sent = plan.algorithm.key, kept.sent
+        self.told.append(Told(self.phase, key, len(kept.lines), says, sent, kept.rounds))
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0
-        return Run(plan.algorithm, state, tuple(kept.lines), kept.sent, number)
+        return Run(plan.algorithm, state, tuple(kept.lines), sent, number)
 
     def _left(self, place: Path, plan: Plan) -> Round | None:
         saved = place.with_suffix(".npz")

@@ -18,6 +18,7 @@ _QUALITY = {
     "davies-bouldin": "low",
     "xie-beni": "low",
 }
+_CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave most of them empty
 _REACH = 3.5  # standard deviations around clusters that the map shows
 
 
@@ -56,18 +57,16 @@ def _clusters(
     overall_spread = np.sqrt(np.maximum(np.diag(_covariance(model, sums)), 0.0))
     told = []
     for c, id in enumerate(model.ids):
-        known = sums.support[c] > 0
+        known = sums.support[c] > 0  # else: too few rows at every client, or none at all
+        spoken = spread[c] if known else np.full(len(overall), np.nan)
+        soft = known and model.fuzzifier is not None
         told.append(
             {
                 "id": id,
                 "size": int(sums.size[c]),
                 "by_client": {client: int(sizes[c]) or None for client, sizes in by_client.items()},
-                "features": _features(model, means[c], spread[c], overall, overall_spread)
-                if known
-                else [],
-                "entropy": float(sums.entropy[c] / sums.support[c])
-                if known and model.fuzzifier is not None
-                else None,
+                "features": _features(model, means[c], spoken, overall, overall_spread),
+                "entropy": float(sums.entropy[c] / sums.support[c]) if soft else None,
             }
         )
     return told
@@ -108,7 +107,7 @@ def _features(
             "name": name,
             "unit": units[p],
             "mean": float(means[p]),
-            "sd": float(spreads[p]),
+            "sd": None if np.isnan(spreads[p]) else float(spreads[p]),
             "overall_mean": float(overalls[p]),
             "overall_sd": float(overall_spreads[p]),
             "effect": float(effect[p]),
@@ -183,7 +182,8 @@ def _presence(
     min_count: int,
 ) -> dict[str, dict[str, Any]]:
     C, P = model.centers.shape
-    asked = Presence(C, model.centers, axes, *frame, min_count=min_count)
+    cells = int(np.clip(np.sqrt(sum(model.sizes) / (2 * min_count)), *_CELLS))
+    asked = Presence(C, model.centers, axes, *frame, cells, min_count)
     told = runner(Plan(asked), channel, Schema(P)).model
     clients, side = sorted(channel.clients()), asked.cells  # stacked in the order of their ids
     return {

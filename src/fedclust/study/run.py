@@ -59,7 +59,7 @@ def run_study(
     told = profile(model, sums.reordered(order), ready.channel, journal, min_count)
     pooled = _pooled(study, found, ready, journal)
     told["quality"] = quality(found, pooled, ready.channel, journal)
-    told["clients"] = took_part(seen.rows, ready.used, journal.told)
+    told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     for client, target in place.labels().items():
         batches, id = seen.sources[client].batches(), study.data["id"]
