@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, demo, example, init, label, papers, report, run
+from . import algorithms, check, demo, example, export, init, label, papers, report, run
 
 
 class _Commands(TyperGroup):
@@ -36,6 +36,7 @@ app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
 app.command(name="label")(label.label)
+app.command(name="export")(export.export)
 app.command(name="report")(report.report)
 app.add_typer(papers.app, name="papers")
 
