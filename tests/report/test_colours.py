@@ -17,7 +17,7 @@ def variables(text: str) -> dict[str, str]:
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
 
 
-THEMES = {"light": variables(LIGHT), "dark": variables(DARK)}
+THEMES = {"light": variables(LIGHT), "dark": variables(DARK.partition("}")[0])}
 
 # What people without one kind of cone see, in linear RGB (Machado, Oliveira and Fernandes 2009).
 SIGHTS = {

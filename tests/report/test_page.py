@@ -291,3 +291,15 @@ def test_the_command_writes_the_page_or_says_why_not(tmp_path: Path) -> None:
     wrong = run(app, ["report", str(tmp_path)])
     assert wrong.exit_code == 1
     assert "there is no model.json" in " ".join(wrong.output.split())
+
+
+def test_columns_without_spread_or_values_are_still_written(tmp_path: Path) -> None:
+    profile = json.loads((write_run(tmp_path, columns=2) / "profile.json").read_text())
+    for cluster in profile["clusters"]:
+        constant, unknown = cluster["features"]
+        constant |= {"mean": 7.0, "sd": 0.0, "overall_mean": 7.0, "overall_sd": 0.0, "effect": None}
+        unknown |= dict.fromkeys(("mean", "sd", "overall_mean", "overall_sd"))
+    change(tmp_path, "profile.json", clusters=profile["clusters"])
+    page = page_of(tmp_path)
+    assert "They differ most in resting pressure." in page.html
+    assert "None" not in page.text("clusters")

@@ -126,7 +126,8 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
     clusters = run.profile["clusters"]
     if len(clusters) == 1:
         return "With one cluster there is no other to compare it with."
-    ranked = sorted(range(len(features)), key=lambda place: -_importance(clusters, place))
+    importance = [_importance(clusters, place) for place in range(len(features))]
+    ranked = sorted(range(len(features)), key=lambda place: -importance[place])
     largest = max((abs(f["effect"] or 0) for c in clusters for f in c["features"]), default=0)
     if largest < SMALL:
         return (
@@ -135,7 +136,8 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
         )
     chosen: dict[str, int] = {}
     for place in ranked:
-        chosen.setdefault(features[place].source, place)
+        if importance[place] > 0:
+            chosen.setdefault(features[place].source, place)
     words = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
     return f"They differ most in {listed(words)}."
 
