@@ -303,3 +303,20 @@ def test_columns_without_spread_or_values_are_still_written(tmp_path: Path) -> N
     page = page_of(tmp_path)
     assert "They differ most in resting pressure." in page.html
     assert "None" not in page.text("clusters")
+
+
+def test_sizes_that_are_withheld_or_nothing_do_not_hide_what_differs(tmp_path: Path) -> None:
+    profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
+    first, second, third = profile["clusters"]
+    third |= {"size": 0, "by_client": dict.fromkeys(third["by_client"], 0)}
+    change(tmp_path, "profile.json", clusters=[first, second, third])
+    page = page_of(tmp_path)
+    assert "the smallest, cluster 2, " in page.html
+    assert "; 1 of the clusters has no rows. They differ most in " in page.html
+    assert "in cluster 3" not in page.html.partition("</header>")[0]
+    for cluster in profile["clusters"]:
+        cluster["size"] = None
+    change(tmp_path, "profile.json", clusters=profile["clusters"])
+    assert re.search(
+        r"form 3 clusters\. They differ most in .* and .*\.</p>", page_of(tmp_path).html
+    )
