@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,10 @@ class Tab:
         found: dict[str, Any] = json.loads(letters)
         return found
 
+    def run(self, body: str) -> Any:
+        """What the body of a function returns in the page."""
+        return self.value(f"(() => {{ {body} }})()")
+
     def value(self, expression: str) -> Any:
         """What an expression gives in the page; promises are waited for."""
         found = self.call(
@@ -119,40 +123,27 @@ def tab() -> Iterator[Tab]:
     program = chromium()
     if program is None:
         pytest.skip("no Chromium or Chrome on this machine")
-    with tempfile.TemporaryDirectory() as profile, _pipes() as (ours, theirs):
+    (commands, to_browser), (from_browser, answers) = os.pipe(), os.pipe()
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        os.fdopen(to_browser, "wb") as writer,
+        os.fdopen(from_browser, "rb") as reader,
+    ):
+        # It reads commands from descriptor 3 and answers on 4.
+        start = f'exec "$0" "$@" 3</dev/fd/{commands} 4>/dev/fd/{answers}'
         process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            ["/bin/sh", "-c", start, program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            close_fds=False,
-            preexec_fn=theirs,
+            pass_fds=(commands, answers),
         )
-        to_browser, from_browser = ours()
+        os.close(commands)
+        os.close(answers)
         try:
-            with to_browser, from_browser:
-                yield _attached(Tab(to_browser, from_browser))
+            yield _attached(Tab(writer, reader))
         finally:
             process.kill()
             process.wait()
-
-
-@contextmanager
-def _pipes() -> Iterator[tuple[Callable[[], tuple[BinaryIO, BinaryIO]], Callable[[], None]]]:
-    """Two pipes; Chromium reads commands from descriptor 3 and answers on 4."""
-    read_commands, write_commands = os.pipe()
-    read_answers, write_answers = os.pipe()
-
-    def in_child() -> None:
-        commands, answers = os.dup(read_commands), os.dup(write_answers)
-        os.dup2(commands, 3)
-        os.dup2(answers, 4)
-
-    def ours() -> tuple[BinaryIO, BinaryIO]:
-        os.close(read_commands)
-        os.close(write_answers)
-        return os.fdopen(write_commands, "wb"), os.fdopen(read_answers, "rb")
-
-    yield ours, in_child
 
 
 def _attached(found: Tab) -> Tab:

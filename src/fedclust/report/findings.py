@@ -119,14 +119,17 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
             f": the largest, cluster {largest['id']}, holds {share(largest['size'] / total)} of "
             f"them, the smallest, cluster {smallest['id']}, {share(smallest['size'] / total)}"
         )
+    if empty := sum(c["size"] == 0 for c in clusters):
+        first += f"; {empty} of the clusters {'has' if empty == 1 else 'have'} no rows"
     return f"{first}.", _differences(run, features)
 
 
 def _differences(run: RunFiles, features: list[Feature]) -> str:
-    clusters = run.profile["clusters"]
-    if len(clusters) == 1:
+    clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
+    if len(clusters) <= 1:
         return "With one cluster there is no other to compare it with."
-    ranked = sorted(range(len(features)), key=lambda place: -_importance(clusters, place))
+    importance = [_importance(clusters, place) for place in range(len(features))]
+    ranked = sorted(range(len(features)), key=lambda place: -importance[place])
     largest = max((abs(f["effect"] or 0) for c in clusters for f in c["features"]), default=0)
     if largest < SMALL:
         return (
@@ -135,14 +138,15 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
         )
     chosen: dict[str, int] = {}
     for place in ranked:
-        chosen.setdefault(features[place].source, place)
+        if importance[place] > 0:
+            chosen.setdefault(features[place].source, place)
     words = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
     return f"They differ most in {listed(words)}."
 
 
 def _importance(clusters: list[Any], place: int) -> float:
     """How much of the column's variance lies between the clusters."""
-    effects = [(c["size"] or 0, c["features"][place]["effect"] or 0) for c in clusters]
+    effects = [(c["size"] or 1, c["features"][place]["effect"] or 0) for c in clusters]
     return sum(size * effect**2 for size, effect in effects)
 
 
