@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import AnyAlgorithm, NothingToSay, derived
+from ..kernels import nearest
 from ..kernels.features import merged
 from ..metrics import Contingency
 from ..typing import FloatArray
@@ -40,25 +41,36 @@ def seeded_pair(algorithm: AnyAlgorithm, k: int, n_rounds: int, runs: Runs) -> P
 def merged_pair(
     algorithm: AnyAlgorithm, pair: Pair | None, k: int, n_rounds: int, runs: Runs
 ) -> Pair | None:
-    """Fewer clusters: the merges of each half are its own, by sizes that the table has."""
+    """Fewer clusters: the merges of each half are its own, by sizes that the table has.
+
+    Without rounds nobody is asked: clusters are what was merged, and so are the table's cells.
+    """
     if pair is None:
         return None
     first = merged(pair.first, pair.table.sum(axis=1), k)
     second = merged(pair.second, pair.table.sum(axis=0), k)
-    return _refined(algorithm, first, second, n_rounds, runs)
+    if n_rounds > 0:
+        return _refined(algorithm, first, second, n_rounds, runs)
+    rows, columns = _merge_of(pair.first, first), _merge_of(pair.second, second)
+    return Pair(first, second, rows.T @ pair.table @ columns)
+
+
+def _merge_of(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Which centre went into which, as ones in a table of zeros."""
+    into: FloatArray = np.eye(len(after))[nearest(before, after)[0]]
+    return into
 
 
 def _refined(
     algorithm: AnyAlgorithm, first: FloatArray, second: FloatArray, n_rounds: int, runs: Runs
 ) -> Pair:
     k = len(first)
-    if n_rounds > 0:
-        settings: dict[str, Any] = {"max_rounds": n_rounds, "tol": LOOSE, "split": _split(runs)}
-        settings["init"] = np.vstack([first, second])
-        plan: AnyAlgorithm = HalvesCMeans(2 * k, **settings)
-        if algorithm.soft:
-            plan = HalvesFuzzyCMeans(2 * k, fuzzifier=vars(algorithm)["fuzzifier"], **settings)
-        first, second = np.split(runs.of(plan, k), 2)  # k centres for half of the rows, twice
+    settings: dict[str, Any] = {"max_rounds": n_rounds, "tol": LOOSE, "split": _split(runs)}
+    settings["init"] = np.vstack([first, second])
+    plan: AnyAlgorithm = HalvesCMeans(2 * k, **settings)
+    if algorithm.soft:
+        plan = HalvesFuzzyCMeans(2 * k, fuzzifier=vars(algorithm)["fuzzifier"], **settings)
+    first, second = np.split(runs.of(plan, k), 2)  # k centres for half of the rows, twice
     table = runs.of(Contingency(k, first, second), 2 * k, everybody=True)
     return Pair(first, second, table)
 

@@ -38,8 +38,8 @@ def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) ->
     except NothingToSay as problem:
         raise NothingToSay(f"{top} clusters, the largest of ks: {problem}; try fewer") from None
     found = _evaluated(algorithm, centers, runs)
-    at_top, per_k = allowance(runs.work, n_rounds, ks)
-    pair = seeded_pair(algorithm, top, at_top, runs)
+    per_k = rounds_per_k(runs.work, n_rounds, ks)
+    pair = seeded_pair(algorithm, top, n_rounds, runs)
     yield Found(centers, *found, pair and pair.table)
     for k in reversed(ks[:-1]):
         centers = _refined(algorithm, merged(centers, found.sizes, k), per_k, runs)
@@ -51,19 +51,17 @@ def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) ->
     yield Found(mean, {"inertia": inertia}, np.array([found.sizes.sum()]))
 
 
-def allowance(spent: float, n_rounds: int, ks: Sequence[int]) -> tuple[int, int]:
-    """Rounds that the halves may take at the largest k, and either path at every other k.
+def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
+    """Rounds that either path may take at every k but the largest.
 
-    One clustering at the largest k took so much work and so many rounds. What a sweep cannot do
-    without comes off the limit first: seeding the halves, and at every k comparing each row with
-    k centres for the indices and 2k for the agreement. The rest is for rounds; how many must not
-    depend on what the halves take, or the indices would depend on how rows are split.
+    One clustering at the largest k took so much work and so many rounds; the halves may take as
+    many there. What else a sweep has to do comes off the limit first: at every k each row is
+    compared with k centres for the indices and 2k for the agreement. The rest is for rounds. How
+    many must not depend on what the halves took, or indices would depend on how rows are split.
     """
     top, others = ks[-1], sum(ks[:-1])
-    spare = (LIMIT - 1) * spent - 3 * top - 3 * others - 1
-    at_top = min(n_rounds, max(1, int(spare / 2 // top)))
-    per_k = int((spare - at_top * top) // (2 * others)) if others else 0
-    return at_top, max(0, per_k)
+    spare = (LIMIT - 1) * spent - top * (1 + n_rounds + 2) - 3 * others - 1
+    return max(0, int(spare // (2 * others))) if others else 0
 
 
 def _clustered(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[FloatArray, int]:
