@@ -199,6 +199,7 @@ def test_a_table_of_two_clusterings_gives_the_adjusted_rand_index(
     owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
     data = {f"c{i}": Data.of(X[owner == i], w[owner == i]) for i in range(n_clients)}
     plan = Plan(Contingency(4, C, other))
+    assert plan.algorithm.lossless
     table = run(plan, LocalChannel(data, strict=True), Schema(3)).model
     first, second = distances(X, C).argmin(axis=1), distances(X, other).argmin(axis=1)
     expected = np.zeros((4, 4))
