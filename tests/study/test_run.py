@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,14 +11,7 @@ from fedclust.cli import app
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 
-from .example import SMALLEST, write
-
-
-def read(done: Any, client: str) -> dict[str, list[Any]]:
-    from pyarrow import parquet
-
-    found: dict[str, list[Any]] = parquet.read_table(done.labels[client]).to_pydict()
-    return found
+from .example import SMALLEST, read, write
 
 
 def test_the_smallest_study_runs(tmp_path: Path) -> None:

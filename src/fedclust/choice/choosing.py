@@ -7,7 +7,16 @@ import numpy as np
 
 from ..algorithms import make
 from ..chain import Init, Privacy
-from ..core import EVERYONE, AnyAlgorithm, Channel, ConfigError, Participation, Schema
+from ..core import (
+    EVERYONE,
+    AnyAlgorithm,
+    Channel,
+    ConfigError,
+    Participation,
+    Runner,
+    Schema,
+    run,
+)
 from ..metrics import adjusted_rand_of_table
 from . import rule
 from .runs import Runs
@@ -26,6 +35,7 @@ def choose(
     participation: Participation = EVERYONE,
     seed: int = 0,
     on_step: Callable[[int, int, int], None] | None = None,
+    runner: Runner = run,
 ) -> Choice:
     """Evidence for every number of clusters in `ks`, and a recommendation.
 
@@ -41,7 +51,7 @@ def choose(
     """
     wanted = _checked(ks, schema)
     able, instead = _with_a_start(algorithm)
-    runs = Runs(channel, schema, privacy, participation, seed)
+    runs = Runs(channel, schema, privacy, participation, seed, runner)
     found: list[Found] = []
     for step in sweep(able, wanted, runs, init):
         k = len(step.centers)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..chain import Privacy
-from ..core import AnyAlgorithm, Channel, Participation, Plan, Run, Schema, derived, run
+from ..core import AnyAlgorithm, Channel, Participation, Plan, Run, Runner, Schema, derived, run
 from ..privacy import transforms_for
 
 LOOSE = 1e-3  # tolerance of all runs but the first: they only serve to choose
@@ -19,6 +19,7 @@ class Runs:
     privacy: Privacy
     participation: Participation
     seed: int
+    runner: Runner = run
     sent: dict[str, int] = field(default_factory=dict)  # bytes, by client
     rounds: int = 0
     work: float = 0.0  # sum over rounds of the centres that a row was compared with
@@ -46,4 +47,4 @@ class Runs:
         plan = Plan(algorithm, transforms, seed)
         who = self.participation
         who = Participation(min_clients=who.min_clients) if everybody else who
-        return self.note(run(plan, self.channel, self.schema, participation=who), compared)
+        return self.note(self.runner(plan, self.channel, self.schema, participation=who), compared)

@@ -74,6 +74,7 @@ def _clustered(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple
         privacy=runs.privacy,
         participation=runs.participation,
         seed=derived(runs.seed, "seeding", 0),
+        runner=runs.runner,
     )
     for done in seeding:
         runs.note(done, k)

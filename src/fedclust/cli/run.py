@@ -62,6 +62,7 @@ def _for_machines(done: Any) -> dict[str, Any]:
             {"id": id, "size": size}
             for id, size in zip(done.model.ids, done.model.sizes, strict=True)
         ],
+        "n_clusters_because": done.choice.why if done.choice else None,
         "rounds": said["rounds"],
         "converged": said["converged"],
         "inertia": said["inertia"],
@@ -71,6 +72,8 @@ def _for_machines(done: Any) -> dict[str, Any]:
 
 def _show(console: Console, done: Any, *, report: bool) -> None:
     model = done.model
+    if done.choice is not None:
+        console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}")
     table = Table(title=f"{len(model.ids)} clusters in {model.about['rounds']} rounds")
     names = model.preparation.names
     for name in ("cluster", "rows", *names[:_MOST_COLUMNS]):

@@ -47,6 +47,7 @@ class Contingency(Algorithm[TableState, Both, Table]):
     second: FloatArray  # (C, F)
 
     key: ClassVar[str] = "contingency"
+    additive: ClassVar[bool] = True
     counted: ClassVar[bool] = True
     state: ClassVar[type[Record]] = TableState
     down: ClassVar[type[Record]] = Both

@@ -51,7 +51,9 @@ class _Graph:
     """Nodes one after the other; each call gives the name of what it computes."""
 
     def __init__(self, onnx: Any) -> None:
-        self._onnx, self._nodes, self._constants = onnx, [], []
+        self._onnx = onnx
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
 
     def constant(self, name: str, values: Any) -> str:
         self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(values), name))

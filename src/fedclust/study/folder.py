@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..chain import Clustering
+from ..choice import Choice
 from ..core import ConfigError
 from ..core.files import write_text
 from .file import Study
@@ -65,7 +66,7 @@ class Folder:
         model: Model,
         found: Clustering,
         profile: Mapping[str, Any],
-        choice: Mapping[str, Any] | None,
+        choice: Choice | None,
     ) -> None:
         """Write what is left to write, and put the folder in its place."""
         scratch = self._scratch
@@ -75,7 +76,7 @@ class Folder:
         lines = [json.dumps(asdict(line)) for line in found.run.history]
         write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
         if choice:
-            write_text(scratch / "choice.json", json.dumps(choice, indent=1))
+            write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))
         if self._study.outputs["report"]:
             from ..report import write_report
 

@@ -215,13 +215,14 @@ def quality(
         return []
     fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
 
-    def score(name: str, centers: FloatArray) -> float:
-        plan = Plan(Evaluation(len(centers), centers, name, fuzzifier))
-        return float(runner(plan, channel, Schema(P)).model)
+    def scores(centers: FloatArray) -> dict[str, float]:
+        asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
+        indices: dict[str, float] = runner(Plan(asked), channel, Schema(P)).model.indices
+        return indices
 
-    told = []
-    for name, better in _QUALITY.items():
-        value = score(name, found.centers)
-        expected = value if pooled is found.centers else score(name, pooled)
-        told.append({"index": name, "value": value, "pooled": expected, "better": better})
-    return told
+    values = scores(found.centers)
+    expected = values if pooled is found.centers else scores(pooled)
+    return [
+        {"index": name, "value": values[name], "pooled": expected[name], "better": better}
+        for name, better in _QUALITY.items()
+    ]

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..algorithms import make
 from ..chain import Clustering, cluster
+from ..choice import Choice, choose
 from ..core import AnyAlgorithm, ConfigError, DataError, Participation
 from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
-from .facts import about, phases, took_part
+from .facts import CHOOSING, about, phases, took_part
 from .file import Study
 from .folder import Folder
 from .identity import by_size, numbered
@@ -23,6 +24,8 @@ from .preflight import Examination, examine
 from .profile import profile, profile_sums, quality
 from .rows import Ready, make_ready
 
+_ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -32,6 +35,7 @@ class Outcome:
     model: Model
     clustering: Clustering
     labels: Mapping[str, Path]  # by client: these stay there
+    choice: Choice | None  # of the number of clusters, if the data chose it
 
 
 def run_study(
@@ -65,7 +69,7 @@ def run_study(
         batches, id = seen.sources[client].batches(), study.data["id"]
         write_labels(model, batches, target, id, f"client {client!r}")
     place.finish(model, found, told, choice)
-    return Outcome(folder, model, found, place.labels())
+    return Outcome(folder, model, found, place.labels(), choice)
 
 
 def _refuse(seen: Examination) -> None:
@@ -94,23 +98,33 @@ def asked_algorithm(study: Study, n_clusters: int) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
 
 
-def _clustered(
-    study: Study, ready: Ready, journal: Journal
-) -> tuple[Clustering, dict[str, Any] | None]:
+def _clustered(study: Study, ready: Ready, journal: Journal) -> tuple[Clustering, Choice | None]:
+    """The clusters, after their number was chosen if the study leaves it to the data."""
     asked = study.clustering
+    common: dict[str, Any] = {
+        "init": asked["init"],
+        "privacy": study.privacy["tier"],
+        "participation": Participation(**study.participation),
+        "seed": asked["seed"],
+        "runner": journal,
+    }
+    n_clusters, choice = study.n_clusters[0], None
+    if asked["n_clusters"] == "auto":
+        journal.phase = CHOOSING
+        ks = _tried(study, sum(ready.used.values()))
+        algorithm = asked_algorithm(study, ks[-1])
+        choice = choose(algorithm, ready.channel, ready.schema, ks, **common)
+        n_clusters = choice.recommended
     journal.phase = "clustering"
-    found = cluster(
-        asked_algorithm(study, study.n_clusters[0]),
-        ready.channel,
-        ready.schema,
-        init=asked["init"],
-        n_init=asked["n_init"],
-        privacy=study.privacy["tier"],
-        participation=Participation(**study.participation),
-        seed=asked["seed"],
-        runner=journal,
-    )
-    return found, None
+    algorithm = asked_algorithm(study, n_clusters)
+    n_init = asked["n_init"]
+    return cluster(algorithm, ready.channel, ready.schema, n_init=n_init, **common), choice
+
+
+def _tried(study: Study, n_rows: int) -> range:
+    """The study's range, less what so few rows cannot bear."""
+    low, high = study.n_clusters
+    return range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
 
 
 def _numbered(
