@@ -88,7 +88,7 @@ def _labels(y: IntArray | None) -> IntArray:
 def without_clusters() -> Iterator[Case]:
     """One cloud: round, long, or with edges."""
     for F, draw in product((1, 2, 5, 10, 20), range(5)):
-        rng = np.random.default_rng(10 * F + draw)
+        rng = np.random.default_rng(1000 + 10 * F + draw)
         nobody = np.zeros(1500, dtype=int)
         yield Case("one round Gaussian", rng.normal(size=(1500, F)), nobody, 1, SPLITS[:1])
         yield Case("one box, uniform", rng.uniform(size=(1500, F)), nobody, 1, SPLITS[:1])
