@@ -10,7 +10,7 @@ from rich.table import Table
 
 from .progress import Watch
 
-_MOST_COLUMNS = 6  # more do not fit a terminal; the report has them all
+_MOST_COLUMNS = 5  # more do not fit a terminal; the report has them all
 
 
 def run(
@@ -75,14 +75,15 @@ def _show(console: Console, done: Any, *, report: bool) -> None:
     if done.choice is not None:
         console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}")
     table = Table(title=f"{len(model.ids)} clusters in {model.about['rounds']} rounds")
-    names = model.preparation.names
-    for name in ("cluster", "rows", *names[:_MOST_COLUMNS]):
+    names, centers = model.preparation.names, model.centers
+    telling = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MOST_COLUMNS]
+    for name in ("cluster", "rows", *(names[p] for p in telling)):
         table.add_column(name, justify="right")
     for id, size, centre in zip(model.ids, model.sizes, model.centers_in_units, strict=True):
-        table.add_row(str(id), f"{size:,}", *(f"{v:.4g}" for v in centre[:_MOST_COLUMNS]))
+        table.add_row(str(id), f"{size:,}", *(f"{centre[p]:.4g}" for p in telling))
     console.print(table)
     if len(names) > _MOST_COLUMNS:
-        console.print(f"and {len(names) - _MOST_COLUMNS} columns more")
+        console.print(f"These {_MOST_COLUMNS} of {len(names)} columns differ most.")
     if empty := sum(size == 0 for size in model.sizes):
         console.print(f"{empty} clusters have no rows: choose fewer, or another start.")
     if not model.about["converged"]:
