@@ -1,5 +1,6 @@
-"""``python -m fedclust``: the command line, with this very Python."""
+"""``python -m fedclust``: the command line, where no script is on the path."""
 
 from .cli import app
 
-app()
+if __name__ == "__main__":
+    app()

@@ -23,6 +23,7 @@ from .core import (
     Plan,
     Request,
     Run,
+    Runner,
     Schema,
     Transform,
     derived,
@@ -69,6 +70,7 @@ def cluster(
     privacy: Privacy = "none",
     participation: Participation = EVERYONE,
     seed: int = 0,
+    runner: Runner = run,
 ) -> Clustering:
     """Seed and run `n_init` times; the lowest pooled inertia wins (DWF's RequestScore).
 
@@ -88,13 +90,14 @@ def cluster(
             privacy=privacy,
             participation=participation,
             seed=derived(seed, "seeding", attempt),
+            runner=runner,
         )
         transforms = transforms_for(ready, schema.n_features, privacy)
         plan = Plan(ready, transforms, derived(seed, "clustering", attempt))
-        done = run(plan, channel, schema, participation=participation)
+        done = runner(plan, channel, schema, participation=participation)
         scoring = Evaluation(len(done.model), done.model)
         withheld = transforms_for(scoring, schema.n_features, privacy)
-        score = run(Plan(scoring, withheld), channel, schema, participation=everybody)
+        score = runner(Plan(scoring, withheld), channel, schema, participation=everybody)
         for part in (*seeding, done, score):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
@@ -111,6 +114,7 @@ def seeded(
     privacy: Privacy = "none",
     participation: Participation = EVERYONE,
     seed: int = 0,
+    runner: Runner = run,
 ) -> tuple[AnyAlgorithm, list[Run]]:
     """The algorithm with its start centres, and the runs it took to find them."""
     auto = isinstance(init, str) and init == "auto"
@@ -125,7 +129,8 @@ def seeded(
     if not isinstance(init, Algorithm):
         return _starting_at(algorithm, as_centers(init)), []
     transforms = transforms_for(init, schema.n_features, privacy)
-    done = _seeding_run(Plan(init, transforms, seed), channel, schema, participation)
+    plan = Plan(init, transforms, seed)
+    done = _seeding_run(plan, channel, schema, participation, runner)
     return _starting_at(algorithm, done.model), [done]
 
 
@@ -144,7 +149,9 @@ def _starting_at(algorithm: AnyAlgorithm, centers: FloatArray) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=centers))
 
 
-def _seeding_run(plan: Plan, channel: Channel, schema: Schema, participation: Participation) -> Run:
+def _seeding_run(
+    plan: Plan, channel: Channel, schema: Schema, participation: Participation, runner: Runner
+) -> Run:
     """One run; where a single client is asked and has too little to say, another is."""
     clients = sorted(channel.clients())
     ways: list[tuple[Channel, Participation]] = [(channel, participation)]
@@ -153,7 +160,7 @@ def _seeding_run(plan: Plan, channel: Channel, schema: Schema, participation: Pa
         ways = [(_Only(channel, clients[i]), EVERYONE) for i in order]
     for way, who in ways:
         try:
-            return run(plan, way, schema, participation=who)
+            return runner(plan, way, schema, participation=who)
         except NothingToSay:
             continue
     raise NothingToSay(

@@ -1,6 +1,7 @@
 """A federation of real processes on this machine, and the care it takes to leave none behind."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -150,6 +151,7 @@ class Federation:
         path.write_text(
             f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = 3\n'
             f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
+            '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
         )
         return path
 
@@ -178,6 +180,13 @@ class Federation:
             command.family()
         for command in reversed(self.commands):
             command.stop()
+
+
+def told(folder: Path) -> tuple[Any, ...]:
+    """What a run says, but for the time."""
+    model = json.loads((folder / "model.json").read_text())
+    profile = json.loads((folder / "profile.json").read_text())
+    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
 
 
 @contextlib.contextmanager

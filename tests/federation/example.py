@@ -1,13 +1,19 @@
 """Three clients in one process, behind the bytes that a network would carry."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fedclust.channels import RemoteChannel
 from fedclust.core import Data
+from fedclust.federation.clients import RemoteClients
 from fedclust.federation.site import Site
+from fedclust.study.file import Study
+from fedclust.study.run import Outcome, run_study
 from fedclust.typing import FloatArray
 
 NAMES = ("north", "south", "west")
@@ -60,6 +66,24 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         )
         sites[name] = Site(kit, name)
     return sites
+
+
+def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
+    """The study over clients that only a channel leads to."""
+    alone = replace(study, clients={})
+    return run_study(alone, folder, clients=RemoteClients(alone, remote))
+
+
+def told(folder: Path) -> tuple[Any, ...]:
+    """What a run says, but for the time, and for comparisons that only one process makes."""
+    model = json.loads((folder / "model.json").read_text())
+    profile = json.loads((folder / "profile.json").read_text())
+    quality = [{**line, "pooled": None} for line in profile["quality"]]
+    return (
+        {**model, "created": ""},
+        {**profile, "quality": quality, "phases": None},
+        (folder / "history.jsonl").read_text(),
+    )
 
 
 def as_data() -> dict[str, Data]:

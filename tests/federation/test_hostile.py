@@ -14,7 +14,6 @@ from fedclust.channels import Incident, LocalChannel, RemoteChannel
 from fedclust.core import FedclustError, Plan, Request, Schema, TooFewClients, rounds, run
 from fedclust.core.envelope import (
     decode_request,
-    describe,
     encode_reply,
     encode_request,
     message_of,
@@ -219,8 +218,8 @@ def changed(raw: bytes, **words: Any) -> bytes:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (changed(request(PLAN), key="llf-fmc"), "no algorithm 'llf-fmc'; did you mean"),
-        (changed(request(PLAN), key="os.system"), "no algorithm 'os.system'"),
+        (changed(request(PLAN), algorithm="FuzzyMeans"), "no algorithm 'FuzzyMeans'; did you"),
+        (changed(request(PLAN), algorithm="os.system"), "no algorithm 'os.system'"),
         (changed(request(PLAN), settings={"n_clusters": 3, "x": 1}), "unexpected keyword"),
         (changed(request(PLAN), settings={"n_clusters": "3"}), "n_clusters must be"),
         (changed(request(PLAN), settings={}), "n_clusters"),
@@ -232,7 +231,7 @@ def changed(raw: bytes, **words: Any) -> bytes:
         (changed(request(PLAN), round="1"), "'round' is not a whole number"),
         (changed(request(PLAN), cohort="all"), "cohort is not a list"),
         (changed(request(PLAN), kind="shell"), "no request of kind 'shell'"),
-        (changed(request(PLAN), key=3), "'key' is not text"),
+        (changed(request(PLAN), algorithm=3), "'algorithm' is not text"),
         (changed(request(PLAN), about=None), "'about' is not a table"),
         (changed(request(PLAN), settings=None), "'settings' is not a table"),
         (changed(request(PLAN), data=None), "does not say of which rows"),
@@ -266,7 +265,7 @@ def test_a_client_refuses_a_preparation_that_cannot_be(
 
 def test_rows_of_columns_are_not_given_away_by_plans_over_split_columns(tmp_path: Path) -> None:
     header, arrays = unpack(request(PLAN))
-    settings = {"key": "record-alignment", "settings": {}, "transforms": []}
+    settings = {"algorithm": "RecordAlignment", "settings": {}, "transforms": []}
     raw = pack({**header, **settings}, {})
     assert "not answered over a network" in refusal(tmp_path, raw)
     assert arrays
@@ -281,6 +280,7 @@ CENTERS = Evaluation(3, START)
         ('studies = ["other"]', PLAN, "study 's'"),
         ('authors = ["somebody"]', PLAN, "author ''"),
         ('algorithms = ["llf-cm"]', PLAN, "'llf-fcm' under algorithms"),
+        ('algorithms = ["llf-fmc"]', PLAN, "did you mean 'llf-fcm'"),
         ('columns = ["height"]', PLAN, "the column 'width'"),
         ("max_clusters = 2", PLAN, "max_clusters = 2"),
         ('privacy = "paper"', PLAN, "MinSamples"),
@@ -296,7 +296,7 @@ def test_what_client_toml_does_not_allow_is_refused(
 
 def test_what_client_toml_allows_is_answered(tmp_path: Path) -> None:
     consent = (
-        'studies = ["s"]\nauthors = ["ana"]\nalgorithms = ["evaluation"]\nmax_rounds = 1\n'
+        'studies = ["s"]\nauthors = ["ana"]\nalgorithms = ["llf-cm"]\nmax_rounds = 1\n'
         'columns = ["height", "width"]\n'
     )
     site = write_kits(tmp_path, consent)["west"]
@@ -340,10 +340,11 @@ def test_an_unexpected_error_is_a_refusal_without_details(
 
 def test_labels_need_centres_that_fit(tmp_path: Path) -> None:
     site = write_kits(tmp_path)["west"]
-    header, arrays = describe(PLAN)
-    words = {**header, "kind": "label", "id": "/1", "about": {"study": "s"}, "data": PLAIN}
-    raw = pack(words, {**arrays, "centers": np.ones((3, 5))})
-    assert "as many columns" in unpack(site.answer(raw)).header["why"]
+    words = {"kind": "label", "id": "/1", "about": {"study": "s"}, "algorithm": "llf-cm", **PLAIN}
+    wide = pack({**words, "ids": [1, 2, 3]}, {"centers": np.ones((3, 5))})
+    assert "as many columns" in unpack(site.answer(wide)).header["why"]
+    nameless = pack({**words, "ids": [1, "2", 3]}, {"centers": np.ones((3, 2))})
+    assert "a number for each centre" in unpack(site.answer(nameless)).header["why"]
 
 
 def test_without_a_log_nothing_leaves(tmp_path: Path) -> None:

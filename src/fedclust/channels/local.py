@@ -3,23 +3,25 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..core import Data, Message, Plan, Request, respond
+from ..core import Batches, Data, Message, Plan, Request, respond
 from ..core.envelope import answer_to, decode_request, encode_reply, encode_request, record_of
 from ..core.wire import unpack
 from ..kernels.threads import in_parallel, worth_a_thread
 
 
 class LocalChannel:
-    """A channel to data that is already here: name to `Data`, or to a table.
+    """A channel to data that is already here: name to `Data`, `Batches`, or a table.
 
     With ``strict=True`` every request and reply is made bytes and read again, as on a network:
     what is not an announced array does not arrive.
     """
 
-    def __init__(self, data: Mapping[str, Data | Any], *, strict: bool = False) -> None:
-        self._data = {
-            name: data if isinstance(data, Data) else Data.of(data, client=f"client {name!r}")
-            for name, data in data.items()
+    def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
+        self._data: dict[str, Data | Batches] = {
+            name: rows
+            if isinstance(rows, Data | Batches)
+            else Data.of(rows, client=f"client {name!r}")
+            for name, rows in data.items()
         }
         self._strict = strict
 
@@ -41,7 +43,7 @@ class LocalChannel:
                 message = record_of(plan.algorithm.up, frame.arrays)
             return client, message
 
-        one_thread = {c: worth_a_thread(*self._data[c].X.shape) for c in request.cohort}
+        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in request.cohort}
         yield from in_parallel(answer, [c for c in request.cohort if one_thread[c]])
         # The large use all threads by themselves, the small none.
         yield from (answer(c) for c in request.cohort if not one_thread[c])

@@ -54,11 +54,10 @@ class RemoteChannel:
         limit: int = REPLY_LIMIT,
         quorum: int = 1,
         record: Callable[[Incident], object] = lambda incident: None,
-        heard: Callable[[str, int, int], object] = lambda plan, round, n: None,
     ) -> None:
         self._transport, self._run, self._about = transport, run, dict(about or {})
         self._deadline, self._limit, self._quorum = deadline, limit, quorum
-        self._record, self._heard = record, heard
+        self._record = record
         self._asked = 0
         self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
         self._last: dict[str, str] = {}  # of each client, what it was last on record for
@@ -96,7 +95,6 @@ class RemoteChannel:
         ):
             n += 1
             yield answer
-        self._heard(*place, n)
         if n < min(self._quorum, len(request.cohort)):
             raise TooFewClients(
                 f"{algorithm.key}, round {request.round}: {n} of {len(request.cohort)} clients "

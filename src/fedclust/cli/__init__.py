@@ -15,8 +15,13 @@ from . import (
     demo,
     disclosures,
     doctor,
+    example,
+    export,
+    init,
+    label,
     papers,
     provision,
+    report,
     run,
     server,
     status,
@@ -43,6 +48,8 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
+app.command(name="example")(example.example)
+app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
 app.command(name="provision")(provision.provision)
@@ -51,6 +58,9 @@ app.command(name="client")(client.client)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="status")(status.status)
 app.command(name="disclosures")(disclosures.disclosures)
+app.command(name="label")(label.label)
+app.command(name="export")(export.export)
+app.command(name="report")(report.report)
 app.add_typer(papers.app, name="papers")
 
 

@@ -23,8 +23,8 @@ def server(
 ) -> None:
     """Start the server, wait for clients, run the study, and stop again.
 
-    Writes model.json, history.jsonl, incidents.jsonl if there were any, and the study as it was;
-    labels are written by the clients, each beside its own file.
+    Writes what `fedclust run` writes, and incidents.jsonl if there were any; labels are written
+    by the clients, each beside its own file.
     """
     from ..federation.coordinator import How, run_federated
     from ..study import read_study
@@ -42,7 +42,7 @@ def server(
             resume=resume,
             force=force,
         )
-    console.print(f"Model and history: {folder}; labels are at the clients.")
+    console.print(f"Model, history and report: {folder}; labels are at the clients.")
 
 
 def _show(console: Console, line: dict[str, Any]) -> None:
@@ -54,5 +54,5 @@ def _show(console: Console, line: dict[str, Any]) -> None:
         where = f"{one['plan']}, round {one['round']}"
         console.print(f"{one['client']}: {one['what']} ({where})", style="yellow", markup=False)
     else:
-        words = f"{line['plan']}, round {line['round']}: {line['answers']} answers"
+        words = f"{line['phase']}: {line['plan']}, round {line['round']}: {line['answers']} answers"
         console.print(words, style="dim", markup=False)

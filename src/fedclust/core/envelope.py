@@ -25,7 +25,7 @@ _LARGEST = {4: 1e35, 8: 1e300}
 class PlanConfig:
     """A plan as plain values and arrays: all that a client needs to build it itself."""
 
-    key: str
+    name: str  # of the algorithm's class: a key may be that of an algorithm and of a seeding
     settings: Mapping[str, Any]
     transforms: tuple[tuple[str, Mapping[str, Any]], ...]
     seed: int
@@ -65,10 +65,10 @@ def encode_request(
 
 
 def describe(plan: Plan) -> Frame:
-    """A plan as plain values and arrays: the key and fields of an algorithm, never its code."""
+    """A plan as plain values and arrays: the name and fields of an algorithm, never its code."""
     settings = _fields(plan.algorithm)
     header = {
-        "key": plan.algorithm.key,
+        "algorithm": type(plan.algorithm).__name__,
         "settings": {n: _plain(v) for n, v in settings.items() if not isinstance(v, np.ndarray)},
         "transforms": [[type(t).__name__, _settings(t)] for t in plan.transforms],
         "seed": int(plan.seed),
@@ -80,7 +80,7 @@ def described(frame: Frame) -> PlanConfig:
     """Inverse of `describe`, as far as it goes without a registry."""
     header, arrays = frame
     return PlanConfig(
-        text(header, "key"),
+        text(header, "algorithm"),
         {**table(header, "settings"), **_part(arrays, _PLAN)},
         _transforms(header.get("transforms")),
         whole(header, "seed"),

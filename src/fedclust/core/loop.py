@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, reduce
+from typing import Any, Protocol, cast
 
 from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
+from .batches import Batches
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
@@ -130,14 +131,31 @@ class Line:
     bytes_up: int
 
 
-def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
+def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> Message:
     """All a client ever does in a round. Stateless, hence safe to repeat."""
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
     rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
-    message: Message = algorithm.client_step(request.down, data, rng)
+    if isinstance(data, Batches):
+        message = _over_batches(algorithm, request.down, data, rng)
+    else:
+        message = cast(Message, algorithm.client_step(request.down, data, rng))
     turn = Turn(request.round, client, request.cohort, len(data))
-    return send(plan.transforms, message, turn)
+    released: Message = algorithm.release(message)
+    return send(plan.transforms, released, turn)
+
+
+def _over_batches(algorithm: AnyAlgorithm, down: Record, data: Batches, rng: Rng) -> Message:
+    """The step over rows that do not fit into memory: what sums can be streamed."""
+    if algorithm.additive:
+        steps = (algorithm.client_step(down, batch, rng) for batch in data)
+        return cast(Message, reduce(lambda total, step: total.plus(step), steps))
+    if algorithm.samples:
+        return cast(Message, algorithm.client_step(down, data.sample(rng), rng))
+    raise ConfigError(
+        f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
+        "choose a lossless algorithm"
+    )
 
 
 def rounds(
@@ -201,6 +219,20 @@ def run(
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
     n_rounds = last.number + 1 if last else 0
     return Run(plan.algorithm, state, tuple(history), sent, n_rounds)
+
+
+class Runner(Protocol):
+    """Whatever runs a plan to its end: `run`, or one that also keeps a journal of it."""
+
+    def __call__(
+        self,
+        plan: Plan,
+        channel: Channel,
+        schema: Schema,
+        *,
+        participation: Participation = EVERYONE,
+    ) -> Run:
+        """Run the plan to its end."""
 
 
 def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:

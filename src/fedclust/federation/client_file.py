@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..algorithms import ALGORITHMS, did_you_mean
 from ..core import ConfigError
+from ..preprocessing import Column
 from ..privacy import PRIVACY
-from ..study.file import read_tables
+from ..study.file import Study, read_tables
 from ..study.keys import DATA, Key
 
 CLIENT_FILE = "client.toml"
@@ -17,11 +19,12 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "file": Key("text", "the client's file, or a glob; relative to client.toml"),
         "id": DATA["id"],
         "gaps": DATA["gaps"],
+        "batch_rows": DATA["batch_rows"],
     },
     "consent": {
         "studies": Key("texts", "names of studies; none: any", default=()),
         "authors": Key("texts", "who may ask, as in their certificate; none: any", default=()),
-        "algorithms": Key("texts", "what may be computed; none: all there is", default=()),
+        "algorithms": Key("texts", "keys of algorithms that may cluster; none: all", default=()),
         "columns": Key("texts", "columns that may be used; none: all", default=()),
         "min_count": Key("whole", "records behind whatever is sent", default=2, low=1),
         "privacy": Key("text", "the least tier", default="none", choices=PRIVACY),
@@ -63,5 +66,26 @@ class ClientFile:
 
 def read_client_file(path: Path) -> ClientFile:
     """The configuration that a client.toml holds."""
-    sections, _, _ = read_tables(path, KEYS)
+    sections, _, lines = read_tables(path, KEYS)
+    for key in sections["consent"]["algorithms"]:
+        if key not in ALGORITHMS:
+            raise lines.error(
+                ("consent", "algorithms"),
+                f"there is no algorithm {key!r}{did_you_mean(key, ALGORITHMS)}",
+            )
     return ClientFile(path, **sections)
+
+
+def own_study(file: ClientFile, name: str, columns: tuple[Column, ...] | None) -> Study:
+    """The client's files as a study of this client alone, whose rows are read like any other's."""
+    defaults = {key: one.default for key, one in DATA.items()}
+    return Study(
+        file.path,
+        {name: file.data["file"]},
+        columns,
+        clustering={"n_clusters": 1},
+        data={**defaults, **{key: file.data[key] for key in ("id", "gaps", "batch_rows")}},
+        participation={},
+        privacy={},
+        outputs={},
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..algorithms import ALGORITHMS
 from ..core import AnyAlgorithm, ConfigError, Plan, Transform
 from ..privacy import MinSamples, transforms_for
 from .client_file import ClientFile
@@ -38,8 +39,7 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
     key = algorithm.key
     if algorithm.partition != "horizontal":
         raise Refused(f"{key} is not answered over a network: its messages are not of rows")
-    if consent["algorithms"] and key not in consent["algorithms"]:
-        raise Refused(f"client.toml does not list {key!r} under algorithms")
+    _allow_algorithm(file, algorithm)
     if answered >= consent["max_rounds"]:
         raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
     _allow_settings(file, algorithm)
@@ -52,10 +52,19 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
             )
 
 
+def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
+    """Of what clusters only the listed; scales, starts and scores go with them."""
+    listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
+    clusters = isinstance(algorithm, tuple(ALGORITHMS.values()))
+    if listed and clusters and not isinstance(algorithm, listed):
+        raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
+
+
 def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     settings, consent = vars(algorithm), file.consent
     _at_most(settings, "n_clusters", consent["max_clusters"], "max_clusters")
-    _at_most(settings, "n_bins", consent["max_bins"], "max_bins")
+    for name in ("n_bins", "cells"):
+        _at_most(settings, name, consent["max_bins"], "max_bins")
     if not algorithm.lossless:
         for name in _COUNTS:
             found = settings.get(name)

@@ -6,15 +6,15 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..core import ConfigError, FedclustError, TooFewClients
 from ..core.files import write_text
 from ..study.file import Study
-from ..study.folder import writable
-from .driver import INCIDENTS, JOURNAL, OUTCOME, PROGRESS
+from ..study.folder import Folder
+from .driver import INCIDENTS, OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
 
 Say = Callable[[dict[str, Any]], object]
@@ -39,8 +39,10 @@ class Place:
     """Where a run is: its folder, and beside it what is needed until it is over."""
 
     folder: Path
+    unfinished: Path  # the study's own journal is there
+    work: Path  # progress, incidents, outcome
     run: str  # marks the run's messages
-    work: Path
+    force: bool
 
 
 def run_federated(
@@ -52,7 +54,7 @@ def run_federated(
     from ..channels.nvflare.session import Session
 
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    place = _place(folder, resume=resume, force=force)
+    place = _place(study, folder, resume=resume, force=force)
     if _outcome(place).get("done"):  # the job went on while nobody was watching
         return _tidy(place)
     lock_server(server.folder, ASKS)  # the kit may have been moved
@@ -72,27 +74,30 @@ def run_federated(
                 break
             if not outcome.get("again") or attempt == how.attempts - 1:
                 raise FedclustError(str(outcome.get("error")))
-            say({"say": f"{outcome['error']}; submitting again, the run goes on where it was"})
+            say({"say": f"{outcome['error']}; submitting again"})
     _tidy(place)
 
 
-def _place(folder: Path, *, resume: bool, force: bool) -> Place:
+def _place(study: Study, folder: Path, *, resume: bool, force: bool) -> Place:
     folder = folder.absolute()
     work = folder.with_name(f".{folder.name}.federation")
-    writable(folder, force=force or (resume and work.exists()))
-    if work.exists() and not resume:
-        if not force and (work / JOURNAL).exists():
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    if resume and not work.exists():
+        raise ConfigError(f"there is nothing to resume: no unfinished run of {folder}")
+    Folder(replace(study, clients={}), folder, force=force or resume, resume=False)
+    if not resume:
+        if unfinished.exists() and not force:
             raise ConfigError(
-                f"{work} holds an unfinished run; --resume continues it, --force starts anew"
+                f"there is an unfinished run of {folder}; --resume continues it, --force starts "
+                "anew"
             )
-        shutil.rmtree(work)
-    if resume and not (work / JOURNAL).exists():
-        raise ConfigError(f"there is nothing to resume: {work} holds no unfinished run")
+        for old in (work, unfinished):
+            shutil.rmtree(old, ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True, mode=0o700)
     mark = work / "run"
     if not mark.exists():
         write_text(mark, secrets.token_hex(8))
-    return Place(folder, mark.read_text(encoding="utf-8"), work)
+    return Place(folder, unfinished, work, mark.read_text(encoding="utf-8"), force or resume)
 
 
 def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
@@ -125,17 +130,19 @@ def _attempt(
     (place.work / OUTCOME).unlink(missing_ok=True)
     job = place.work / "job"
     shutil.rmtree(job, ignore_errors=True)
+    resume = place.unfinished.exists()
     write_job(
         job,
         study.path.stem,
         asks=ASKS,
         arguments={
             "study": str(study.path.absolute()),
-            "name": study.path.stem,
             "folder": str(place.folder),
             "work": str(place.work),
-            "deadline": how.deadline,
             "run": place.run,
+            "deadline": how.deadline,
+            "force": place.force,
+            "resume": resume,
         },
         answers=ANSWERS,
         clients=clients,
@@ -143,7 +150,8 @@ def _attempt(
     )
     progress = Tail(place.work / PROGRESS)
     id = session.submit(job)
-    say({"say": f"submitted to {', '.join(clients)}"})
+    how_far = "the run goes on where it was" if resume else "the run begins"
+    say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
     try:
         return _watched(place, session, id, progress, say)
     except BaseException:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..core import FedclustError
-from ..study.tables import read_table
+from ..data.files import read_table
 from .client_file import CLIENT_FILE, read_client_file
 from .kits import ANSWERS, ASKS, Kit, read_kit
 

@@ -3,27 +3,26 @@
 What happens is written into a folder that the command which submitted the job is watching.
 """
 
+import contextlib
+import fcntl
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
-from ..core import FedclustError, TooFewClients
+from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import write_text
 from ..study.file import read_study
-from .journal import Journal
-from .study import run_across
+from ..study.run import run_study
+from .clients import RemoteClients
 
-JOURNAL, PROGRESS, INCIDENTS, OUTCOME = (
-    "journal",
-    "progress.jsonl",
-    "incidents.jsonl",
-    "outcome.json",
-)
+OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
+_PATIENCE = 30.0  # seconds for an earlier job of the same run to end
 _log = logging.getLogger(__name__)
 
 
@@ -47,16 +46,24 @@ class StudyRun:
     """Asks: the component that a job names at the server."""
 
     def __init__(
-        self, study: str, name: str, folder: str, work: str, deadline: float, run: str
+        self,
+        study: str,
+        folder: str,
+        work: str,
+        run: str,
+        deadline: float,
+        force: bool,
+        resume: bool,
     ) -> None:
-        self._study, self._name = Path(study), name
-        self._folder, self._work = Path(folder), Path(work)
-        self._deadline, self._run = deadline, run
+        self._study, self._folder, self._work = Path(study), Path(folder), Path(work)
+        self._run, self._deadline = run, deadline
+        self._force, self._resume = force, resume
 
     def run(self, transport: Transport, ready: Sequence[str]) -> None:
         """Run the study; the outcome, good or bad, is a file."""
         try:
-            self._clustered(transport, ready)
+            with alone(self._work / "lock", _PATIENCE):
+                self._clustered(transport, ready)
             outcome: dict[str, Any] = {"done": True}
         except TooFewClients as problem:
             outcome = {"done": False, "error": str(problem), "again": True}
@@ -69,31 +76,29 @@ class StudyRun:
         write_text(self._work / OUTCOME, json.dumps(outcome))
 
     def _clustered(self, transport: Transport, ready: Sequence[str]) -> None:
-        study = read_study(self._study, files=False)
         for client in sorted(set(transport.clients()) - set(ready)):
             self._incident(Incident("start", 0, client, "its process did not come up in time"))
-        journal = Journal(Present(transport, tuple(ready)), self._work / JOURNAL)
-        if journal.n_known:
-            self._say(f"resuming: {journal.n_known} steps are repeated from the journal")
-        try:
-            remote = RemoteChannel(
-                journal,
-                run=self._run,
-                about={"study": self._name},
-                deadline=self._deadline,
-                quorum=study.participation["min_clients"],
-                record=self._incident,
-                heard=self._heard,
-            )
-            run_across(study, remote, self._folder, force=True, say=self._say)
-        finally:
-            journal.close()
+        study = replace(read_study(self._study, files=False), clients={})  # they have their own
+        remote = RemoteChannel(
+            Present(transport, tuple(ready)),
+            run=self._run,
+            about={"study": study.path.stem},
+            deadline=self._deadline,
+            quorum=study.participation["min_clients"],
+            record=self._incident,
+        )
+        run_study(
+            study,
+            self._folder,
+            force=self._force,
+            resume=self._resume,
+            on_round=self._heard,
+            clients=RemoteClients(study, remote),
+        )
 
-    def _say(self, words: str) -> None:
-        self._append(PROGRESS, {"say": words})
-
-    def _heard(self, plan: str, round: int, n: int) -> None:
-        self._append(PROGRESS, {"plan": plan, "round": round, "answers": n})
+    def _heard(self, phase: str, plan: Plan, done: Round) -> None:
+        key, n = plan.algorithm.key, len(done.cohort)
+        self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
 
     def _incident(self, incident: Incident) -> None:
         self._append(INCIDENTS, asdict(incident))
@@ -103,3 +108,19 @@ class StudyRun:
         line = {"when": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}
         with open(self._work / file, "a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
+
+
+@contextlib.contextmanager
+def alone(path: Path, patience: float) -> Iterator[None]:
+    """Keep others from the same run; wait for a job that is just ending."""
+    end = time.monotonic() + patience
+    with open(path, "w", encoding="utf-8") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise FedclustError(f"{path}: another job is at work on this run") from None
+                time.sleep(0.1)
+        yield

@@ -6,32 +6,30 @@ and refuses what client.toml does not allow. What leaves is on record before it 
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..core import Data, DataError, FedclustError, MessageError, Schema, respond
+from ..core import Batches, Data, DataError, FedclustError, MessageError, Schema, respond
 from ..core.envelope import (
     ROUND,
     decode_request,
-    described,
     encode_refusal,
     encode_reply,
     table,
     text,
 )
-from ..core.files import write_text
 from ..core.wire import Frame, unpack
 from ..plans import build_plan
-from ..preprocessing import Column, Preparation, encoded
-from ..study.folder import labels_csv
-from ..study.preflight import problems_of
-from ..study.tables import Columns, read_table
-from ..typing import BoolArray
-from .client_file import CLIENT_FILE, ClientFile, read_client_file
+from ..preprocessing import Column, Preparation
+from ..study.labels import write_labels
+from ..study.model import Model
+from ..study.preflight import Counted, Problem
+from ..study.rows import LocalClients
+from .client_file import CLIENT_FILE, ClientFile, own_study, read_client_file
 from .consent import allow_caller, allow_columns, allow_plan
 from .disclosures import write_disclosure
 
@@ -40,28 +38,18 @@ _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
 _log = logging.getLogger(__name__)
 
 
-class Form(NamedTuple):
-    """The client's rows in one form, and which rows of its file they are."""
-
-    data: Data
-    kept: BoolArray
-
-
 class Site:
     """One client's side of every study."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._forms: dict[str, Form] = {}
+        self._forms: dict[str, Data | Batches] = {}
+        self._opened: tuple[tuple[Column, ...] | None, LocalClients] | None = None
         self._answered = 0
 
     @cached_property
     def _file(self) -> ClientFile:
         return read_client_file(self._folder / CLIENT_FILE)
-
-    @cached_property
-    def _table(self) -> Columns:
-        return read_table(self._file.files(), self._file.data["gaps"], self._file.data["id"])
 
     def answer(self, raw: bytes, author: str = "") -> bytes:
         """The reply to a request, or the sentence that refuses it."""
@@ -111,11 +99,11 @@ class Site:
     def _round(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         asked = decode_request(frame, build_plan)
         plan, request = asked.plan, asked.request
-        form = self._form(asked.data)
-        n_features = form.data.X.shape[1]
+        rows = self._form(asked.data)
+        n_features = rows.shape[1]
         allow_plan(self._file, plan, n_features, self._answered)
         request.down.check(plan.algorithm.sizes(Schema(n_features)))
-        message = respond(plan, request, self._name, form.data)
+        message = respond(plan, request, self._name, rows)
         if not message.is_finite():
             raise MessageError("what it computed are not finite numbers")
         self._answered += 1
@@ -131,43 +119,49 @@ class Site:
     def _look(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """How many rows there are, and what is wrong with them: counts, never values."""
         wanted = frame.header.get("columns")
-        id_column = self._file.data["id"]
-        numbers = [n for n, v in self._table.items() if v.dtype.kind in "fiu" and n != id_column]
-        allowed = self._file.consent["columns"]
-        if wanted is None:
-            numbers = [name for name in numbers if not allowed or name in allowed]
-            columns: Sequence[Column] = [Column(name) for name in numbers]
-        else:
-            columns = _columns(wanted)
+        columns = None if wanted is None else tuple(_columns(wanted))
+        if columns is not None:
             allow_columns(self._file, [column.name for column in columns])
-        found = problems_of(self._name, self._table, tuple(columns), id_column)
-        # Behind a colon stand values, such as categories that were not declared.
-        problems = [[p.column, p.what.partition(":")[0], p.stops] for p in found]
+        seen = self._rows(columns).seen
+        counted = seen.counts.get(self._name, Counted(0, 0))
+        allowed = self._file.consent["columns"]
         told = {
-            "rows": len(next(iter(self._table.values()))),
-            "numbers": numbers if wanted is None else [],
-            "problems": problems,
+            "rows": counted.rows,
+            "complete": counted.complete,
+            "numbers": []
+            if columns is not None
+            else [c.name for c in seen.columns if not allowed or c.name in allowed],
+            "problems": [self._told(problem) for problem in seen.problems],
         }
-        entry["what"] = {name: told[name] for name in ("rows", "numbers")}
+        entry["what"] = {name: told[name] for name in ("rows", "complete", "numbers")}
         return encode_reply(None, answers=id, client=self._name, told=told)
+
+    def _told(self, problem: Problem) -> list[Any]:
+        """A problem as others may hear it: values stand behind a colon, or in a file's error."""
+        _log.warning("%s %s", problem.column, problem.what)
+        what = problem.what.partition(":")[0] if problem.column else "its own log says what"
+        return [problem.column, what, problem.stops]
 
     def _label(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """Write the labels of the client's own rows; they stay here."""
-        algorithm = build_plan(described(frame)).algorithm
-        centers = frame.arrays.get("centers")
-        form = self._form(frame.header.get("data"))
-        if centers is None or centers.ndim != 2 or centers.shape[1] != form.data.X.shape[1]:
+        header, centers = frame.header, frame.arrays.get("centers")
+        ready = _preparation(header.get("preparation"))
+        allow_columns(self._file, [column.name for column in ready.columns])
+        ids, fuzzifier = header.get("ids"), header.get("fuzzifier")
+        if centers is None or centers.ndim != 2 or centers.shape[1] != len(ready.names):
             raise MessageError("labels need centres of as many columns as there are")
-        ids = self._table[self._file.data["id"]] if self._file.data["id"] else None
-        written = labels_csv(algorithm, centers, form.data.X, form.kept, ids)
-        folder = self._file.place(self._file.output["labels"])
-        folder.mkdir(parents=True, exist_ok=True)
+        if not isinstance(ids, list) or len(ids) != len(centers) or not all(map(_is_whole, ids)):
+            raise MessageError("labels need a number for each centre")
+        sizes = (0,) * len(ids)  # the others' are nobody's affair here
+        model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
+        source = self._rows(ready.columns).seen.sources[self._name]
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in entry["study"])
-        write_text(folder / f"{name or 'study'}.csv", written)
+        target = self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
+        write_labels(model, source.batches(), target, self._file.data["id"], "this client")
         entry["what"] = {}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
 
-    def _form(self, wanted: Any) -> Form:
+    def _form(self, wanted: Any) -> Data | Batches:
         """The rows in a form, made once and kept for the rounds to come."""
         if not isinstance(wanted, dict):
             raise MessageError("the request does not say of which rows")
@@ -178,16 +172,25 @@ class Site:
             self._forms[name] = self._made(wanted)
         return self._forms[name]
 
-    def _made(self, wanted: Mapping[str, Any]) -> Form:
-        if "preparation" in wanted:
-            preparation = _preparation(wanted["preparation"])
-            allow_columns(self._file, [column.name for column in preparation.columns])
-            rows, kept = preparation.apply(self._table, "this client")
-            return Form(Data.of(rows, client="this client"), kept)
-        columns = _columns(wanted.get("columns"))
+    def _made(self, wanted: Mapping[str, Any]) -> Data | Batches:
+        ready = _preparation(wanted["preparation"]) if "preparation" in wanted else None
+        columns = ready.columns if ready else tuple(_columns(wanted.get("columns")))
         allow_columns(self._file, [column.name for column in columns])
-        rows = encoded(columns, self._table, "this client")
-        return Form(Data(rows, np.empty(0)), np.ones(len(rows), dtype=bool))
+        rows = self._rows(columns)
+        if stops := [problem for problem in rows.seen.problems if problem.stops]:
+            raise DataError(f"{stops[0].column} {stops[0].what}")
+        made = rows.prepared_rows(ready) if ready else rows.encoded_rows(columns)
+        return made[self._name]
+
+    def _rows(self, columns: tuple[Column, ...] | None) -> LocalClients:
+        """The client's own files, read once for as long as the same columns are asked for."""
+        if self._opened is None or self._opened[0] != columns:
+            self._opened = columns, LocalClients(own_study(self._file, self._name, columns))
+        return self._opened[1]
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
 
 
 def _columns(given: Any) -> list[Column]:

@@ -9,15 +9,19 @@ import numpy as np
 from ..channels import LocalChannel
 from ..core import (
     AnyAlgorithm,
+    Batches,
     Channel,
     ConfigError,
     Data,
     DataError,
     NothingToSay,
     Plan,
+    Runner,
     Schema,
     run,
 )
+from ..data.frames import columns_of
+from ..data.tables import is_missing
 from ..privacy import transforms_for
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
@@ -73,7 +77,7 @@ class Column:
         return found[:, None]
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
-        gap = np.array([v is None or v != v for v in values], dtype=bool)
+        gap = np.array([is_missing(v) for v in values], dtype=bool)
         text = np.array([str(v) for v in values], dtype=object)
         odd = sorted(set(text[~gap]) - set(self.categories))
         if odd:
@@ -100,9 +104,7 @@ class Preparation:
     scale: FloatArray  # (P,) above zero
     fill: FloatArray | None  # (P,) what stands for a missing value; None: such rows are left out
 
-    def apply(
-        self, table: Mapping[str, Any], client: str = "this client"
-    ) -> tuple[FloatArray, BoolArray]:
+    def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Rows ready to be clustered, and which of the table's rows they are."""
         rows = encoded(self.columns, table, client)
         gaps = np.isnan(rows)
@@ -154,12 +156,13 @@ class Preparation:
         )
 
 
-def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) -> FloatArray:
+def encoded(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
     """A client's columns as numbers, gaps and all: nothing here needs to be known of others."""
-    absent = [column.name for column in columns if column.name not in table]
+    given = columns_of(table, client)
+    absent = [column.name for column in columns if column.name not in given]
     if absent:
         raise DataError(f"{client}: there is no column {', '.join(map(repr, absent))}")
-    parts = [column.encoded(table[column.name], client) for column in columns]
+    parts = [column.encoded(given[column.name], client) for column in columns]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)
@@ -167,17 +170,22 @@ def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) ->
 
 def prepare(
     columns: Sequence[Column],
-    tables: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Any],
     *,
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
-    privacy: str = "none",
+    runner: Runner = run,
 ) -> Preparation:
-    """Learn from all clients together what each will do to its rows."""
+    """Learn from all clients together what each will do to its rows.
+
+    A client's table is a data frame, a mapping of names to values, or `Batches` of encoded rows.
+    """
     _known(columns, scaling, missing)
     data = {
-        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        name: table
+        if isinstance(table, Batches)
+        else Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
     return prepare_over(
@@ -186,7 +194,7 @@ def prepare(
         scaling=scaling,
         missing=missing,
         min_count=min_count,
-        privacy=privacy,
+        runner=runner,
     )
 
 
@@ -198,14 +206,16 @@ def prepare_over(
     missing: str = "drop",
     min_count: int = 5,
     privacy: str = "none",
+    runner: Runner = run,
 ) -> Preparation:
     """The same over a channel to the clients' encoded columns, gaps and all."""
     _known(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
     def found(statistic: AnyAlgorithm) -> Any:
-        transforms = transforms_for(statistic, P, privacy)
-        return run(Plan(statistic, transforms), channel, Schema(P)).model
+        return runner(
+            Plan(statistic, transforms_for(statistic, P, privacy)), channel, Schema(P)
+        ).model
 
     try:
         moments = found(Moments(min_count=min_count))

@@ -24,6 +24,14 @@ class Study:
     data: Mapping[str, Any]
     participation: Mapping[str, Any]
     privacy: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+
+    @property
+    def n_clusters(self) -> tuple[int, int]:
+        """Fewest and most clusters: the same number unless the data choose."""
+        wanted = self.clustering["n_clusters"]
+        low, high = self.clustering["k_range"] if wanted == "auto" else (wanted, wanted)
+        return low, high
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
@@ -142,22 +150,47 @@ def checked(
         value = given[name]
         if wrong := _wrong(value, key):
             raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
-        found[name] = tuple(value) if key.kind == "texts" else value
+        found[name] = tuple(value) if isinstance(value, list) else value
     return found
+
+
+_WORDS = {
+    "text": "text",
+    "flag": "true or false",
+    "whole": "a whole number",
+    "number": "a number",
+    "texts": "a list of texts",
+    "count": 'a whole number or "auto"',
+    "range": "two whole numbers, the first below the second, such as [2, 15]",
+}
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "range":
+        pair = isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
+        return pair and value[0] < value[1]
+    return {
+        "text": isinstance(value, str),
+        "flag": isinstance(value, bool),
+        "whole": _is_whole(value),
+        "number": _is_whole(value) or isinstance(value, float),
+        "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
+        "count": _is_whole(value) or value == "auto",
+    }[kind]
 
 
 def _wrong(value: Any, key: Key) -> str:
     """What the value should have been; empty if it is."""
-    fits = {
-        "text": isinstance(value, str),
-        "flag": isinstance(value, bool),
-        "whole": isinstance(value, int) and not isinstance(value, bool),
-        "number": isinstance(value, int | float) and not isinstance(value, bool),
-        "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
-    }[key.kind]
-    if not fits:
-        words = {"text": "text", "flag": "true or false", "texts": "a list of texts"}
-        return words.get(key.kind, f"a {key.kind.replace('whole', 'whole number')}")
+    if not _fits(value, key.kind):
+        return _WORDS[key.kind]
+    if value == "auto":
+        return ""
+    if key.kind == "range":
+        value = value[0]
     if key.choices and value not in key.choices:
         return f"one of {', '.join(key.choices)}{did_you_mean(value, key.choices)}"
     if key.low is not None and value < key.low:
@@ -165,39 +198,3 @@ def _wrong(value: Any, key: Key) -> str:
     if key.high is not None and value > key.high:
         return f"at most {key.high:g}"
     return ""
-
-
-def json_schema() -> dict[str, Any]:
-    """The keys as a JSON schema, for editors."""
-    types = {"text": "string", "flag": "boolean", "whole": "integer", "number": "number"}
-
-    def one(key: Key) -> dict[str, Any]:
-        kind: dict[str, Any] = {"type": types.get(key.kind, "array"), "description": key.help}
-        if key.kind == "texts":
-            kind["items"] = {"type": "string"}
-        if key.choices:
-            kind["enum"] = list(key.choices)
-        limits = {"minimum": key.low, "maximum": key.high}
-        return kind | {name: limit for name, limit in limits.items() if limit is not None}
-
-    def table(keys: Mapping[str, Key]) -> dict[str, Any]:
-        needed = [name for name, key in keys.items() if key.default is NOTHING]
-        properties = {name: one(key) for name, key in keys.items()}
-        return {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": properties,
-            "required": needed,
-        }
-
-    free = {"clients": {"type": "string"}, "features": table(FEATURE)}
-    tables = {name: {"type": "object", "additionalProperties": kind} for name, kind in free.items()}
-    tables |= {name: table(keys) for name, keys in SECTIONS.items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "fedclust study",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": tables,
-        "required": ["clients", "clustering"],
-    }

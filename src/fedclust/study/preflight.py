@@ -1,18 +1,20 @@
 """Before anything is computed: does each client's data fit the study? Only counts are told."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core import ConfigError, DataError
+from ..data.files import Columns, read_table
+from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
 from ..preprocessing import Column
-from ..typing import Array
+from .columns import Found
 from .file import Study
-from .tables import Columns, read_table
 
-_MANY_GAPS = 0.5
 _FEW_ROWS = 10
+_LARGE = 2**30  # bytes: files above are read in batches unless the study says otherwise
 
 
 class Problem(NamedTuple):
@@ -24,17 +26,25 @@ class Problem(NamedTuple):
     stops: bool = True
 
 
+class Counted(NamedTuple):
+    """How many rows a client has, and how many of them have no gap."""
+
+    rows: int
+    complete: int
+
+
 class Examination(NamedTuple):
     """What preflight found."""
 
-    tables: Mapping[str, Columns]  # by client: these stay there
+    sources: Mapping[str, Source]  # by client: these stay there
     columns: tuple[Column, ...]
+    counts: Mapping[str, Counted]
     problems: tuple[Problem, ...]
 
     @property
     def rows(self) -> dict[str, int]:
         """How many rows each client has."""
-        return {client: _n_rows(table) for client, table in self.tables.items()}
+        return {client: counted.rows for client, counted in self.counts.items()}
 
     @property
     def passes(self) -> bool:
@@ -42,84 +52,110 @@ class Examination(NamedTuple):
         return not any(problem.stops for problem in self.problems)
 
 
+class _Files(NamedTuple):
+    """A client's files before it is known which columns are wanted."""
+
+    paths: tuple[Path, ...]
+    numbers: Mapping[str, bool]  # its columns, and whether they hold numbers
+    held: Columns | None  # None: to be read in batches
+
+
 def examine(study: Study) -> Examination:
     """All problems of all clients at once."""
-    tables: dict[str, Columns] = {}
+    opened: dict[str, _Files] = {}
     problems: list[Problem] = []
     for client in study.clients:
-        files = study.files(client)
-        if not files:
-            problems.append(Problem(client, "", f"there is no file {study.clients[client]}"))
-            continue
         try:
-            tables[client] = read_table(files, study.data["gaps"], study.data["id"])
+            opened[client] = _open(study, client)
         except (ConfigError, DataError) as problem:
             problems.append(Problem(client, "", str(problem)))
-    columns = study.features or _shared_numbers(tables, study.data["id"])
-    if tables and not columns:
+    columns = study.features or _shared_numbers(opened, study.data["id"])
+    if opened and not columns:
         problems.append(Problem("all", "", "no numeric column is shared by all clients"))
-    for client, table in tables.items():
-        problems += problems_of(client, table, columns, study.data["id"])
-    wanted, n = study.clustering["n_clusters"], sum(map(_n_rows, tables.values()))
-    if len(tables) == len(study.clients) and n < wanted:
-        problems.append(Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}"))
-    return Examination(tables, columns, tuple(problems))
+    sources = {client: _source(study, files, columns) for client, files in opened.items()}
+    counts = {}
+    for client, source in sources.items():
+        found, counts[client] = _of_client(client, source, opened[client], columns, study)
+        problems += found
+    problems += _too_many_clusters(study, counts)
+    return Examination(sources, columns, counts, tuple(problems))
 
 
-def _n_rows(table: Columns) -> int:
-    return len(next(iter(table.values()), ()))
+def _too_many_clusters(study: Study, counts: Mapping[str, Counted]) -> Iterator[Problem]:
+    wanted, n = study.n_clusters[0], sum(counted.rows for counted in counts.values())
+    if len(counts) == len(study.clients) and n < wanted:
+        yield Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}")
 
 
-def _shared_numbers(tables: Mapping[str, Columns], id: str | None) -> tuple[Column, ...]:
+def _open(study: Study, client: str) -> _Files:
+    paths = tuple(study.files(client))
+    if not paths:
+        raise DataError(f"there is no file {study.clients[client]}")
+    wanted = study.data["batch_rows"]
+    large = sum(path.stat().st_size for path in paths) >= _LARGE
+    if wanted or (wanted is None and large):
+        return _Files(paths, kinds(paths, study.data["gaps"]), None)
+    table = read_table(paths, study.data["gaps"], study.data["id"])
+    return _Files(paths, {n: v.dtype.kind in "fiu" for n, v in table.items()}, table)
+
+
+def _source(study: Study, files: _Files, columns: tuple[Column, ...]) -> Source:
+    if files.held is not None:
+        return Held(files.held)
+    id, wanted = study.data["id"], {column.name: column for column in columns}
+    names = tuple(n for n in files.numbers if n in wanted or n == id)
+    words = frozenset(n for n in names if n in wanted and wanted[n].categories)
+    rows = study.data["batch_rows"] or BATCH_ROWS
+    return Stream(files.paths, names, words, study.data["gaps"], id, rows)
+
+
+def _shared_numbers(opened: Mapping[str, _Files], id: str | None) -> tuple[Column, ...]:
     """All numeric columns that every client has, in the order of the first."""
-    if not tables:
+    if not opened:
         return ()
-    first = next(iter(tables.values()))
+    first = next(iter(opened.values()))
     return tuple(
         Column(name)
-        for name in first
-        if name != id and all(name in t and t[name].dtype.kind in "fiu" for t in tables.values())
+        for name in first.numbers
+        if name != id and all(files.numbers.get(name, False) for files in opened.values())
     )
 
 
-def problems_of(
-    client: str, table: Columns, columns: tuple[Column, ...], id: str | None
-) -> Iterator[Problem]:
-    """What is wrong with one client's data; needs nobody else's."""
-    n = _n_rows(table)
-    if n < _FEW_ROWS:
-        yield Problem(client, "", f"{n} rows only", stops=n == 0)
-    if id is not None:
-        if id not in table:
-            yield Problem(client, id, "the id column is not there")
-        elif (twice := n - len(set(map(str, table[id].tolist())))) > 0:
-            yield Problem(client, id, f"{twice} rows repeat an id", stops=False)
-    for column in columns:
-        if column.name not in table:
-            yield Problem(client, column.name, "the column is not there")
-        elif n:
-            yield from _of_column(client, column, table[column.name])
-
-
-def _of_column(client: str, column: Column, values: Array) -> Iterator[Problem]:
+def _of_client(
+    client: str, source: Source, files: _Files, columns: tuple[Column, ...], study: Study
+) -> tuple[list[Problem], Counted]:
+    """One pass over the client's rows: they may not fit into memory."""
+    id, found = study.data["id"], {c.name: Found(c) for c in columns if c.name in files.numbers}
+    rows = complete = 0
     try:
-        rows = column.encoded(values, client)
+        for batch in source.batches():
+            size = len(next(iter(batch.values()), ()))
+            gaps = np.zeros(size, dtype=bool)
+            for name, seen in found.items():
+                gaps |= seen.gaps_in(batch[name])
+            rows, complete = rows + size, complete + int((~gaps).sum())
     except DataError as problem:
-        yield Problem(client, column.name, str(problem).partition(f"{column.name!r} ")[2])
+        return [Problem(client, "", str(problem))], Counted(0, 0)
+    problems = []
+    if rows < _FEW_ROWS:
+        problems.append(Problem(client, "", f"{rows} rows only", stops=rows == 0))
+    problems += _of_ids(client, id, files)
+    for column in columns:
+        if column.name not in found:
+            problems.append(Problem(client, column.name, "the column is not there"))
+        elif rows:
+            told = found[column.name].problems()
+            problems += [Problem(client, column.name, what, stops) for what, stops in told]
+    return problems, Counted(rows, complete)
+
+
+def _of_ids(client: str, id: str | None, files: _Files) -> Iterator[Problem]:
+    """Repeated ids are looked for where all rows are in memory anyway."""
+    if id is None:
         return
-    gaps = np.isnan(rows).any(axis=1)
-    if gaps.all():
-        yield Problem(client, column.name, "has no value at all")
-        return
-    if gaps.mean() > _MANY_GAPS:
-        yield Problem(
-            client, column.name, f"is missing in {gaps.mean():.0%} of the rows", stops=False
-        )
-    there = rows[~gaps]
-    if not column.categories and (there == there[0]).all():
-        yield Problem(client, column.name, "has the same value in all rows", stops=False)
-    if column.low is not None and column.high is not None:
-        given = np.exp(there) if column.log else there
-        outside = int(((given < column.low) | (given > column.high)).sum())
-        if outside:
-            yield Problem(client, column.name, f"{outside} values outside the public bounds")
+    if id not in files.numbers:
+        yield Problem(client, id, "the id column is not there")
+    elif files.held is not None:
+        ids = files.held[id].tolist()
+        if twice := len(ids) - len(set(map(str, ids))):
+            yield Problem(client, id, f"{twice} rows repeat an id", stops=False)
