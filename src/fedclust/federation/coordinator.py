@@ -67,6 +67,8 @@ def run_federated(
             say({"say": f"using the server that runs on port {port}"})
         session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
         session.abort_named(study.path.stem)  # what an interrupted run may have left
+        if _outcome(place).get("done"):
+            return _tidy(place)
         for attempt in range(how.attempts):
             clients = _quorum(study, session, how, say)
             outcome = _attempt(study, place, session, clients, how, say)
