@@ -111,7 +111,7 @@ def test_profiles_are_those_of_the_rows(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "run" / "profile.json").read_text())
     rows: dict[str, list[list[float]]] = {"1": [], "2": []}
     for client in ("north", "south"):
-        labels = done.labels[client].read_text().splitlines()[1:]
+        labels = Path(done.labels[client]).read_text().splitlines()[1:]
         lines = (tmp_path / f"{client}.csv").read_text().splitlines()[1:]
         for label, line in zip(labels, lines, strict=True):
             if label.split(",")[1]:

@@ -1,6 +1,6 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from ..channels import LocalChannel
 from ..core import (
-    Batches,
+    AnyAlgorithm,
+    Channel,
     ConfigError,
     Data,
     DataError,
@@ -20,11 +21,13 @@ from ..core import (
 )
 from ..data.frames import columns_of
 from ..data.tables import is_missing
+from ..privacy import transforms_for
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
 
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means")
+Found = Callable[[AnyAlgorithm], Any]  # what a statistic is over all clients
 _TAILS = (0.01, 0.99)  # min-max without public bounds: quantiles, for extremes are people's values
 
 
@@ -171,28 +174,47 @@ def prepare(
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
-    runner: Runner = run,
+    privacy: str = "none",
 ) -> Preparation:
     """Learn from all clients together what each will do to its rows.
 
-    A client's table is a data frame, a mapping of names to values, or `Batches` of encoded rows.
+    A client's table is a data frame, or a mapping of names to values.
     """
-    if scaling not in SCALINGS:
-        raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
-    if missing not in MISSING:
-        raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
-    if not columns:
-        raise ConfigError("there is no column to cluster by")
+    _known(columns, scaling, missing)
     data = {
-        name: table
-        if isinstance(table, Batches)
-        else Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
-    channel = LocalChannel(data)
+    return prepare_over(
+        columns,
+        LocalChannel(data),
+        scaling=scaling,
+        missing=missing,
+        min_count=min_count,
+        privacy=privacy,
+    )
+
+
+def prepare_over(
+    columns: Sequence[Column],
+    channel: Channel,
+    *,
+    scaling: str = "standard",
+    missing: str = "drop",
+    min_count: int = 5,
+    privacy: str = "none",
+    runner: Runner = run,
+) -> Preparation:
+    """The same over a channel to the clients' encoded columns, gaps and all."""
+    _known(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
+
+    def found(statistic: AnyAlgorithm) -> Any:
+        transforms = transforms_for(statistic, P, privacy)
+        return runner(Plan(statistic, transforms), channel, Schema(P)).model
+
     try:
-        moments = runner(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+        moments = found(Moments(min_count=min_count))
     except NothingToSay:
         raise DataError(
             f"no client has {min_count} values in any column: fewer would tell of single people"
@@ -203,10 +225,18 @@ def prepare(
     if missing != "drop":
         fill = moments.mean
         if missing == "median-of-means":
-            means = MedianOfMeans(min_count=max(2, min_count))
-            fill = runner(Plan(means), channel, Schema(P)).model
-    offset, scale = _scale(columns, channel, moments, scaling, runner)
+            fill = found(MedianOfMeans(min_count=max(2, min_count)))
+    offset, scale = _scale(columns, found, moments, scaling)
     return Preparation(tuple(columns), offset, scale, fill)
+
+
+def _known(columns: Sequence[Column], scaling: str, missing: str) -> None:
+    if scaling not in SCALINGS:
+        raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
+    if missing not in MISSING:
+        raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
+    if not columns:
+        raise ConfigError("there is no column to cluster by")
 
 
 def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
@@ -218,7 +248,7 @@ def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
 
 
 def _scale(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any, scaling: str, runner: Runner
+    columns: Sequence[Column], found: Found, moments: Any, scaling: str
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -228,20 +258,18 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, channel, moments, runner)
+        low, high = _range(by_encoded, found, moments)
         offset, scale = low, high - low
     # Categories are 0 and 1 already, and what does not vary cannot be stretched.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
     return np.where(numbers, offset, 0.0), np.where(numbers & ~flat, scale, 1.0)
 
 
-def _range(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any, runner: Runner
-) -> tuple[FloatArray, FloatArray]:
+def _range(columns: Sequence[Column], found: Found, moments: Any) -> tuple[FloatArray, FloatArray]:
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
     spread = 8.0 * np.sqrt(moments.variance)
     binned = Histogram(moments.mean - spread, moments.mean + spread)
-    counts = runner(Plan(binned), channel, Schema(len(columns))).model
+    counts = found(binned)
     low, high = (binned.quantile(counts, share) for share in _TAILS)
     for place, column in enumerate(columns):
         if column.low is not None and column.high is not None:

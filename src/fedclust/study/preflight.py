@@ -1,6 +1,7 @@
 """Before anything is computed: does each client's data fit the study? Only counts are told."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,10 +34,10 @@ class Counted(NamedTuple):
     complete: int
 
 
-class Examination(NamedTuple):
-    """What preflight found."""
+@dataclass(frozen=True)
+class Seen:
+    """What clients say of their data."""
 
-    sources: Mapping[str, Source]  # by client: these stay there
     columns: tuple[Column, ...]
     counts: Mapping[str, Counted]
     problems: tuple[Problem, ...]
@@ -50,6 +51,13 @@ class Examination(NamedTuple):
     def passes(self) -> bool:
         """Whether the study can be run."""
         return not any(problem.stops for problem in self.problems)
+
+
+@dataclass(frozen=True)
+class Examination(Seen):
+    """The same of files that are at hand, and what they hold."""
+
+    sources: Mapping[str, Source]  # by client: these stay there
 
 
 class _Files(NamedTuple):
@@ -78,7 +86,7 @@ def examine(study: Study) -> Examination:
         found, counts[client] = _of_client(client, source, opened[client], columns, study)
         problems += found
     problems += _too_many_clusters(study, counts)
-    return Examination(sources, columns, counts, tuple(problems))
+    return Examination(columns, counts, tuple(problems), sources)
 
 
 def _too_many_clusters(study: Study, counts: Mapping[str, Counted]) -> Iterator[Problem]:

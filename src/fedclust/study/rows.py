@@ -1,72 +1,44 @@
-"""A client's files as rows ready to be clustered: in memory, or read whenever they are needed."""
+"""From what clients have to what can be clustered: one scale for all, learned from all."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ..channels import LocalChannel
-from ..core import Batches, Data, DataError, Runner, Schema
-from ..data.streams import Held, Source
-from ..preprocessing import Column, Preparation, prepare
-from ..preprocessing.prepare import encoded
+from ..core import Channel, DataError, Runner, Schema
+from ..preprocessing import Preparation, prepare_over
 from .file import Study
-from .preflight import Counted, Examination
+from .owners import Owners, used
+from .preflight import Seen
 
 
 class Ready(NamedTuple):
     """Clients that can be asked."""
 
     preparation: Preparation
-    channel: LocalChannel
+    channel: Channel
     schema: Schema
     used: dict[str, int]  # rows of each client that take part
 
 
-def make_ready(study: Study, seen: Examination, runner: Runner) -> Ready:
+def make_ready(study: Study, owners: Owners, seen: Seen, runner: Runner) -> Ready:
     """One scale for all, learned from all, and every client's rows on it."""
-    tables = {
-        client: source.columns
-        if isinstance(source, Held)
-        else _encoded(seen.columns, client, source, seen.counts[client].rows)
-        for client, source in seen.sources.items()
-    }
-    ready = prepare(
+    ready = prepare_over(
         seen.columns,
-        tables,
+        owners.encoded(seen.columns),
         scaling=study.data["scaling"],
         missing=study.data["missing"],
         min_count=study.privacy["min_count"],
+        privacy=study.privacy["tier"],
         runner=runner,
     )
-    data = {c: _rows(ready, c, source, seen.counts[c]) for c, source in seen.sources.items()}
-    used = {client: len(rows) for client, rows in data.items()}
-    wanted, there = study.n_clusters[0], sum(used.values())
+    taking_part = {client: used(ready, counted) for client, counted in seen.counts.items()}
+    wanted, there = study.n_clusters[0], sum(taking_part.values())
     if there < wanted:
         raise DataError(
             f"{there} rows without gaps cannot make n_clusters = {wanted}; choose fewer clusters, "
             'or missing = "mean"'
         )
-    return Ready(ready, LocalChannel(data), _schema(ready), used)
-
-
-def _encoded(columns: tuple[Column, ...], client: str, source: Source, n_rows: int) -> Batches:
-    def read() -> Iterator[Data]:
-        for batch in source.batches():
-            yield Data(encoded(columns, batch, f"client {client!r}"), np.empty(0))
-
-    return Batches(read, n_rows, sum(len(column.encoded_names) for column in columns))
-
-
-def _rows(ready: Preparation, client: str, source: Source, counted: Counted) -> Data | Batches:
-    def read() -> Iterator[Data]:
-        for batch in source.batches():
-            rows = ready.apply(batch, f"client {client!r}")[0]
-            yield Data.of(rows, client=f"client {client!r}", names=ready.names)
-
-    if isinstance(source, Held):
-        return next(read())
-    return Batches(read, counted.complete if ready.fill is None else counted.rows, len(ready.names))
+    return Ready(ready, owners.prepared(ready), _schema(ready), taking_part)
 
 
 def _schema(ready: Preparation) -> Schema:

@@ -15,12 +15,13 @@ from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
 from .facts import CHOOSING, about, phases, took_part
 from .file import Study
-from .folder import Folder
+from .folder import Folder, label_files
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
-from .labels import write_labels
+from .labels import writer_for
 from .model import Model
-from .preflight import Examination, examine
+from .owners import LocalOwners, Owners
+from .preflight import Seen
 from .profile import profile, profile_sums, quality
 from .rows import Ready, make_ready
 
@@ -34,7 +35,7 @@ class Outcome:
     folder: Path
     model: Model
     clustering: Clustering
-    labels: Mapping[str, Path]  # by client: these stay there
+    labels: Mapping[str, Path | str]  # by client: these stay there
     choice: Choice | None  # of the number of clusters, if the data chose it
 
 
@@ -47,14 +48,31 @@ def run_study(
     like: Model | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
-    """Run the study and write its folder, whole or not at all."""
+    """Run the study in this process and write its folder, whole or not at all."""
     place = Folder(study, folder, force=force, resume=resume)
+    targets = label_files(study, folder)
+    for target in targets.values():
+        writer_for(target)
+        if target.exists() and not force and not resume:
+            raise ConfigError(f"{target} is there already; give another --out, or --force")
+    return carry_out(study, LocalOwners(targets), place, like=like, on_round=on_round)
+
+
+def carry_out(
+    study: Study,
+    owners: Owners,
+    place: Folder,
+    *,
+    like: Model | None = None,
+    on_round: OnRound | None = None,
+) -> Outcome:
+    """All that a study is, wherever its clients are."""
     asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
-    seen = examine(study)
+    seen = owners.look(study)
     _refuse(seen)
     journal = place.journal(on_round)
     journal.phase = "scaling"
-    ready = make_ready(study, seen, journal)
+    ready = make_ready(study, owners, seen, journal)
     found, choice = _clustered(study, ready, journal)
     journal.phase = "describing"
     min_count = study.privacy["min_count"]
@@ -65,14 +83,12 @@ def run_study(
     told["quality"] = quality(found, pooled, ready.channel, journal)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    for client, target in place.labels().items():
-        batches, id = seen.sources[client].batches(), study.data["id"]
-        write_labels(model, batches, target, id, f"client {client!r}")
+    labels = {client: place.final(said) for client, said in owners.label(model).items()}
     place.finish(model, found, told, choice)
-    return Outcome(folder, model, found, place.labels(), choice)
+    return Outcome(place.path, model, found, labels, choice)
 
 
-def _refuse(seen: Examination) -> None:
+def _refuse(seen: Seen) -> None:
     stops = [problem for problem in seen.problems if problem.stops]
     if stops:
         first, others = stops[0], len(stops) - 1
