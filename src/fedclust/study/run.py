@@ -13,7 +13,7 @@ from ..choice import Choice, choose
 from ..core import AnyAlgorithm, ConfigError, DataError, Participation
 from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
-from .facts import CHOOSING, about, phases, took_part
+from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -84,6 +84,7 @@ def carry_out(
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in owners.label(model).items()}
+    model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found, told, choice)
     return Outcome(place.path, model, found, labels, choice)
 
