@@ -68,10 +68,8 @@ def phases(told: Sequence[Told]) -> list[dict[str, Any]]:
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for run in told:
         name = _named(run)
-        line = lines.setdefault(
-            (name, run.says),
-            {"name": name, "rounds": 0, "message": run.says, "bytes_up": Counter()},
-        )
+        empty = {"name": name, "rounds": 0, "message": run.says, "bytes_up": Counter()}
+        line = lines.setdefault((name, run.says), empty)
         line["rounds"] += run.rounds
         line["bytes_up"].update(run.sent)
     return [{**line, "bytes_up": dict(line["bytes_up"])} for line in lines.values()]
