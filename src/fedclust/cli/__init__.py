@@ -8,7 +8,24 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, demo, example, export, init, label, papers, report, run
+from . import (
+    algorithms,
+    check,
+    client,
+    demo,
+    disclosures,
+    doctor,
+    example,
+    export,
+    init,
+    label,
+    papers,
+    provision,
+    report,
+    run,
+    server,
+    status,
+)
 
 
 class _Commands(TyperGroup):
@@ -35,6 +52,12 @@ app.command(name="example")(example.example)
 app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="provision")(provision.provision)
+app.command(name="server")(server.server)
+app.command(name="client")(client.client)
+app.command(name="doctor")(doctor.doctor)
+app.command(name="status")(status.status)
+app.command(name="disclosures")(disclosures.disclosures)
 app.command(name="label")(label.label)
 app.command(name="export")(export.export)
 app.command(name="report")(report.report)

@@ -42,7 +42,7 @@ class Study:
         return [base] if base.is_file() else []
 
 
-class _Lines:
+class Lines:
     """Where each key of a TOML text stands, so that errors can say so."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -61,9 +61,10 @@ class _Lines:
         return ConfigError(f"{place}: {words}")
 
 
-def read_study(path: str | Path) -> Study:
-    """The study that a file describes."""
-    path = Path(path)
+def read_tables(
+    path: Path, sections: Mapping[str, Mapping[str, Key]], free: tuple[str, ...] = ()
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any], Lines]:
+    """A TOML file: the tables whose keys are known, those whose keys are free, and their lines."""
     try:
         text = path.read_text(encoding="utf-8")
         given = tomllib.loads(text)
@@ -71,25 +72,32 @@ def read_study(path: str | Path) -> Study:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ConfigError(f"{path}: {problem}") from None
-    lines = _Lines(path, text)
-    known = (*FREE, *SECTIONS)
+    lines = Lines(path, text)
+    known = (*free, *sections)
     for name, table in given.items():
         if name not in known:
             raise lines.error((name,), f"there is no table [{name}]{did_you_mean(name, known)}")
         if not isinstance(table, dict):
             raise lines.error((name,), f"{name} must be a table: [{name}]")
-    sections = {
-        name: _checked(given.get(name, {}), keys, (name,), lines) for name, keys in SECTIONS.items()
+    found = {
+        name: checked(given.get(name, {}), keys, (name,), lines) for name, keys in sections.items()
     }
+    return found, {name: given.get(name) for name in free}, lines
+
+
+def read_study(path: str | Path, *, files: bool = True) -> Study:
+    """The study that a file describes; without `files` it need not name any client's."""
+    path = Path(path)
+    sections, given, lines = read_tables(path, SECTIONS, FREE)
     return Study(
         path,
-        _clients(given.get("clients"), lines),
-        _features(given.get("features"), lines),
+        _clients(given["clients"], lines) if files or given["clients"] else {},
+        _features(given["features"], lines),
         **sections,
     )
 
 
-def _clients(given: Any, lines: _Lines) -> dict[str, str]:
+def _clients(given: Any, lines: Lines) -> dict[str, str]:
     if not given:
         raise lines.error(("clients",), "no [clients]: give each client's name and its file")
     for name, file in given.items():
@@ -104,7 +112,7 @@ def _clients(given: Any, lines: _Lines) -> dict[str, str]:
     return dict(given)
 
 
-def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
+def _features(given: Any, lines: Lines) -> tuple[Column, ...] | None:
     if given is None:
         return None
     columns = []
@@ -112,7 +120,7 @@ def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
         where = ("features", name)
         if not isinstance(table, dict):
             raise lines.error(where, f'feature {name!r} must be a table, such as {{ unit = "kg" }}')
-        settings = _checked(table, FEATURE, where, lines)
+        settings = checked(table, FEATURE, where, lines)
         try:
             columns.append(Column(name, **settings))
         except ConfigError as problem:
@@ -120,9 +128,10 @@ def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
     return tuple(columns)
 
 
-def _checked(
-    given: Mapping[str, Any], keys: Mapping[str, Key], where: tuple[str, ...], lines: _Lines
+def checked(
+    given: Mapping[str, Any], keys: Mapping[str, Key], where: tuple[str, ...], lines: Lines
 ) -> dict[str, Any]:
+    """A table's values, each as its key demands; defaults where there is none."""
     for name in given:
         if name not in keys:
             raise lines.error(

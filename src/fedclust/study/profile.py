@@ -9,6 +9,7 @@ from ..chain import Clustering
 from ..core import Channel, Plan, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
 from ..metrics.profile import OutlineState, ProfileState
+from ..privacy import transforms_for
 from ..typing import FloatArray
 from .model import Model
 
@@ -184,8 +185,9 @@ def _presence(
     C, P = model.centers.shape
     cells = int(np.clip(np.sqrt(sum(model.sizes) / (2 * min_count)), *_CELLS))
     asked = Presence(C, model.centers, axes, *frame, cells, min_count)
-    told = runner(Plan(asked), channel, Schema(P)).model
-    clients, side = sorted(channel.clients()), asked.cells  # stacked in the order of their ids
+    done = runner(Plan(asked), channel, Schema(P))
+    told, side = done.model, asked.cells
+    clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     return {
         "sizes": dict(zip(clients, told.sizes, strict=True)),
         # Rows of the picture are the second axis.
@@ -207,9 +209,13 @@ def _sizes_only(
 
 
 def quality(
-    found: Clustering, pooled: FloatArray, channel: Channel, runner: Runner
+    found: Clustering,
+    pooled: FloatArray | None,
+    channel: Channel,
+    runner: Runner,
+    tier: str = "none",
 ) -> list[dict[str, Any]]:
-    """Indices of the centres found, and of those that pooling would have given."""
+    """Indices of the centres found, and of those that pooling would have given, if known."""
     P = found.centers.shape[1]
     if len(found.centers) < 2:
         return []
@@ -217,12 +223,15 @@ def quality(
 
     def scores(centers: FloatArray) -> dict[str, float]:
         asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
-        indices: dict[str, float] = runner(Plan(asked), channel, Schema(P)).model.indices
+        plan = Plan(asked, transforms_for(asked, P, tier))
+        indices: dict[str, float] = runner(plan, channel, Schema(P)).model.indices
         return indices
 
     values = scores(found.centers)
-    expected = values if pooled is found.centers else scores(pooled)
+    expected: Mapping[str, float] = {}
+    if pooled is not None:
+        expected = values if pooled is found.centers else scores(pooled)
     return [
-        {"index": name, "value": values[name], "pooled": expected[name], "better": better}
+        {"index": name, "value": values[name], "pooled": expected.get(name), "better": better}
         for name, better in _QUALITY.items()
     ]

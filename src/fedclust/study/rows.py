@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core import Channel, DataError, Runner, Schema
 from ..preprocessing import Preparation, prepare_over
+from .clients import Clients
 from .file import Study
-from .owners import Owners, used
 from .preflight import Seen
 
 
@@ -20,25 +20,25 @@ class Ready(NamedTuple):
     used: dict[str, int]  # rows of each client that take part
 
 
-def make_ready(study: Study, owners: Owners, seen: Seen, runner: Runner) -> Ready:
+def make_ready(study: Study, clients: Clients, seen: Seen, runner: Runner) -> Ready:
     """One scale for all, learned from all, and every client's rows on it."""
     ready = prepare_over(
         seen.columns,
-        owners.encoded(seen.columns),
+        clients.encoded(seen.columns),
         scaling=study.data["scaling"],
         missing=study.data["missing"],
         min_count=study.privacy["min_count"],
         privacy=study.privacy["tier"],
         runner=runner,
     )
-    taking_part = {client: used(ready, counted) for client, counted in seen.counts.items()}
+    taking_part = {client: counted.used(ready) for client, counted in seen.counts.items()}
     wanted, there = study.n_clusters[0], sum(taking_part.values())
     if there < wanted:
         raise DataError(
             f"{there} rows without gaps cannot make n_clusters = {wanted}; choose fewer clusters, "
             'or missing = "mean"'
         )
-    return Ready(ready, owners.prepared(ready), _schema(ready), taking_part)
+    return Ready(ready, clients.prepared(ready), _schema(ready), taking_part)
 
 
 def _schema(ready: Preparation) -> Schema:

@@ -13,6 +13,7 @@ from ..choice import Choice, choose
 from ..core import AnyAlgorithm, ConfigError, DataError, Participation
 from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
+from .clients import Clients, LocalClients
 from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study
 from .folder import Folder, label_files
@@ -20,7 +21,6 @@ from .identity import by_size, numbered
 from .journal import Journal, OnRound
 from .labels import writer_for
 from .model import Model
-from .owners import LocalOwners, Owners
 from .preflight import Seen
 from .profile import profile, profile_sums, quality
 from .rows import Ready, make_ready
@@ -55,12 +55,12 @@ def run_study(
         writer_for(target)
         if target.exists() and not force and not resume:
             raise ConfigError(f"{target} is there already; give another --out, or --force")
-    return carry_out(study, LocalOwners(targets), place, like=like, on_round=on_round)
+    return carry_out(study, LocalClients(targets), place, like=like, on_round=on_round)
 
 
 def carry_out(
     study: Study,
-    owners: Owners,
+    clients: Clients,
     place: Folder,
     *,
     like: Model | None = None,
@@ -68,22 +68,23 @@ def carry_out(
 ) -> Outcome:
     """All that a study is, wherever its clients are."""
     asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
-    seen = owners.look(study)
+    seen = clients.look(study)
     _refuse(seen)
     journal = place.journal(on_round)
     journal.phase = "scaling"
-    ready = make_ready(study, owners, seen, journal)
+    ready = make_ready(study, clients, seen, journal)
     found, choice = _clustered(study, ready, journal)
     journal.phase = "describing"
     min_count = study.privacy["min_count"]
     sums = profile_sums(found, ready.channel, journal, min_count)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
     told = profile(model, sums.reordered(order), ready.channel, journal, min_count)
-    pooled = _pooled(study, found, ready, journal)
-    told["quality"] = quality(found, pooled, ready.channel, journal)
+    pooled = _pooled(study, found, ready, journal, clients.compares)
+    tier = study.privacy["tier"]
+    told["quality"] = quality(found, pooled, ready.channel, journal, tier)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    labels = {client: place.final(said) for client, said in owners.label(model).items()}
+    labels = {client: place.final(said) for client, said in clients.label(model).items()}
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found, told, choice)
     return Outcome(place.path, model, found, labels, choice)
@@ -171,10 +172,19 @@ def _ids_like(like: Model, ready: Preparation, centers: FloatArray) -> list[int]
     return numbered(moved, like.centers, like.ids)
 
 
-def _pooled(study: Study, found: Clustering, ready: Ready, journal: Journal) -> FloatArray:
-    """Centres of the lossless run from the same start: what pooling would have given."""
-    if found.algorithm.lossless and study.privacy["tier"] == "none":
+def _pooled(
+    study: Study, found: Clustering, ready: Ready, journal: Journal, compares: bool
+) -> FloatArray | None:
+    """Centres of the lossless run from the same start: what pooling would have given.
+
+    None where clients withhold something, or have not agreed to be asked for more.
+    """
+    if study.privacy["tier"] != "none":
+        return None
+    if found.algorithm.lossless:
         return found.centers
+    if not compares:
+        return None
     settings = vars(found.algorithm)
     same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
     lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
