@@ -80,6 +80,7 @@ def told(folder: Path) -> tuple[Any, ...]:
     """What a run says, but for the time, and for comparisons that only one process makes."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
+    del model["bytes_sent"]  # with the comparisons'
     quality = [{**line, "pooled": None} for line in profile["quality"]]
     return (
         {**model, "created": ""},
