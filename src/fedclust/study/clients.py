@@ -10,7 +10,7 @@ from ..preprocessing import Column, Preparation
 from .client import ClientFiles
 from .file import Study
 from .model import Model
-from .preflight import Seen, examine
+from .preflight import Examination, Seen, examine
 
 
 class Clients(Protocol):
@@ -40,7 +40,7 @@ class LocalClients:
         self._labels = labels
         self._files: Mapping[str, ClientFiles] = {}
 
-    def look(self, study: Study) -> Seen:
+    def look(self, study: Study) -> Examination:
         """All problems of all clients at once."""
         seen = examine(study)
         self._files = seen.clients

@@ -65,6 +65,16 @@ def of_all(
         yield Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}")
 
 
+def refuse(seen: Seen) -> None:
+    """Stop before anything is computed, and say why."""
+    stops = [problem for problem in seen.problems if problem.stops]
+    if stops:
+        first, others = stops[0], len(stops) - 1
+        more = f" (and {others} more: fedclust check lists them all)" if others else ""
+        place = f"column {first.column!r}: " if first.column else ""
+        raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
+
+
 def shared(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
     """All numeric columns that every client has, in the order of the first."""
     first = numbers[0] if numbers else []

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import make
 from ..chain import Clustering, cluster
 from ..choice import Choice, choose
-from ..core import AnyAlgorithm, ConfigError, DataError, Participation
+from ..core import AnyAlgorithm, ConfigError, Participation
 from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
 from .clients import Clients, LocalClients
@@ -21,7 +21,7 @@ from .identity import by_size, numbered
 from .journal import Journal, OnRound
 from .labels import writer_for
 from .model import Model
-from .preflight import Seen
+from .preflight import refuse
 from .profile import profile, profile_sums, quality
 from .rows import Ready, make_ready
 
@@ -69,7 +69,7 @@ def carry_out(
     """All that a study is, wherever its clients are."""
     asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
     seen = clients.look(study)
-    _refuse(seen)
+    refuse(seen)
     journal = place.journal(on_round)
     journal.phase = "scaling"
     ready = make_ready(study, clients, seen, journal)
@@ -88,15 +88,6 @@ def carry_out(
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found, told, choice)
     return Outcome(place.path, model, found, labels, choice)
-
-
-def _refuse(seen: Seen) -> None:
-    stops = [problem for problem in seen.problems if problem.stops]
-    if stops:
-        first, others = stops[0], len(stops) - 1
-        more = f" (and {others} more: fedclust check lists them all)" if others else ""
-        place = f"column {first.column!r}: " if first.column else ""
-        raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
 
 
 def asked_algorithm(study: Study, n_clusters: int) -> AnyAlgorithm:
