@@ -111,7 +111,7 @@ def test_profiles_are_those_of_the_rows(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "run" / "profile.json").read_text())
     rows: dict[str, list[list[float]]] = {"1": [], "2": []}
     for client in ("north", "south"):
-        labels = done.labels[client].read_text().splitlines()[1:]
+        labels = Path(done.labels[client]).read_text().splitlines()[1:]
         lines = (tmp_path / f"{client}.csv").read_text().splitlines()[1:]
         for label, line in zip(labels, lines, strict=True):
             if label.split(",")[1]:
@@ -124,3 +124,14 @@ def test_profiles_are_those_of_the_rows(tmp_path: Path) -> None:
     everybody = np.array(rows["1"] + rows["2"])
     overall = told["clusters"][0]["features"][0]
     assert overall["overall_sd"] == pytest.approx(everybody[:, 0].std(), rel=0.02)
+
+
+def test_bytes_are_those_of_all_runs_and_labels_are_where_it_says(tmp_path: Path) -> None:
+    study = SMALLEST + '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
+    done = run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+    told = json.loads((tmp_path / "run" / "profile.json").read_text())
+    sent = json.loads((tmp_path / "run" / "model.json").read_text())["bytes_sent"]
+    for client in ("north", "south"):
+        assert sent[client] == sum(phase["bytes_up"][client] for phase in told["phases"])
+        assert sent[client] > done.clustering.sent[client]
+        assert Path(done.labels[client]).is_file()

@@ -62,7 +62,7 @@ def choose(
             on_step(k, len(found), len(wanted))
     scores = _scores(found)
     chosen = rule.pick(scores)
-    cloud = _cloud(found[-1], chosen.n_clusters, seed)
+    cloud = _cloud(found, chosen.n_clusters, seed)
     said = rule.verdict(scores, chosen, cloud)
     return Choice(
         scores,
@@ -114,9 +114,11 @@ def _scores(found: list[Found]) -> tuple[Score, ...]:
     return tuple(_score(step, elbow) for step, elbow in zip(found[1:], elbows[1:], strict=True))
 
 
-def _cloud(top: Found, k: int, seed: int) -> float:
-    n_rows = top.sizes.sum() if top.table is None else top.table.sum()
-    return rule.one_cloud(top.centers, top.sizes, top.indices["inertia"], n_rows, k, seed)
+def _cloud(found: list[Found], k: int, seed: int) -> float:
+    # Most often that of the most clusters; but fuzzy centres may fall together where k is large.
+    best = min(found, key=lambda step: step.indices["inertia"])
+    n_rows = best.sizes.sum() if best.table is None else best.table.sum()
+    return rule.one_cloud(best.centers, best.sizes, best.indices["inertia"], n_rows, k, seed)
 
 
 def _score(step: Found, elbow: float) -> Score:

@@ -24,6 +24,7 @@ from . import (
     report,
     run,
     server,
+    simulate,
     status,
 )
 
@@ -52,6 +53,7 @@ app.command(name="example")(example.example)
 app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="simulate")(simulate.simulate)
 app.command(name="provision")(provision.provision)
 app.command(name="server")(server.server)
 app.command(name="client")(client.client)

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, did_you_mean
 from ..core import ConfigError
-from ..preprocessing import Column
 from ..privacy import PRIVACY
-from ..study.file import Study, read_tables
+from ..study.client import ClientFiles
+from ..study.file import read_tables
 from ..study.keys import DATA, Key
 
 CLIENT_FILE = "client.toml"
@@ -59,6 +59,13 @@ class ClientFile:
             raise ConfigError(f"{self.path}: there is no file {self.data['file']}")
         return found
 
+    def opened(self, name: str) -> ClientFiles:
+        """The files, as the client of that name reads them."""
+        data = self.data
+        return ClientFiles(
+            name, self.files(), gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
+        )
+
     def place(self, name: str) -> Path:
         """A path of the file, as seen from its folder."""
         return self.path.parent / name
@@ -74,18 +81,3 @@ def read_client_file(path: Path) -> ClientFile:
                 f"there is no algorithm {key!r}{did_you_mean(key, ALGORITHMS)}",
             )
     return ClientFile(path, **sections)
-
-
-def own_study(file: ClientFile, name: str, columns: tuple[Column, ...] | None) -> Study:
-    """The client's files as a study of this client alone, whose rows are read like any other's."""
-    defaults = {key: one.default for key, one in DATA.items()}
-    return Study(
-        file.path,
-        {name: file.data["file"]},
-        columns,
-        clustering={"n_clusters": 1},
-        data={**defaults, **{key: file.data[key] for key in ("id", "gaps", "batch_rows")}},
-        participation={},
-        privacy={},
-        outputs={},
-    )

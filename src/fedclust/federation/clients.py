@@ -4,7 +4,7 @@ A study asks them the same plans in the same order as clients whose files are at
 numbers come out; labels are written by each client itself, beside its own data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ from ..channels.remote import Rows
 from ..core import Schema, TooFewClients
 from ..core.envelope import one_line
 from ..preprocessing import Column, Preparation
+from ..study.client import Counted, Problem
 from ..study.file import Study
 from ..study.model import Model
-from ..study.preflight import Counted, Examination, Problem
+from ..study.preflight import Seen, of_all, shared
 from .site import LABEL, LOOK
 
 
@@ -25,31 +26,25 @@ class RemoteClients:
 
     compares = False  # what a study does not need is not asked
 
-    def __init__(self, study: Study, remote: RemoteChannel) -> None:
-        self._study, self._remote = study, remote
+    def __init__(self, remote: RemoteChannel) -> None:
+        self._remote = remote
 
-    def examine(self) -> Examination:
+    def look(self, study: Study) -> Seen:
         """Ask everybody for counts and problems; too few answers end the study."""
-        columns = self._study.features
+        columns = study.features
         if columns is None:
-            columns = _shared([seen.numbers for seen in self._looks(None).values()])
-        if not columns:
-            nobody = Problem("all", "", "no numeric column is shared by all clients")
-            return Examination({}, (), {}, (nobody,))
-        looks = self._looks(columns)
-        problems = [problem for seen in looks.values() for problem in seen.problems]
-        counts = {client: seen.counted for client, seen in looks.items()}
-        n, wanted = sum(counted.rows for counted in counts.values()), self._study.n_clusters[0]
-        if n < wanted:
-            problems.append(Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}"))
-        return Examination({}, columns, counts, tuple(problems))
+            columns = shared([look.numbers for look in self._looks(study, None).values()])
+        looks = self._looks(study, columns) if columns else {}
+        counts = {client: look.counted for client, look in looks.items()}
+        problems = [problem for look in looks.values() for problem in look.problems]
+        return Seen(columns, counts, (*problems, *of_all(study, columns, counts)))
 
-    def _looks(self, columns: Sequence[Column] | None) -> dict[str, "Seen"]:
+    def _looks(self, study: Study, columns: Sequence[Column] | None) -> dict[str, "Look"]:
         wanted = None if columns is None else [asdict(column) for column in columns]
         told = self._remote.tell(LOOK, {"columns": wanted})
-        looks = {client: seen(client, words) for client, words in sorted(told.items())}
+        looks = {client: look_of(client, words) for client, words in sorted(told.items())}
         found = {client: look for client, look in looks.items() if look is not None}
-        least = self._study.participation["min_clients"]
+        least = study.participation["min_clients"]
         if len(found) < max(least, 1):
             raise TooFewClients(
                 f"{len(found)} clients can take part, min_clients = {least}{self._remote.why()}"
@@ -65,7 +60,7 @@ class RemoteClients:
         """A way to the rows, ready to be clustered."""
         return self._remote.over({"preparation": ready.as_config()}, Schema(len(ready.names)))
 
-    def label(self, model: Model, targets: Mapping[str, Path]) -> None:
+    def label(self, model: Model) -> dict[str, Path | str]:
         """Give everybody the model: each writes its labels where its own file says."""
         words = {
             "ids": list(model.ids),
@@ -73,10 +68,11 @@ class RemoteClients:
             "fuzzifier": model.fuzzifier,
             "preparation": model.preparation.as_config(),
         }
-        self._remote.tell(LABEL, words, {"centers": model.centers})
+        told = self._remote.tell(LABEL, words, {"centers": model.centers})
+        return dict.fromkeys(told, "written there")
 
 
-class Seen(NamedTuple):
+class Look(NamedTuple):
     """What a client says of its data."""
 
     counted: Counted
@@ -84,7 +80,7 @@ class Seen(NamedTuple):
     problems: list[Problem]
 
 
-def seen(client: str, told: Any) -> Seen | None:
+def look_of(client: str, told: Any) -> Look | None:
     """The same from its answer; None if that is none."""
     try:
         counted = Counted(told["rows"], told["complete"])
@@ -97,9 +93,4 @@ def seen(client: str, told: Any) -> Seen | None:
         return None
     if any(type(n) is not int for n in counted) or not 0 <= counted.complete <= counted.rows:
         return None
-    return Seen(counted, numbers, problems)
-
-
-def _shared(numbers: list[list[str]]) -> tuple[Column, ...]:
-    """In the order of the first client by name."""
-    return tuple(Column(n) for n in numbers[0] if all(n in others for others in numbers))
+    return Look(counted, numbers, problems)

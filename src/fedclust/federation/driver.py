@@ -18,7 +18,8 @@ from ..channels import Incident, RemoteChannel, Transport
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import write_text
 from ..study.file import read_study
-from ..study.run import run_study
+from ..study.folder import Folder
+from ..study.run import carry_out
 from .clients import RemoteClients
 
 OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
@@ -87,14 +88,8 @@ class StudyRun:
             quorum=study.participation["min_clients"],
             record=self._incident,
         )
-        run_study(
-            study,
-            self._folder,
-            force=self._force,
-            resume=self._resume,
-            on_round=self._heard,
-            clients=RemoteClients(study, remote),
-        )
+        place = Folder(study, self._folder, force=self._force, resume=self._resume)
+        carry_out(study, RemoteClients(remote), place, on_round=self._heard)
 
     def _heard(self, phase: str, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

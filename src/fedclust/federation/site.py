@@ -25,11 +25,9 @@ from ..core.envelope import (
 from ..core.wire import Frame, unpack
 from ..plans import build_plan
 from ..preprocessing import Column, Preparation
-from ..study.labels import write_labels
+from ..study.client import ClientFiles, Problem
 from ..study.model import Model
-from ..study.preflight import Counted, Problem
-from ..study.rows import LocalClients
-from .client_file import CLIENT_FILE, ClientFile, own_study, read_client_file
+from .client_file import CLIENT_FILE, ClientFile, read_client_file
 from .consent import Refused, allow_caller, allow_columns, allow_plan
 from .disclosures import write_disclosure
 
@@ -44,12 +42,15 @@ class Site:
     def __init__(self, folder: Path, name: str, study: str) -> None:
         self._folder, self._name, self._study = folder, name, study
         self._forms: dict[str, Data | Batches] = {}
-        self._opened: tuple[tuple[Column, ...] | None, LocalClients] | None = None
         self._answered = 0
 
     @cached_property
     def _file(self) -> ClientFile:
         return read_client_file(self._folder / CLIENT_FILE)
+
+    @cached_property
+    def _files(self) -> ClientFiles:
+        return self._file.opened(self._name)
 
     def answer(self, raw: bytes, author: str = "") -> bytes:
         """The reply to a request, or the sentence that refuses it."""
@@ -120,20 +121,15 @@ class Site:
 
     def _look(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """How many rows there are, and what is wrong with them: counts, never values."""
-        wanted = frame.header.get("columns")
-        columns = None if wanted is None else tuple(_columns(wanted))
-        if columns is not None:
-            allow_columns(self._file, [column.name for column in columns])
-        seen = self._rows(columns).seen
-        counted = seen.counts.get(self._name, Counted(0, 0))
-        allowed = self._file.consent["columns"]
+        wanted, allowed = frame.header.get("columns"), self._file.consent["columns"]
+        numbers = [name for name in self._files.numbers if not allowed or name in allowed]
+        columns = [Column(name) for name in numbers] if wanted is None else _columns(wanted)
+        allow_columns(self._file, [column.name for column in columns])
+        problems, counted = self._files.look(columns)
         told = {
-            "rows": counted.rows,
-            "complete": counted.complete,
-            "numbers": []
-            if columns is not None
-            else [c.name for c in seen.columns if not allowed or c.name in allowed],
-            "problems": [self._told(problem) for problem in seen.problems],
+            **counted._asdict(),
+            "numbers": numbers if wanted is None else [],
+            "problems": [self._told(problem) for problem in problems],
         }
         entry["what"] = {name: told[name] for name in ("rows", "complete", "numbers")}
         return encode_reply(None, answers=id, client=self._name, told=told)
@@ -156,10 +152,9 @@ class Site:
             raise MessageError("labels need a number for each centre")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
-        source = self._rows(ready.columns).seen.sources[self._name]
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in entry["study"])
         target = self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
-        write_labels(model, source.batches(), target, self._file.data["id"], "this client")
+        self._files.label(model, target)
         entry["what"] = {}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
 
@@ -178,17 +173,10 @@ class Site:
         ready = _preparation(wanted["preparation"]) if "preparation" in wanted else None
         columns = ready.columns if ready else tuple(_columns(wanted.get("columns")))
         allow_columns(self._file, [column.name for column in columns])
-        rows = self._rows(columns)
-        if stops := [problem for problem in rows.seen.problems if problem.stops]:
+        problems, _ = self._files.look(columns)
+        if stops := [problem for problem in problems if problem.stops]:
             raise DataError(f"{stops[0].column} {stops[0].what}")
-        made = rows.prepared_rows(ready) if ready else rows.encoded_rows(columns)
-        return made[self._name]
-
-    def _rows(self, columns: tuple[Column, ...] | None) -> LocalClients:
-        """The client's own files, read once for as long as the same columns are asked for."""
-        if self._opened is None or self._opened[0] != columns:
-            self._opened = columns, LocalClients(own_study(self._file, self._name, columns))
-        return self._opened[1]
+        return self._files.prepared(ready) if ready else self._files.encoded(columns)
 
 
 def _is_whole(value: Any) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 from ..channels import LocalChannel
 from ..core import (
     AnyAlgorithm,
-    Batches,
     Channel,
     ConfigError,
     Data,
@@ -175,17 +174,15 @@ def prepare(
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
-    runner: Runner = run,
+    privacy: str = "none",
 ) -> Preparation:
     """Learn from all clients together what each will do to its rows.
 
-    A client's table is a data frame, a mapping of names to values, or `Batches` of encoded rows.
+    A client's table is a data frame, or a mapping of names to values.
     """
     _known(columns, scaling, missing)
     data = {
-        name: table
-        if isinstance(table, Batches)
-        else Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
     return prepare_over(
@@ -194,7 +191,7 @@ def prepare(
         scaling=scaling,
         missing=missing,
         min_count=min_count,
-        runner=runner,
+        privacy=privacy,
     )
 
 
@@ -213,9 +210,8 @@ def prepare_over(
     P = sum(len(column.encoded_names) for column in columns)
 
     def found(statistic: AnyAlgorithm) -> Any:
-        return runner(
-            Plan(statistic, transforms_for(statistic, P, privacy)), channel, Schema(P)
-        ).model
+        transforms = transforms_for(statistic, P, privacy)
+        return runner(Plan(statistic, transforms), channel, Schema(P)).model
 
     try:
         moments = found(Moments(min_count=min_count))

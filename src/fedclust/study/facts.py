@@ -1,6 +1,7 @@
 """What is true of a run besides its centres: for model.json and the report."""
 
 import platform
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -45,7 +46,6 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "inertia": found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
-        "bytes_sent": dict(found.sent),
         "privacy": {"tier": tier, "promise": _PROMISES[tier]},
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
@@ -68,13 +68,19 @@ def phases(told: Sequence[Told]) -> list[dict[str, Any]]:
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for run in told:
         name = _named(run)
-        line = lines.setdefault(
-            (name, run.says), {"name": name, "rounds": 0, "message": run.says, "bytes_up": {}}
-        )
+        empty = {"name": name, "rounds": 0, "message": run.says, "bytes_up": Counter()}
+        line = lines.setdefault((name, run.says), empty)
         line["rounds"] += run.rounds
-        for client, size in run.sent.items():
-            line["bytes_up"][client] = line["bytes_up"].get(client, 0) + size
-    return list(lines.values())
+        line["bytes_up"].update(run.sent)
+    return [{**line, "bytes_up": dict(line["bytes_up"])} for line in lines.values()]
+
+
+def bytes_sent(told: Sequence[Told]) -> dict[str, int]:
+    """What left each client in all runs of the study together."""
+    total: Counter[str] = Counter()
+    for run in told:
+        total.update(run.sent)
+    return dict(total)
 
 
 def _named(run: Told) -> str:

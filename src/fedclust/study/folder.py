@@ -13,7 +13,6 @@ from ..core import ConfigError
 from ..core.files import write_text
 from .file import Study
 from .journal import Journal, OnRound
-from .labels import writer_for
 from .model import Model
 
 _LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
@@ -24,14 +23,10 @@ class Folder:
 
     def __init__(self, study: Study, folder: Path, *, force: bool, resume: bool) -> None:
         self._study, self.path, self._resume = study, folder, resume
-        self._scratch = folder.with_name(f".{folder.name}.unfinished")
+        self._scratch = _unfinished(folder)
         _writable(folder, force=force)
         if resume and not self._scratch.exists():
             raise ConfigError(f"--resume: there is no unfinished run of {folder}")
-        for target in self.labels().values():
-            writer_for(target)
-            if target.exists() and not force and not resume:
-                raise ConfigError(f"{target} is there already; give another --out, or --force")
 
     def journal(self, on_round: OnRound | None) -> Journal:
         """What an unfinished run left, or a new beginning."""
@@ -48,18 +43,11 @@ class Folder:
                 lines.append(f"{client} {file.name} {seen.st_size} {seen.st_mtime_ns}")
         return "\n".join(lines)
 
-    def labels(self) -> dict[str, Path]:
-        """Where each client's labels go: to its data, unless the study says otherwise."""
-        kind, where = self._study.outputs["labels"], self._study.outputs["labels_in"]
-        if kind == "none":
-            return {}
-        if where == "run":
-            return {c: self._scratch / "labels" / f"{c}.{kind}" for c in self._study.clients}
-        return {
-            client: files[0].parent / _LABELS / self.path.name / f"{client}.{kind}"
-            for client in self._study.clients
-            if (files := self._study.files(client))
-        }
+    def final(self, path: Path | str) -> Path | str:
+        """Where a file will be once the folder is in its place."""
+        if isinstance(path, Path) and path.is_relative_to(self._scratch):
+            return self.path / path.relative_to(self._scratch)
+        return path
 
     def finish(
         self,
@@ -98,3 +86,21 @@ def _writable(folder: Path, *, force: bool) -> None:
         raise ConfigError(f"{folder} is there already; give another --out, or --force")
     if not (folder / "model.json").is_file() or not (folder / "study.toml").is_file():
         raise ConfigError(f"{folder} is not the folder of a run, so --force does not replace it")
+
+
+def label_files(study: Study, folder: Path) -> dict[str, Path]:
+    """Where each client's labels go: to its data, unless the study says otherwise."""
+    kind, where = study.outputs["labels"], study.outputs["labels_in"]
+    if kind == "none":
+        return {}
+    if where == "run":
+        return {c: _unfinished(folder) / "labels" / f"{c}.{kind}" for c in study.clients}
+    return {
+        client: files[0].parent / _LABELS / folder.name / f"{client}.{kind}"
+        for client in study.clients
+        if (files := study.files(client))
+    }
+
+
+def _unfinished(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.unfinished")

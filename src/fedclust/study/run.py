@@ -10,18 +10,20 @@ import numpy as np
 from ..algorithms import make
 from ..chain import Clustering, cluster
 from ..choice import Choice, choose
-from ..core import AnyAlgorithm, ConfigError, DataError, Participation
+from ..core import AnyAlgorithm, ConfigError, Participation
 from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
-from .facts import CHOOSING, about, phases, took_part
+from .clients import Clients, LocalClients
+from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study
-from .folder import Folder
+from .folder import Folder, label_files
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
+from .labels import writer_for
 from .model import Model
-from .preflight import Examination
+from .preflight import refuse
 from .profile import profile, profile_sums, quality
-from .rows import Clients, LocalClients, Ready, make_ready
+from .rows import Ready, make_ready
 
 _ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
 
@@ -33,7 +35,7 @@ class Outcome:
     folder: Path
     model: Model
     clustering: Clustering
-    labels: Mapping[str, Path]  # by client: these stay there
+    labels: Mapping[str, Path | str]  # by client: these stay there
     choice: Choice | None  # of the number of clusters, if the data chose it
 
 
@@ -45,20 +47,32 @@ def run_study(
     resume: bool = False,
     like: Model | None = None,
     on_round: OnRound | None = None,
-    clients: Clients | None = None,
 ) -> Outcome:
-    """Run the study and write its folder, whole or not at all.
-
-    Its clients are those whose files it names, unless others are given.
-    """
-    clients = clients or LocalClients(study)
+    """Run the study in this process and write its folder, whole or not at all."""
     place = Folder(study, folder, force=force, resume=resume)
+    targets = label_files(study, folder)
+    for target in targets.values():
+        writer_for(target)
+        if target.exists() and not force and not resume:
+            raise ConfigError(f"{target} is there already; give another --out, or --force")
+    return carry_out(study, LocalClients(targets), place, like=like, on_round=on_round)
+
+
+def carry_out(
+    study: Study,
+    clients: Clients,
+    place: Folder,
+    *,
+    like: Model | None = None,
+    on_round: OnRound | None = None,
+) -> Outcome:
+    """All that a study is, wherever its clients are."""
     asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
-    seen = clients.examine()
-    _refuse(seen)
+    seen = clients.look(study)
+    refuse(seen)
     journal = place.journal(on_round)
     journal.phase = "scaling"
-    ready = make_ready(study, seen, clients, journal)
+    ready = make_ready(study, clients, seen, journal)
     found, choice = _clustered(study, ready, journal)
     journal.phase = "describing"
     min_count = study.privacy["min_count"]
@@ -70,18 +84,10 @@ def run_study(
     told["quality"] = quality(found, pooled, ready.channel, journal, tier)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    clients.label(model, place.labels())
+    labels = {client: place.final(said) for client, said in clients.label(model).items()}
+    model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found, told, choice)
-    return Outcome(folder, model, found, place.labels(), choice)
-
-
-def _refuse(seen: Examination) -> None:
-    stops = [problem for problem in seen.problems if problem.stops]
-    if stops:
-        first, others = stops[0], len(stops) - 1
-        more = f" (and {others} more: fedclust check lists them all)" if others else ""
-        place = f"column {first.column!r}: " if first.column else ""
-        raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
+    return Outcome(place.path, model, found, labels, choice)
 
 
 def asked_algorithm(study: Study, n_clusters: int) -> AnyAlgorithm:
