@@ -31,7 +31,7 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
-faults: setup    ## faults in a federation of real processes (five minutes)
+faults: setup    ## faults in a federation of real processes (six minutes)
 	$(BIN)/pytest -m e2e tests/e2e
 
 papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md

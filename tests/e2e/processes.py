@@ -145,11 +145,11 @@ class Federation:
             '[data]\nfile = "people.csv"\nid = "person"\n'
         )
 
-    def write_study(self, clustering: str, *, min_clients: int = 3) -> Path:
+    def write_study(self, clustering: str, *, k: int = 3, min_clients: int = 3) -> Path:
         files = "".join(f'{c} = "kits/clients/{c}/people.csv"\n' for c in CLIENTS)
         path = self.folder / "study.toml"
         path.write_text(
-            f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = 3\n'
+            f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = {k}\n'
             f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
             '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
         )

@@ -65,7 +65,7 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
         )
-        sites[name] = Site(kit, name)
+        sites[name] = Site(kit, name, "s")
     return sites
 
 

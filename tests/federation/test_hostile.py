@@ -353,6 +353,10 @@ def test_without_a_log_nothing_leaves(tmp_path: Path) -> None:
     assert "log cannot be written" in unpack(site.answer(request(PLAN))).header["why"]
 
 
+def test_a_job_is_signed_for_one_study(tmp_path: Path) -> None:
+    assert "signed for the study 's'" in refusal(tmp_path, request(PLAN, study="other"))
+
+
 def test_a_missing_or_wrong_client_toml_is_a_refusal(tmp_path: Path) -> None:
     site = write_kits(tmp_path, "min_cuont = 3")["west"]
     assert "did you mean" in unpack(site.answer(request(PLAN))).header["why"]

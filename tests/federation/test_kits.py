@@ -1,6 +1,7 @@
 """federation.toml and the kits made from it."""
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedclust.core import ConfigError
+from fedclust.federation.client_file import read_client_file
 from fedclust.federation.federation_file import read_federation
 
 FEDERATION = """
@@ -56,6 +58,22 @@ def test_a_wrong_federation_file_is_refused_with_its_line(
         read_federation(written(tmp_path, FEDERATION.replace(old, new)))
 
 
+def snippet(kind: str) -> str:
+    page = Path(__file__).parents[2] / "docs" / "deployment.md"
+    found = re.search(rf"```toml {kind}\n(.*?)```", page.read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_files_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
+    assert list(read_federation(written(tmp_path, snippet("federation"))).clients)
+    (tmp_path / "client.toml").write_text(snippet("client"))
+    shown = read_client_file(tmp_path / "client.toml")
+    for section in ("data", "consent", "output"):
+        for key in vars(shown)[section]:
+            assert key in snippet("client") or key in ("gaps", "batch_rows")
+
+
 @pytest.fixture(scope="module")
 def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
@@ -85,8 +103,6 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
 
 
 def test_the_kit_that_is_handed_out_can_be_filled_in(kits: Path) -> None:
-    from fedclust.federation.client_file import read_client_file
-
     file = read_client_file(kits / "clients" / "north" / "client.toml")
     assert file.data["file"] == "data.csv"
     with pytest.raises(ConfigError, match="there is no file data.csv"):

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("nvflare", reason="this is the part that needs fedclust[nvflare]")
 from nvflare.apis.event_type import EventType
-from nvflare.apis.fl_constant import FLContextKey, ReturnCode
+from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 from nvflare.fuel.flare_api.api_spec import NoConnection
 
-from fedclust.channels.nvflare import BODY, TOPIC, process, session
+from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
 from fedclust.core import ConfigError, FedclustError
@@ -33,7 +33,11 @@ class Engine:
         self.replies: Callable[[str, Shareable], Any] = lambda client, request: None
 
     def get_workspace(self) -> Any:
-        return SimpleNamespace(get_root_dir=lambda: str(self.folder))
+        return SimpleNamespace(
+            get_root_dir=lambda: str(self.folder),
+            get_app_dir=lambda job: f"app of {job}",
+            get_file_path_in_startup=lambda name: name,
+        )
 
     def get_component(self, id: str) -> Any:
         return self.component
@@ -59,8 +63,8 @@ class Context:
     def get_identity_name(self) -> str:
         return "west"
 
-    def get_prop(self, key: str) -> Any:
-        return {"submitter_name": "ana"} if key == FLContextKey.JOB_META else None
+    def get_job_id(self) -> str:
+        return "job-1"
 
 
 def body(raw: Any) -> Shareable:
@@ -69,7 +73,22 @@ def body(raw: Any) -> Shareable:
     return made
 
 
-def test_the_executor_hands_requests_to_the_site_and_says_who_asks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("signature", "author"),
+    [
+        ((True, [("ana", "fedclust", "project_admin")]), "ana"),
+        ((True, [("ana", "", ""), ("bob", "", "")]), ""),
+        ((False, []), ""),
+    ],
+)
+def test_the_executor_hands_requests_to_the_site_and_says_who_signed(
+    signature: Any, author: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signers(app: str, authority: str) -> Any:
+        assert (app, authority) == ("app of job-1", "rootCA.pem")
+        return signature
+
+    monkeypatch.setattr(client, "verify_folder_signature_and_get_signers", signers)
     asked: list[tuple[bytes, str]] = []
 
     class Echo:
@@ -88,13 +107,13 @@ def test_the_executor_hands_requests_to_the_site_and_says_who_asks(tmp_path: Pat
     executor.handle_event(EventType.START_RUN, Context(engine))
     reply = engine.handlers[TOPIC](TOPIC, body(b"abc"), Context(engine))
     assert reply[BODY] == b"cba"
-    assert asked == [(b"abc", "ana")]
+    assert asked == [(b"abc", author)]
     assert engine.handlers[TOPIC](TOPIC, body(b""), Context(engine))[BODY] == b""
     assert engine.handlers[TOPIC](TOPIC, body("text"), Context(engine))[BODY] == b""
     assert executor.execute("x", Shareable(), Context(engine), Signal()).get_return_code() == (
         ReturnCode.TASK_UNKNOWN
     )
-    assert Sites().open(tmp_path, "west").answer(b"").startswith(b"fedclust")
+    assert Sites("s").open(tmp_path, "west").answer(b"").startswith(b"fedclust")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,8 @@ def run_federated(
             say({"say": f"using the server that runs on port {port}"})
         session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
         session.abort_named(study.path.stem)  # what an interrupted run may have left
+        if _outcome(place).get("done"):
+            return _tidy(place)
         for attempt in range(how.attempts):
             clients = _quorum(study, session, how, say)
             outcome = _attempt(study, place, session, clients, how, say)
@@ -134,17 +136,8 @@ def _attempt(
     write_job(
         job,
         study.path.stem,
-        asks=ASKS,
-        arguments={
-            "study": str(study.path.absolute()),
-            "folder": str(place.folder),
-            "work": str(place.work),
-            "run": place.run,
-            "deadline": how.deadline,
-            "force": place.force,
-            "resume": resume,
-        },
-        answers=ANSWERS,
+        asks=(ASKS, _asked(study, place, how, resume)),
+        answers=(ANSWERS, {"study": study.path.stem}),
         clients=clients,
         min_clients=study.participation["min_clients"],
     )
@@ -157,6 +150,18 @@ def _attempt(
     except BaseException:
         session.abort(id)
         raise
+
+
+def _asked(study: Study, place: Place, how: How, resume: bool) -> dict[str, Any]:
+    return {
+        "study": str(study.path.absolute()),
+        "folder": str(place.folder),
+        "work": str(place.work),
+        "run": place.run,
+        "deadline": how.deadline,
+        "force": place.force,
+        "resume": resume,
+    }
 
 
 def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from ..preprocessing import Column, Preparation
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
-from .consent import allow_caller, allow_columns, allow_plan
+from .consent import Refused, allow_caller, allow_columns, allow_plan
 from .disclosures import write_disclosure
 
 LOOK, LABEL = "look", "label"
@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 class Site:
     """One client's side of every study."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Path, name: str, study: str) -> None:
+        self._folder, self._name, self._study = folder, name, study
         self._forms: dict[str, Data | Batches] = {}
         self._answered = 0
 
@@ -60,6 +60,8 @@ class Site:
             id = text(frame.header, "id")
             study = text(table(frame.header, "about"), "study")
             entry |= {"study": study, "kind": text(frame.header, "kind")}
+            if study != self._study:
+                raise Refused(f"the job was signed for the study {self._study!r}, not {study!r}")
             allow_caller(self._file, study, author)
             reply = self._handler(entry["kind"])(frame, id, entry)
         except DataError as problem:  # may speak of values: those who have them may read it
@@ -205,8 +207,11 @@ def _preparation(given: Any) -> Preparation:
 
 
 class Sites:
-    """Answers: the component that a job names at every client."""
+    """Answers: the component that a job names at every client, for the study it was signed for."""
+
+    def __init__(self, study: str) -> None:
+        self._study = study
 
     def open(self, folder: Path, name: str) -> Site:
         """The site of that name, whose client.toml is in its folder."""
-        return Site(folder, name)
+        return Site(folder, name, self._study)

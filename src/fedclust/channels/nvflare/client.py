@@ -5,13 +5,20 @@ from typing import Any
 
 from nvflare.apis.event_type import EventType
 from nvflare.apis.executor import Executor
-from nvflare.apis.fl_constant import FLContextKey, ReturnCode
+from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.fl_context import FLContext
-from nvflare.apis.job_def import JobMetaKey
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
+from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
 from . import BODY, HELLO, SITE, TOPIC
+
+
+def _signer(app: str, workspace: Any) -> str:
+    """Whose certificate signed the job's configuration: not what the server says of it."""
+    authority = workspace.get_file_path_in_startup("rootCA.pem")
+    verified, signers = verify_folder_signature_and_get_signers(app, authority)
+    return str(signers[0][0]) if verified and len(signers) == 1 else ""
 
 
 class SiteExecutor(Executor):
@@ -27,9 +34,9 @@ class SiteExecutor(Executor):
         if event_type != EventType.START_RUN:
             return
         engine = fl_ctx.get_engine()
-        folder = Path(engine.get_workspace().get_root_dir())
-        meta = fl_ctx.get_prop(FLContextKey.JOB_META) or {}
-        self._author = str(meta.get(JobMetaKey.SUBMITTER_NAME.value, ""))
+        workspace = engine.get_workspace()
+        self._author = _signer(workspace.get_app_dir(fl_ctx.get_job_id()), workspace)
+        folder = Path(workspace.get_root_dir())
         self._site = engine.get_component(SITE).open(folder, fl_ctx.get_identity_name())
         engine.register_aux_message_handler(TOPIC, self._answered)
 

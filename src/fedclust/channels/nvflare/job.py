@@ -15,23 +15,26 @@ def write_job(
     folder: Path,
     name: str,
     *,
-    asks: str,
-    arguments: Mapping[str, Any],
-    answers: str,
+    asks: tuple[str, Mapping[str, Any]],
+    answers: tuple[str, Mapping[str, Any]],
     clients: Sequence[str],
     min_clients: int,
     wait: float = 30.0,
 ) -> None:
-    """Write a job of the component `asks` at the server and `answers` at every client."""
+    """Write a job of the component `asks` at the server and `answers` at every client.
+
+    Both are the path of a class and its arguments. What a client gets is signed when it is
+    submitted, and is not the server's to change.
+    """
     server = {
         "format_version": 2,
         "workflows": [{"id": "controller", "path": CONTROLLER, "args": {"wait": wait}}],
-        "components": [{"id": STUDY, "path": asks, "args": dict(arguments)}],
+        "components": [{"id": STUDY, "path": asks[0], "args": dict(asks[1])}],
     }
     client = {
         "format_version": 2,
         "executors": [{"tasks": ["*"], "executor": {"path": EXECUTOR, "args": {}}}],
-        "components": [{"id": SITE, "path": answers, "args": {}}],
+        "components": [{"id": SITE, "path": answers[0], "args": dict(answers[1])}],
     }
     meta = {
         "name": name,
