@@ -11,6 +11,7 @@ from fedclust.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CLIENTS = '[clients]\nnorth = "north.csv"\nsouth = "south.csv"\n'
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -57,7 +58,7 @@ def test_study_snippets_are_studies(page: Path, tmp_path: Path) -> None:
     from fedclust.study import read_study
 
     for number, snippet in enumerate(TOML.findall(page.read_text())):
-        clients = "" if "[clients]" in snippet else '[clients]\nnorth = "north.csv"\n'
+        clients = "" if "[clients]" in snippet else CLIENTS
         path = tmp_path / f"{number}.toml"
         path.write_text(clients + snippet)
         read_study(path)

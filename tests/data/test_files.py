@@ -23,7 +23,7 @@ def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
         assert found["x"].tolist() == [1.0, 2.0]
         assert found["n"].tolist() == [3.0, 4.0]
         assert found["s"].tolist() == ["a", None]
-    np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), image=np.ones((2, 2)))
+    np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]))
     assert list(read_table([tmp_path / "t.npz"], ())) == ["x"]
     both = read_table([tmp_path / "t.csv"] * 2, ("NA",))
     assert len(both["x"]) == 4
@@ -62,3 +62,44 @@ def test_without_pyarrow_parquet_says_what_to_install(
     (tmp_path / "t.parquet").write_bytes(b"x")
     with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
         read_table([tmp_path / "t.parquet"], ())
+
+
+def test_arrays_that_are_no_columns_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), image=np.ones((2, 2)))
+    with pytest.raises(DataError, match="array 'image' has 2 axes; save each column as an array"):
+        read_table([tmp_path / "t.npz"], ())
+    np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), y=np.ones(3))
+    with pytest.raises(DataError, match="its arrays have different lengths"):
+        read_table([tmp_path / "t.npz"], ())
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ("41,0.5", "the first line holds numbers; it must hold the columns' names"),
+        ("age;dose", "separated by something else than commas"),
+    ],
+)
+def test_first_lines_that_hold_no_names_are_refused(tmp_path: Path, first: str, words: str) -> None:
+    (tmp_path / "t.csv").write_text(f"{first}\n40,0.25\n")
+    with pytest.raises(DataError, match=words) as caught:
+        read_table([tmp_path / "t.csv"], ())
+    assert "41" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_kinds_of_parquet_columns(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table(
+        {
+            "flag": pa.array([True, None]),
+            "price": pa.array([1, 2]).cast(pa.decimal128(21, 2)),
+            "code": pa.array(["7", "8"]).dictionary_encode(),
+            "day": pa.array([0, 1], pa.timestamp("s")),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = read_table([tmp_path / "t.parquet"], ())
+    assert found["flag"].tolist() == ["true", None]  # words, as in a text file
+    assert found["price"].tolist() == [1.0, 2.0]
+    assert found["code"].tolist() == ["7", "8"]
+    assert found["day"].dtype.kind == "M"

@@ -224,7 +224,7 @@ def test_what_was_not_computed_is_not_shown(tmp_path: Path) -> None:
     page = page_of(tmp_path)
     assert "No index was computed" in page.text("quality")
     assert "sent" not in page.figures
-    assert "How clear membership is" not in page.html  # hard labels have no entropy
+    assert "How mixed membership is" not in page.html  # hard labels have no entropy
 
 
 def test_preparation_is_told_in_words(tmp_path: Path) -> None:

@@ -119,3 +119,18 @@ def test_examples_that_are_not_there_are_named(tmp_path: Path) -> None:
     shown = invoke(app, ["example", "penguin", str(tmp_path / "x")])
     assert shown.exit_code == 1
     assert "there is no example 'penguin'; there are penguins" in " ".join(shown.output.split())
+
+
+def test_dates_indices_and_empty_columns_are_no_ids_and_no_features(tmp_path: Path) -> None:
+    lines = [",when,id,age,empty,price,words", *(
+        f'{i},2020-01-{i + 1:02d},{1000 + i},{40 + i},,"1,{i:03d}",a b {"c" * i}' for i in range(20)
+    )]  # fmt: skip
+    for name in ("a1", "a2"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    target = tmp_path / "s.toml"
+    target.write_text(draft({"all": tmp_path / "a*.csv"}, target))
+    study = read_study(target)
+    assert study.data["id"] == "id"
+    assert [column.name for column in study.features or ()] == ["age"]
+    assert dict(study.clients) == {"all": "a*.csv"}
+    assert examine(study).rows == {"all": 40}

@@ -33,10 +33,13 @@ def test_a_model_is_read_as_it_was_written(done: Outcome) -> None:
 
 
 def test_new_rows_get_the_labels_the_run_gave(done: Outcome, tmp_path: Path) -> None:
-    sizes = label_files(done.model, [tmp_path / "north.csv"], tmp_path / "n.parquet", id="patient")
+    done_here = label_files(
+        done.model, [tmp_path / "north.csv"], tmp_path / "n.parquet", id="patient"
+    )
     found, given = pq.read_table(tmp_path / "n.parquet"), pq.read_table(done.labels["north"])
     assert found.equals(given)
-    assert sum(sizes.values()) == 39
+    assert sum(done_here.sizes.values()) == 39
+    assert done_here.left_out == 1
 
 
 def test_frames_get_labels_and_memberships(done: Outcome) -> None:

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from fedclust import DataError
+from fedclust.cli import app
 from fedclust.study import examine, read_study
 from fedclust.study.run import run_study
 
@@ -99,6 +101,63 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
     told = {(p.client, p.column): p.what for p in found.problems}
     assert told["north", "age"] == "6 values outside the public bounds"
     assert told["south", "age"] == "39 values outside the public bounds"
-    assert "not declared: m" in told["north", "sex"]
+    assert "categories that were not declared" in told["north", "sex"]
     assert found.counts["north"].rows == 40
     assert found.counts["north"].complete == 39
+
+
+def problems(folder: Path, study: str) -> list[str]:
+    return [p.what for p in examine(read_study(write(folder, study))).problems if p.stops]
+
+
+def test_rare_values_are_counted_and_not_named(tmp_path: Path) -> None:
+    """A column of names that is declared as categories by mistake must not be told."""
+    told = problems(tmp_path, SMALLEST + "[features]\npatient = { categories = ['x'] }\n")
+    assert told == ["has categories that were not declared (40 rows)"] * 2
+
+
+def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
+    for declared in ("[0, 1]", '["0", "1"]'):
+        path = write(tmp_path, SMALLEST + f"[features]\nill = {{ categories = {declared} }}\n")
+        for client, zero in (("north", "0"), ("south", "0.0")):
+            (tmp_path / f"{client}.csv").write_text("ill\n" + f"{zero}\n1\n" * 10)
+        assert examine(read_study(path)).passes
+
+
+def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
+    assert problems(tmp_path, SMALLEST.replace("south.csv", "north.csv")) == [
+        "north.csv is the file of client 'north', too"
+    ]
+    few = SMALLEST + "[privacy]\nmin_count = 41\n"
+    assert problems(tmp_path, few) == ["no client has 41 rows, the min_count of [privacy]"]
+    batches = SMALLEST.replace("lossless", "fkm") + "[data]\nbatch_rows = 9\n"
+    assert problems(tmp_path, batches)[0].startswith("fkm needs all rows in memory")
+    median = SMALLEST + '[data]\nbatch_rows = 9\nmissing = "median-of-means"\n'
+    assert problems(tmp_path, median)[0].startswith("median-of-means needs all rows in memory")
+    (tmp_path / "folder").mkdir()
+    told = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
+    assert told == ["folder is a folder; name its files, such as folder/*.parquet"]
+    write(tmp_path)
+    (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)
+    (tmp_path / "south.csv").write_text("age\n" + "40\n50\n" * 20)
+    told = [p.what for p in examine(read_study(tmp_path / "study.toml")).problems if p.stops]
+    assert told == ["1 values beyond 1e+150, whose squares are no numbers"]
+
+
+def test_columns_that_only_number_rows_are_no_features(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    for client in ("north", "south"):
+        lines = [f"{i},{i % 7}" for i in range(30)]
+        (tmp_path / f"{client}.csv").write_text("\n".join([",age", *lines]))
+    assert [c.name for c in examine(read_study(path)).columns] == ["age"]
+
+
+def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    for client in ("north", "south"):
+        lines = [f"{i},{i % 7}" for i in range(30)]
+        (tmp_path / f"{client}.csv").write_text("\n".join(["[bold]x[/bold],[/y]", *lines]))
+    for command in ("check", "run"):
+        shown = CliRunner().invoke(app, [command, str(path)])
+        assert shown.exit_code == 0, shown.output
+        assert "[/y]" in shown.output

@@ -159,4 +159,46 @@ def test_empty_clusters_are_told(tmp_path: Path) -> None:
         (tmp_path / f"{client}.csv").write_text("a,b\n" + "1,2\n" * 20 + "5,6\n" * 20)
     shown = CliRunner().invoke(app, ["run", str(path)])
     assert shown.exit_code == 0, shown.output
-    assert "1 clusters have no rows" in shown.output
+    assert "1 of 3 clusters have no rows" in shown.output
+
+
+def test_force_does_not_take_what_a_person_has_put_there(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    run_study(study, tmp_path / "run")
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds what no run has written \(notes.txt\)"):
+        run_study(study, tmp_path / "run", force=True)
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+
+
+def test_odd_places_are_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(write(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for out in (".", "/proc/nowhere"):
+        shown = CliRunner().invoke(app, ["run", path, "--out", out, "--force"])
+        assert shown.exit_code == 1
+        assert "Errno" not in shown.output
+    shown = CliRunner().invoke(app, ["init", "north.csv", "--out", "no/s.toml"])
+    assert "there is no folder no" in shown.output
+
+
+def test_rows_that_were_left_out_are_told(tmp_path: Path) -> None:
+    path = str(write(tmp_path))
+    shown = CliRunner().invoke(app, ["run", path])
+    assert "2 of 80 rows were left out: they have gaps." in shown.output
+    shown = CliRunner().invoke(app, ["run", path, "--force", "--json"])
+    assert json.loads(shown.stdout)["rows_left_out"] == 2
+    empty = tmp_path / "none.csv"
+    empty.write_text("age,weight\n")
+    shown = CliRunner().invoke(app, ["label", str(tmp_path / "study-run"), str(empty)])
+    assert shown.exit_code == 1
+    words = " ".join(shown.output.split())
+    assert "there are no rows to label" in words or "holds words" in words
+
+
+def test_clusters_too_small_to_be_described_are_still_found(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALLEST.replace("n_clusters = 2", "n_clusters = 30"))
+    done = run_study(read_study(path), tmp_path / "run")
+    assert len(done.model.ids) == 30

@@ -60,7 +60,7 @@ class Sums(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Candidates(Stacked):
-    """Local centres, one per row, and how much stands behind each."""
+    """A client's own centres, and how much stands behind each."""
 
     centers: Annotated[FloatArray, Dims("K", "F")]
     weight: Annotated[FloatArray, Dims("K")]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -34,13 +35,15 @@ def check(
         raise typer.Exit(0 if found.passes else 1)
     console = Console()
     rows = ", ".join(f"{client} {n:,}" for client, n in found.rows.items())
-    console.print(f"Rows: {rows or 'none'}. Columns: {', '.join(c.name for c in found.columns)}.")
+    columns = ", ".join(column.name for column in found.columns)
+    console.print(f"Rows: {rows or 'none'}. Columns: {columns}.", markup=False)
     if found.problems:
         table = Table(title="What was found")
         for heading in ("client", "column", "problem", ""):
             table.add_column(heading)
         for one in found.problems:
-            table.add_row(one.client, one.column, one.what, "stops" if one.stops else "warning")
+            words = (one.client, one.column, one.what, "stops" if one.stops else "warning")
+            table.add_row(*map(escape, words))
         console.print(table)
     console.print("The study can be run." if found.passes else "The study cannot be run like this.")
     raise typer.Exit(0 if found.passes else 1)

@@ -15,7 +15,7 @@ def example(
     """Write a public data set as one CSV file for each owner, and a study of them.
 
     The penguins come with fedclust. The others are read from the folder that FEDCLUST_DATA
-    names, or downloaded (pip install 'fedclust[data]').
+    names, or downloaded, which needs the extra 'data' of fedclust.
     """
     from ..study.examples import EXAMPLES, write_example
 

@@ -50,7 +50,7 @@ def _named(files: list[str]) -> dict[str, Path]:
     named: dict[str, Path] = {}
     for given in files:
         name, equals, path = given.partition("=")
-        file = Path(path if equals else given)
+        file = Path(path if equals else given).expanduser()
         name = name if equals else file.stem
         if name in named:
             raise ConfigError(f"two clients are called {name!r}; give NAME=PATH")

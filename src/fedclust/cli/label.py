@@ -24,7 +24,9 @@ def label(
     from ..study.model import load
 
     target = out or data[0].with_name(f"{data[0].stem}.labels.parquet")
-    sizes = label_files(load(model), data, target, id=id, force=force)
-    for number, size in sizes.items():
+    done = label_files(load(model), data, target, id=id, force=force)
+    for number, size in done.sizes.items():
         typer.echo(f"cluster {number}: {size:,} rows")
+    if done.left_out:
+        typer.echo(f"without a cluster, because of gaps: {done.left_out:,} rows")
     typer.echo(f"Labels: {target}")

@@ -1,11 +1,13 @@
 """``fedclust run``: from a study file to clusters, labels at each client, and a report."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from .progress import Watch
@@ -63,6 +65,8 @@ def _for_machines(done: Any) -> dict[str, Any]:
             for id, size in zip(done.model.ids, done.model.sizes, strict=True)
         ],
         "n_clusters_because": done.choice.why if done.choice else None,
+        "rows": done.rows,
+        "rows_left_out": done.rows - done.used,
         "rounds": said["rounds"],
         "converged": said["converged"],
         "inertia": said["inertia"],
@@ -73,22 +77,32 @@ def _for_machines(done: Any) -> dict[str, Any]:
 def _show(console: Console, done: Any, *, report: bool) -> None:
     model = done.model
     if done.choice is not None:
-        console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}")
+        console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}", markup=False)
     table = Table(title=f"{len(model.ids)} clusters in {model.about['rounds']} rounds")
     names, centers = model.preparation.names, model.centers
     telling = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MOST_COLUMNS]
     for name in ("cluster", "rows", *(names[p] for p in telling)):
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for id, size, centre in zip(model.ids, model.sizes, model.centers_in_units, strict=True):
         table.add_row(str(id), f"{size:,}", *(f"{centre[p]:.4g}" for p in telling))
     console.print(table)
-    if len(names) > _MOST_COLUMNS:
-        console.print(f"These {_MOST_COLUMNS} of {len(names)} columns differ most.")
-    if empty := sum(size == 0 for size in model.sizes):
-        console.print(f"{empty} clusters have no rows: choose fewer, or another start.")
-    if not model.about["converged"]:
-        console.print("The centres still moved when rounds ran out: raise max_rounds, or tol.")
+    for words in _remarks(done):
+        console.print(words, soft_wrap=True, markup=False)
     for client, path in done.labels.items():
-        console.print(f"Labels of {client}: {path}", soft_wrap=True)
+        console.print(f"Labels of {client}: {path}", soft_wrap=True, markup=False)
     shown = done.folder / "report.html" if report else done.folder
-    console.print(f"{'Report' if report else 'Model and history'}: {shown}", soft_wrap=True)
+    what = "Report" if report else "Model and history"
+    console.print(f"{what}: {shown}", soft_wrap=True, markup=False)
+
+
+def _remarks(done: Any) -> Iterator[str]:
+    model, n_names = done.model, len(done.model.preparation.names)
+    if n_names > _MOST_COLUMNS:
+        yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
+    if done.used < done.rows:
+        yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
+    if empty := sum(size == 0 for size in model.sizes):
+        n = len(model.ids)
+        yield f"{empty} of {n} clusters have no rows: choose fewer, or another start."
+    if not model.about["converged"]:
+        yield "The centres still moved when rounds ran out: raise max_rounds, or tol."

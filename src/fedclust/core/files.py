@@ -5,11 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from .errors import ConfigError
+
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
     """Write a file so that, whenever the process dies, the old or the new content is there."""
     target = Path(path)
     scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    if not target.parent.is_dir():
+        raise ConfigError(f"{target}: there is no folder {target.parent}")
     try:
         with open(scratch, "wb") as file:
             write(file)

@@ -47,6 +47,7 @@ def _rows(reader: Any, file: Path) -> tuple[list[str], list[list[str]]]:
     names = next(reader, None)
     if not names:
         raise DataError(f"{file}: the file is empty")
+    check_names(file, names)
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise DataError(f"{file}: two columns are called {twice!r}")
@@ -58,6 +59,25 @@ def _rows(reader: Any, file: Path) -> tuple[list[str], list[list[str]]]:
         if row:
             lines.append(row)
     return names, lines
+
+
+def check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuse a first line that is no line of names; what it holds may be somebody's."""
+    if all(_is_number(name) for name in names):
+        raise DataError(f"{file}: the first line holds numbers; it must hold the columns' names")
+    if len(names) == 1 and any(c in names[0] for c in ";\t|"):
+        raise DataError(
+            f"{file}: its values seem to be separated by something else than commas; save it with "
+            "commas, or as Parquet"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _text(values: Sequence[str]) -> Array:
@@ -79,7 +99,14 @@ def _npz(file: Path, gaps: Collection[str], id: str | None) -> Columns:
             found = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError) as problem:
         raise DataError(f"{file}: not a readable NPZ file ({problem})") from None
-    return {name: array for name, array in found.items() if array.ndim == 1}
+    for name, array in found.items():
+        if array.ndim != 1:
+            raise DataError(
+                f"{file}: array {name!r} has {array.ndim} axes; save each column as an array"
+            )
+    if len({len(array) for array in found.values()}) > 1:
+        raise DataError(f"{file}: its arrays have different lengths")
+    return found
 
 
 def _arrow(file: Path, gaps: Collection[str], id: str | None) -> Columns:
@@ -99,8 +126,15 @@ def as_array(values: Any, is_id: bool = False) -> Array:
     """An Arrow column as numbers, gaps as NaN, or as objects, gaps as None."""
     if is_id:
         return np.array(values.to_pylist(), dtype=object)
+    kind = str(values.type)
+    if kind.startswith("dictionary"):  # categories, whatever they are written as
+        return np.array(values.to_pylist(), dtype=object)
+    if kind.startswith("decimal"):
+        values = values.cast("float64")
     found: Array = values.to_numpy(zero_copy_only=False)
-    return found.astype(float) if found.dtype.kind in "iub" else found
+    if kind == "bool":  # words, as in a text file
+        return np.array([None if v is None else str(v).lower() for v in found], dtype=object)
+    return found.astype(float) if found.dtype.kind in "iu" else found
 
 
 def _unknown(file: Path, gaps: Collection[str], id: str | None) -> Columns:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import ConfigError, DataError
-from .files import NEEDS_ARROW, Columns, as_array
+from .files import NEEDS_ARROW, Columns, as_array, check_names
 
 BATCH_ROWS = 65_536
 _CSV_BLOCK = 2**22  # bytes
@@ -50,6 +50,8 @@ def kinds(files: Sequence[Path], gaps: Collection[str]) -> Mapping[str, bool]:
             schema = opened.schema(file, gaps)
         except (OSError, ValueError) as problem:
             raise DataError(_said(file, problem)) from None
+        if file.suffix.lower() == ".csv":
+            check_names(file, schema.names)
         here = {field.name: _is_number(field.type) for field in schema}
         if number and here.keys() != found.keys():
             odd = ", ".join(sorted(here.keys() ^ found.keys()))

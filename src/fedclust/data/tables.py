@@ -92,6 +92,8 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas' NA will not say whether it equals itself
         return True
+    except ValueError:  # a list of values is no gap
+        return False
 
 
 def column(name: str, values: Any, n_samples: int) -> Any:

@@ -1,6 +1,7 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from .statistics import Histogram, MedianOfMeans, Moments
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means")
 Found = Callable[[AnyAlgorithm], Any]  # what a statistic is over all clients
+_FREQUENT = 5  # rows that a value must stand in to be named in a message
 _TAILS = (0.01, 0.99)  # min-max without public bounds: quantiles, for extremes are people's values
 
 
@@ -58,6 +60,8 @@ class Column:
         """The column as numbers: itself, its logarithm, or a column for each category."""
         if self.categories:
             return self._one_hot(np.asarray(values, dtype=object), client)
+        if np.asarray(values).dtype.kind in "mM":
+            raise DataError(f"{client}: column {self.name!r} holds dates or durations, no numbers")
         try:
             found = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -77,13 +81,9 @@ class Column:
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         gap = np.array([is_missing(v) for v in values], dtype=bool)
-        text = np.array([str(v) for v in values], dtype=object)
-        odd = sorted(set(text[~gap]) - set(self.categories))
-        if odd:
-            raise DataError(
-                f"{client}: column {self.name!r} has categories that were not declared: "
-                f"{', '.join(odd[:5])}"
-            )
+        text = np.array([as_text(v) for v in values], dtype=object)
+        if odd := Counter(text[~gap]).keys() - set(self.categories):
+            raise DataError(f"{client}: column {self.name!r} {_undeclared(odd, text)}")
         hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
         hot[gap] = np.nan
         return hot
@@ -92,6 +92,24 @@ class Column:
     def encoded_names(self) -> list[str]:
         """Names of the columns that this one becomes."""
         return [f"{self.name}={c}" for c in self.categories] or [self.name]
+
+
+def as_text(value: Any) -> str:
+    """A category as it is declared: 1 and 1.0 are "1", True is "true"."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _undeclared(odd: Collection[str], text: Array) -> str:
+    """Frequent values by name; rare ones may be somebody's own, and are only counted."""
+    counts = Counter(value for value in text if value in odd)
+    frequent = sorted(v for v, n in counts.items() if n >= _FREQUENT)[:_FREQUENT]
+    rare = sum(n for v, n in counts.items() if v not in frequent)
+    named = f": {', '.join(frequent)}" if frequent else ""
+    return f"has categories that were not declared{named}" + (f" ({rare} rows)" if rare else "")
 
 
 @dataclass(frozen=True, eq=False)

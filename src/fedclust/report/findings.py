@@ -121,6 +121,8 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
         )
     if empty := sum(c["size"] == 0 for c in clusters):
         first += f"; {empty} of the clusters {'has' if empty == 1 else 'have'} no rows"
+    if run.choice and run.choice.get("weak"):
+        first += "; the evidence for any clusters at all is weak"
     return f"{first}.", _differences(run, features)
 
 

@@ -20,7 +20,11 @@ INDICES = {
     ),
     "xie-beni": ("Xie-Beni", "compactness against the smallest distance between centres"),
     "elbow": ("Elbow", "how sharply the inertia bends here"),
-    "stability": ("Stability", "how alike clusterings of parts of the rows are"),
+    "stability": ("Stability", "how alike clusterings of two halves of the rows are; at most 1"),
+    "weakest-cluster": (
+        "Weakest cluster",
+        "how well the cluster found again least overlaps with itself in the other half; at most 1",
+    ),
 }
 
 
@@ -42,7 +46,7 @@ def algorithm_words(model: Mapping[str, Any]) -> str:
 
 def settings(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The settings of the algorithm that can be said in a word."""
-    hidden = {"algorithm", "n_clusters", "init"}
+    hidden = {"algorithm", "n_clusters"}
     return [
         (name, "yes" if value is True else "no" if value is False else str(value))
         for name, value in model["algorithm"].items()

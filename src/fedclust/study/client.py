@@ -64,7 +64,16 @@ class ClientFiles:
     @property
     def numbers(self) -> list[str]:
         """Names of the columns that hold numbers; ids are none."""
-        return [n for n, is_number in self._numbers.items() if is_number and n != self.id]
+        return [
+            name
+            for name, is_number in self._numbers.items()
+            if is_number and name != self.id and not _is_index(name)
+        ]
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the rows are read anew whenever they are needed."""
+        return self._held is None
 
     def look(self, columns: Sequence[Column]) -> tuple[list[Problem], Counted]:
         """What is wrong, and how many rows there are: one pass, for they may not fit memory."""
@@ -146,3 +155,8 @@ class ClientFiles:
         names = tuple(n for n in self._numbers if n in wanted or n == self.id)
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)
         return Stream(self._paths, names, words, self._gaps, self.id, self._batch_rows)
+
+
+def _is_index(name: str) -> bool:
+    """Whether a column only numbers rows: pandas writes such a column without a name."""
+    return not name.strip() or name == "Unnamed: 0"

@@ -8,6 +8,7 @@ from ..core import DataError
 from ..preprocessing import Column
 from ..typing import Array, BoolArray
 
+_LARGEST = 1e150
 _MANY_GAPS = 0.5
 
 
@@ -19,7 +20,7 @@ class Found:
 
     def __init__(self, column: Column) -> None:
         self._column = column
-        self._rows = self._gaps = self._outside = 0
+        self._rows = self._gaps = self._outside = self._huge = 0
         self._first: Array | None = None
         self._varies = False
         self._refused = ""
@@ -38,6 +39,7 @@ class Found:
             self._first = there[0] if self._first is None else self._first
             self._varies |= bool((there != self._first).any())
             self._outside += self._count_outside(there)
+            self._huge += int((np.abs(there) > _LARGEST).sum())
         return gaps
 
     def _count_outside(self, there: Array) -> int:
@@ -58,5 +60,7 @@ class Found:
                 yield f"is missing in {self._gaps / self._rows:.0%} of the rows", False
             if not self._column.categories and not self._varies:
                 yield "has the same value in all rows", False
+            if self._huge:
+                yield f"{self._huge} values beyond {_LARGEST:g}, whose squares are no numbers", True
             if self._outside:
                 yield f"{self._outside} values outside the public bounds", True

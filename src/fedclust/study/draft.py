@@ -1,7 +1,7 @@
 """A first study file from the columns of the clients' files, with a word on each choice."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from ..core import ConfigError, DataError
 from ..data.files import Columns, read_table
 from ..data.streams import kinds
 from ..data.tables import is_missing
+from ..typing import Array
 from .keys import DATA
 
 _FEW_CATEGORIES = 12
@@ -44,14 +45,11 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
     if not clients:
         raise ConfigError("fedclust init needs the files of one client at least")
     gaps = DATA["gaps"].default
-    for client, file in clients.items():
-        if not file.is_file():
-            raise DataError(f"client {client!r}: there is no file {file}")
-    tables = {c: _columns(file, gaps) for c, file in clients.items()}
+    tables = {client: _columns(_found(client, file), gaps) for client, file in clients.items()}
     shared = [n for n in next(iter(tables.values())) if all(n in t for t in tables.values())]
     if not shared:
         raise DataError("the clients' files share no column")
-    id = next((n for n in shared if _names_rows(n, tables)), None)
+    id = _id(shared, tables)
     features = [_feature(n, tables) for n in shared if n != id]
     return _HEAD.format(
         name=target.name,
@@ -65,6 +63,14 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
     )
 
 
+def _found(client: str, file: Path) -> Path:
+    """The file, or the first of those that a glob names."""
+    there = [file] if file.is_file() else sorted(file.parent.glob(file.name))
+    if not there or not there[0].is_file():
+        raise DataError(f"client {client!r}: there is no file {file}")
+    return there[0]
+
+
 def _columns(file: Path, gaps: tuple[str, ...]) -> Columns:
     if file.suffix.lower() != ".npz" and file.stat().st_size > _SAMPLE_BYTES:
         empty = {True: np.empty(0), False: np.empty(0, dtype=object)}
@@ -72,19 +78,30 @@ def _columns(file: Path, gaps: tuple[str, ...]) -> Columns:
     return read_table([file], gaps)
 
 
-def _names_rows(name: str, tables: Mapping[str, Columns]) -> bool:
-    """Words, or called an id, and no value stands twice."""
-    columns = [table[name] for table in tables.values()]
-    called = name.lower() == "id" or name.lower().endswith(("_id", "-id", " id"))
-    words = all(values.dtype.kind == "O" for values in columns)
-    return (called or words) and all(
-        0 < len(values) == len(set(values.tolist())) for values in columns
-    )
+def _id(shared: Sequence[str], tables: Mapping[str, Columns]) -> str | None:
+    """A column that is called an id, else one of words; no value of it stands twice."""
+    called = [n for n in shared if n.lower() == "id" or n.lower().endswith(("_id", "-id", " id"))]
+    words = [n for n in shared if all(_holds_words(table[n]) for table in tables.values())]
+    for name in (*called, *words):
+        columns = [table[name] for table in tables.values()]
+        if all(0 < len(values) == len(set(map(str, values))) for values in columns):
+            return name
+    return None
+
+
+def _holds_words(values: Array) -> bool:
+    """Words, and no dates or numbers with separators, which begin with a digit."""
+    there = [v for v in values.tolist() if not is_missing(v)]
+    return values.dtype.kind == "O" and not any(str(v)[:1].isdigit() for v in there)
 
 
 def _feature(name: str, tables: Mapping[str, Columns]) -> str:
-    if all(table[name].dtype.kind in "fiu" for table in tables.values()):
-        return f"{_key(name)} = {{}}"
+    columns = [table[name] for table in tables.values()]
+    if not name.strip() or name == "Unnamed: 0":
+        return "# a column without a name: it numbers rows"
+    if all(values.dtype.kind in "fiu" for values in columns):
+        empty = any(len(values) and np.isnan(values).all() for values in columns)
+        return f"# {_key(name)}: has no value" if empty else f"{_key(name)} = {{}}"
     words = sorted(
         {str(v) for table in tables.values() for v in table[name].tolist() if not is_missing(v)}
     )
@@ -96,9 +113,9 @@ def _feature(name: str, tables: Mapping[str, Columns]) -> str:
 def _beside(file: Path, target: Path) -> str:
     """Relative to the study if it is below it: the folder can then be moved."""
     try:
-        return str(file.resolve().relative_to(target.resolve().parent))
+        return str(file.absolute().relative_to(target.absolute().parent))
     except ValueError:
-        return str(file.resolve())
+        return str(file.absolute())
 
 
 def _key(name: str) -> str:

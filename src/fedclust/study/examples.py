@@ -15,6 +15,9 @@ _PENGUINS = """
 algorithm = "lossless"
 n_clusters = 3
 
+[data]
+id = "bird"
+
 [features]
 {features}
 """

@@ -36,6 +36,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
     """All that model.json says besides the clusters."""
     tier = study.privacy["tier"]
     settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
+    settings |= {name: study.clustering[name] for name in ("init", "n_init")}
     return {
         "fedclust": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -64,15 +65,17 @@ def _versions() -> dict[str, str]:
 
 
 def phases(told: Sequence[Told]) -> list[dict[str, Any]]:
-    """What left the clients, phase by phase; runs of one phase that send the same are one line."""
-    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    """What left the clients, phase by phase, and what their messages said."""
+    lines: dict[str, tuple[dict[str, None], Counter[str], int]] = {}
     for run in told:
-        name = _named(run)
-        empty = {"name": name, "rounds": 0, "message": run.says, "bytes_up": Counter()}
-        line = lines.setdefault((name, run.says), empty)
-        line["rounds"] += run.rounds
-        line["bytes_up"].update(run.sent)
-    return [{**line, "bytes_up": dict(line["bytes_up"])} for line in lines.values()]
+        says, sent, rounds = lines.setdefault(_named(run), ({}, Counter(), 0))
+        says[run.says] = None  # as a set that keeps its order
+        sent.update(run.sent)
+        lines[_named(run)] = says, sent, rounds + run.rounds
+    return [
+        {"name": name, "rounds": rounds, "message": " ".join(says), "bytes_up": dict(sent)}
+        for name, (says, sent, rounds) in lines.items()
+    ]
 
 
 def bytes_sent(told: Sequence[Told]) -> dict[str, int]:

@@ -10,7 +10,9 @@ from typing import Any
 from ..algorithms import did_you_mean
 from ..core import ConfigError
 from ..preprocessing import Column
-from .keys import FEATURE, FREE, NOTHING, SECTIONS, Key
+from ..preprocessing.prepare import as_text
+from .asked import contradictions
+from .keys import FEATURE, FREE, K_RANGE, NOTHING, SECTIONS, Key
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Study:
     def n_clusters(self) -> tuple[int, int]:
         """Fewest and most clusters: the same number unless the data choose."""
         wanted = self.clustering["n_clusters"]
-        low, high = self.clustering["k_range"] if wanted == "auto" else (wanted, wanted)
-        return low, high
+        if wanted == "auto":
+            low, high = self.clustering["k_range"] or K_RANGE
+            return low, high
+        return wanted, wanted
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
-        wanted = Path(self.clients[client])
+        wanted = Path(self.clients[client]).expanduser()
         base = wanted if wanted.is_absolute() else self.path.parent / wanted
         if any(c in str(wanted) for c in "*?["):
             return sorted(base.parent.glob(base.name))
@@ -66,7 +70,7 @@ def read_tables(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any], Lines]:
     """A TOML file: the tables whose keys are known, those whose keys are free, and their lines."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
         given = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
@@ -89,12 +93,12 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     """The study that a file describes; without `files` it need not name any client's."""
     path = Path(path)
     sections, given, lines = read_tables(path, SECTIONS, FREE)
-    return Study(
-        path,
-        _clients(given["clients"], lines) if files or given["clients"] else {},
-        _features(given["features"], lines),
-        **sections,
-    )
+    clients = _clients(given["clients"], lines) if files or given["clients"] else {}
+    features = _features(given["features"], lines)
+    clustering, participation = sections["clustering"], sections["participation"]
+    for where, words in contradictions(clustering, participation, features, len(clients)):
+        raise lines.error(where, words)
+    return Study(path, clients, features, **sections)
 
 
 def _clients(given: Any, lines: Lines) -> dict[str, str]:
@@ -115,6 +119,8 @@ def _clients(given: Any, lines: Lines) -> dict[str, str]:
 def _features(given: Any, lines: Lines) -> tuple[Column, ...] | None:
     if given is None:
         return None
+    if not given:
+        raise lines.error(("features",), "[features] is empty: name columns, or leave it out")
     columns = []
     for name, table in given.items():
         where = ("features", name)
@@ -150,6 +156,8 @@ def checked(
         value = given[name]
         if wrong := _wrong(value, key):
             raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
+        if key.kind == "values":
+            value = [as_text(one) for one in value]
         found[name] = tuple(value) if isinstance(value, list) else value
     return found
 
@@ -160,6 +168,7 @@ _WORDS = {
     "whole": "a whole number",
     "number": "a number",
     "texts": "a list of texts",
+    "values": "a list of texts or numbers",
     "count": 'a whole number or "auto"',
     "range": "two whole numbers, the first below the second, such as [2, 15]",
 }
@@ -179,6 +188,7 @@ def _fits(value: Any, kind: str) -> bool:
         "whole": _is_whole(value),
         "number": _is_whole(value) or isinstance(value, float),
         "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
+        "values": isinstance(value, list) and all(isinstance(v, str | int | float) for v in value),
         "count": _is_whole(value) or value == "auto",
     }[kind]
 
@@ -193,8 +203,10 @@ def _wrong(value: Any, key: Key) -> str:
         value = value[0]
     if key.choices and value not in key.choices:
         return f"one of {', '.join(key.choices)}{did_you_mean(value, key.choices)}"
+    if key.above and value == key.low:
+        return f"above {key.low:g}"
     if key.low is not None and value < key.low:
-        return f"at least {key.low:g}"
+        return f"{'above' if key.above else 'at least'} {key.low:g}"
     if key.high is not None and value > key.high:
         return f"at most {key.high:g}"
     return ""

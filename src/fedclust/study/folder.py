@@ -15,6 +15,16 @@ from .file import Study
 from .journal import Journal, OnRound
 from .model import Model
 
+_WRITTEN = {
+    "choice.json",
+    "history.jsonl",
+    "incidents.jsonl",
+    "labels",
+    "model.json",
+    "profile.json",
+    "report.html",
+    "study.toml",
+}
 _LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
 
 
@@ -32,7 +42,10 @@ class Folder:
         """What an unfinished run left, or a new beginning."""
         if not self._resume:
             shutil.rmtree(self._scratch, ignore_errors=True)
-        return Journal(self._scratch / "journal", self._agreement(), on_round)
+        try:
+            return Journal(self._scratch / "journal", self._agreement(), on_round)
+        except OSError as problem:
+            raise ConfigError(f"{self.path} cannot be written ({problem.strerror})") from None
 
     def _agreement(self) -> str:
         """What must not have changed for a run to go on: the study, and the clients' files."""
@@ -70,7 +83,7 @@ class Folder:
 
             write_report(scratch)
         shutil.rmtree(scratch / "journal", ignore_errors=True)
-        old = self.path.with_name(f".{self.path.name}.old")
+        old = self._scratch.with_suffix(".old")
         shutil.rmtree(old, ignore_errors=True)
         if self.path.exists():
             self.path.rename(old)
@@ -84,8 +97,14 @@ def _writable(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise ConfigError(f"{folder} is there already; give another --out, or --force")
-    if not (folder / "model.json").is_file() or not (folder / "study.toml").is_file():
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    if not {"model.json", "study.toml"} <= there:
         raise ConfigError(f"{folder} is not the folder of a run, so --force does not replace it")
+    if foreign := sorted(there - _WRITTEN):
+        raise ConfigError(
+            f"{folder} holds what no run has written ({', '.join(foreign)}): move it away, or give "
+            "another --out"
+        )
 
 
 def label_files(study: Study, folder: Path) -> dict[str, Path]:
@@ -96,11 +115,12 @@ def label_files(study: Study, folder: Path) -> dict[str, Path]:
     if where == "run":
         return {c: _unfinished(folder) / "labels" / f"{c}.{kind}" for c in study.clients}
     return {
-        client: files[0].parent / _LABELS / folder.name / f"{client}.{kind}"
+        client: files[0].parent / _LABELS / folder.absolute().name / f"{client}.{kind}"
         for client in study.clients
         if (files := study.files(client))
     }
 
 
 def _unfinished(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.unfinished")
+    whole = folder.absolute()  # "." has no name
+    return whole.with_name(f".{whole.name}.unfinished")

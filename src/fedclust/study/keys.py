@@ -8,6 +8,7 @@ from ..algorithms import ALGORITHMS, SEEDINGS
 from ..preprocessing.prepare import MISSING, SCALINGS
 from ..privacy import PRIVACY
 
+K_RANGE = (2, 15)  # with n_clusters = "auto"
 LABELS = ("parquet", "csv", "none")
 NOTHING = object()  # there is no default: the key must be given
 
@@ -16,12 +17,13 @@ NOTHING = object()  # there is no default: the key must be given
 class Key:
     """One key of a table: what it may be, and what it is if it is not given."""
 
-    kind: str  # "text", "whole", "number", "flag", "texts", "count" (or "auto"), "range"
+    kind: str  # "text", "whole", "number", "flag", "texts", "values", "count", "range"
     help: str
     default: Any = NOTHING
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    above: bool = False  # `low` itself is too low
 
 
 CLUSTERING: Mapping[str, Key] = {
@@ -29,9 +31,9 @@ CLUSTERING: Mapping[str, Key] = {
         "text", "lossless, or the key of an algorithm", choices=("lossless", *ALGORITHMS)
     ),
     "n_clusters": Key("count", 'number of clusters, or "auto": chosen by the data', low=1),
-    "k_range": Key("range", "with auto: fewest and most clusters tried", default=(2, 15), low=2),
-    "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=False),
-    "fuzzifier": Key("number", "how soft memberships are, above 1", default=None, low=1.0),
+    "k_range": Key("range", "with auto: fewest and most clusters tried", default=None, low=2),
+    "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=None),
+    "fuzzifier": Key("number", "how soft memberships are", default=None, low=1.0, above=True),
     "init": Key("text", "the start", default="auto", choices=("auto", *SEEDINGS)),
     "n_init": Key("whole", "starts, of which the best is kept", default=1, low=1),
     "max_rounds": Key("whole", "most rounds", default=None, low=1),
@@ -63,7 +65,9 @@ OUTPUTS: Mapping[str, Key] = {
     "report": Key("flag", "write report.html", default=True),
 }
 PARTICIPATION: Mapping[str, Key] = {
-    "fraction": Key("number", "share of clients in a round", default=1.0, low=0.0, high=1.0),
+    "fraction": Key(
+        "number", "share of clients in a round", default=1.0, low=0.0, high=1.0, above=True
+    ),
     "min_clients": Key("whole", "fewest clients in a round", default=1, low=1),
 }
 PRIVACY_KEYS: Mapping[str, Key] = {
@@ -75,7 +79,7 @@ FEATURE: Mapping[str, Key] = {
     "low": Key("number", "public lower bound", default=None),
     "high": Key("number", "public upper bound", default=None),
     "log": Key("flag", "take the logarithm", default=False),
-    "categories": Key("texts", "the values of a column that holds no numbers", default=()),
+    "categories": Key("values", "the values of a column that holds no quantity", default=()),
 }
 SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "clustering": CLUSTERING,

@@ -7,7 +7,7 @@ from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.streams import Held, Source, Stream, kinds
 from .keys import DATA
-from .labels import write_labels, writer_for
+from .labels import Labelled, write_labels, writer_for
 from .model import Model
 
 _WHOLE = (".npz",)  # kinds of files that cannot be read in batches
@@ -15,8 +15,8 @@ _WHOLE = (".npz",)  # kinds of files that cannot be read in batches
 
 def label_files(
     model: Model, files: Sequence[Path], target: Path, *, id: str | None = None, force: bool = False
-) -> dict[int, int]:
-    """Write labels of all rows of the files; how many rows each cluster has."""
+) -> Labelled:
+    """Write labels of all rows of the files."""
     for file in files:
         if not file.is_file():
             raise DataError(f"there is no file {file}")
@@ -26,8 +26,7 @@ def label_files(
     if target.exists() and not force:
         raise ConfigError(f"{target} is there already; give another --out, or --force")
     source = _source(model, tuple(files), id)
-    sizes = write_labels(model, source.batches(), target, id, str(files[0]))
-    return dict(zip(model.ids, sizes, strict=True))
+    return write_labels(model, source.batches(), target, id, str(files[0]))
 
 
 def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
@@ -36,8 +35,12 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
         return Held(read_table(files, gaps, id))
     columns = model.preparation.columns
     names = [column.name for column in columns] + ([id] if id else [])
-    absent = [name for name in names if name not in kinds(files, gaps)]
+    found = kinds(files, gaps)
+    absent = [name for name in names if name not in found]
     if absent:
         raise DataError(f"{files[0]}: there is no column {', '.join(map(repr, absent))}")
+    for column in columns:
+        if not column.categories and not found[column.name]:
+            raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
     return Stream(files, tuple(dict.fromkeys(names)), words, gaps, id)

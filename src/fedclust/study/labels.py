@@ -4,11 +4,11 @@ import csv
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from ..core import ConfigError
+from ..core import ConfigError, DataError
 from ..data.files import NEEDS_ARROW, Columns
 from ..typing import Array, BoolArray
 from .model import Model
@@ -20,15 +20,22 @@ class _Writer(Protocol):
     def write(self, columns: dict[str, Array]) -> None: ...
 
 
+class Labelled(NamedTuple):
+    """How many rows each cluster has, and how many a gap left out."""
+
+    sizes: dict[int, int]
+    left_out: int
+
+
 def write_labels(
     model: Model, batches: Iterable[Columns], target: Path, id: str | None, who: str
-) -> list[int]:
-    """One line per row of the client's file, in its order; how many rows each cluster has.
+) -> Labelled:
+    """One line per row of the client's file, in its order.
 
     A row that a gap leaves out has an empty cluster and empty memberships. The file is there
     whole or not at all.
     """
-    sizes = np.zeros(len(model.ids), dtype=int)
+    sizes, rows = np.zeros(len(model.ids), dtype=int), 0
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
@@ -36,10 +43,14 @@ def write_labels(
             for columns, places in _labelled(model, batches, id, who):
                 writer.write(columns)
                 sizes += np.bincount(places, minlength=len(sizes))
+                rows += len(columns["cluster"])
+        if not scratch.exists():
+            raise DataError(f"{who}: there are no rows to label")
         os.replace(scratch, target)
     finally:
         scratch.unlink(missing_ok=True)
-    return [int(size) for size in sizes]
+    counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
+    return Labelled(counted, rows - sum(counted.values()))
 
 
 def _labelled(

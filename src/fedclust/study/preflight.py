@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..core import ConfigError, DataError
 from ..preprocessing import Column
+from .asked import asked_algorithm
 from .client import ClientFiles, Counted, Problem
 from .file import Study
 
@@ -49,8 +51,10 @@ def examine(study: Study) -> Examination:
     for client, files in clients.items():
         found, counts[client] = files.look(columns)
         problems += found
+    problems += _same_files(study)
     if clients:
         problems += of_all(study, columns, counts)
+        problems += _in_batches(study, clients)
     return Examination(columns, counts, tuple(problems), clients)
 
 
@@ -61,8 +65,38 @@ def of_all(
     if not columns:
         yield Problem("all", "", "no numeric column is shared by all clients")
     wanted, n = study.n_clusters[0], sum(counted.rows for counted in counts.values())
-    if n < wanted and len(counts) >= len(study.clients):
+    if len(counts) < len(study.clients):
+        return
+    if n < wanted:
         yield Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}")
+    least = study.privacy["min_count"]
+    if counts and max(counted.rows for counted in counts.values()) < least:
+        yield Problem("all", "", f"no client has {least} rows, the min_count of [privacy]")
+
+
+def _same_files(study: Study) -> Iterator[Problem]:
+    """Rows that two clients have would count twice."""
+    owner: dict[Path, str] = {}
+    for client in study.clients:
+        for file in study.files(client):
+            other = owner.setdefault(file.resolve(), client)
+            if other != client:
+                yield Problem(client, "", f"{file.name} is the file of client {other!r}, too")
+
+
+def _in_batches(study: Study, clients: Mapping[str, ClientFiles]) -> Iterator[Problem]:
+    """What needs all rows at once is said before the first round."""
+    for client, files in clients.items():
+        if not files.in_batches:
+            continue
+        algorithm = asked_algorithm(study.clustering, study.n_clusters[0])
+        if not algorithm.additive:
+            words = (
+                f"{algorithm.key} needs all rows in memory; set batch_rows = 0, or choose lossless"
+            )
+            yield Problem(client, "", words)
+        if study.data["missing"] == "median-of-means":
+            yield Problem(client, "", "median-of-means needs all rows in memory; batch_rows = 0")
 
 
 def refuse(seen: Seen) -> None:
@@ -84,7 +118,10 @@ def shared(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
 def _open(study: Study, client: str) -> ClientFiles:
     paths = study.files(client)
     if not paths:
-        raise DataError(f"there is no file {study.clients[client]}")
+        given = study.clients[client]
+        if (study.path.parent / Path(given).expanduser()).is_dir():
+            raise DataError(f"{given} is a folder; name its files, such as {given}/*.parquet")
+        raise DataError(f"there is no file {given}")
     data = study.data
     return ClientFiles(
         client, paths, gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]

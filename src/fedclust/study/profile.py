@@ -1,12 +1,13 @@
 """What the report says of the clusters: all of it from merged messages, none of it from rows."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ..chain import Clustering
-from ..core import Channel, Plan, Runner, Schema
+from ..core import Channel, NothingToSay, Plan, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
 from ..metrics.profile import OutlineState, ProfileState
 from ..privacy import transforms_for
@@ -39,7 +40,10 @@ def profile(
 ) -> dict[str, Any]:
     """Clusters in their own units, a map, and how many rows each client has where."""
     P = model.centers.shape[1]
-    drawn = _map(model, sums, channel, runner, min_count) if P > 1 else None
+    drawn = None
+    if P > 1:
+        with suppress(NothingToSay):  # every cluster is too small to be described
+            drawn = _map(model, sums, channel, runner, min_count)
     by_client = drawn.pop("sizes") if drawn else _sizes_only(model, channel, runner, min_count)
     return {
         "minimum": min_count,

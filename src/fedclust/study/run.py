@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import make
 from ..chain import Clustering, cluster
 from ..choice import Choice, choose
-from ..core import AnyAlgorithm, ConfigError, Participation
-from ..preprocessing import Preparation
+from ..core import ConfigError, Participation
+from ..preprocessing import Column, Preparation
 from ..typing import FloatArray, IntArray
+from .asked import asked_algorithm
 from .clients import Clients, LocalClients
 from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study
@@ -37,6 +38,8 @@ class Outcome:
     clustering: Clustering
     labels: Mapping[str, Path | str]  # by client: these stay there
     choice: Choice | None  # of the number of clusters, if the data chose it
+    rows: int  # of all clients
+    used: int  # those that took part
 
 
 def run_study(
@@ -67,9 +70,10 @@ def carry_out(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """All that a study is, wherever its clients are."""
-    asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
     seen = clients.look(study)
     refuse(seen)
+    if like is not None:
+        _same_columns(like, seen.columns)
     journal = place.journal(on_round)
     journal.phase = "scaling"
     ready = make_ready(study, clients, seen, journal)
@@ -87,24 +91,8 @@ def carry_out(
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found, told, choice)
-    return Outcome(place.path, model, found, labels, choice)
-
-
-def asked_algorithm(study: Study, n_clusters: int) -> AnyAlgorithm:
-    """The algorithm with all that the study says of it; nothing is taken and ignored."""
-    asked = study.clustering
-    key = asked["algorithm"]
-    if key == "lossless":
-        key = "llf-fcm" if asked["fuzzy"] else "llf-cm"
-    chosen = make(key, n_clusters)
-    if asked["fuzzy"] and not chosen.soft:
-        raise ConfigError(f"{study.path}: fuzzy = true, but {key} finds labels, not memberships")
-    names = ("max_rounds", "tol", "fuzzifier")
-    changes = {name: asked[name] for name in names if asked[name] is not None}
-    for name in changes:
-        if name not in vars(chosen):
-            raise ConfigError(f"{study.path}: {name} has no meaning for {key}")
-    return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
+    n_rows, used = sum(seen.rows.values()), sum(ready.used.values())
+    return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
 
 def _clustered(study: Study, ready: Ready, journal: Journal) -> tuple[Clustering, Choice | None]:
@@ -121,11 +109,14 @@ def _clustered(study: Study, ready: Ready, journal: Journal) -> tuple[Clustering
     if asked["n_clusters"] == "auto":
         journal.phase = CHOOSING
         ks = _tried(study, sum(ready.used.values()))
-        algorithm = asked_algorithm(study, ks[-1])
+        algorithm = asked_algorithm(asked, ks[-1])
         choice = choose(algorithm, ready.channel, ready.schema, ks, **common)
+        if ks[-1] < study.n_clusters[1]:
+            more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
+            choice = replace(choice, why=choice.why + more)
         n_clusters = choice.recommended
     journal.phase = "clustering"
-    algorithm = asked_algorithm(study, n_clusters)
+    algorithm = asked_algorithm(asked, n_clusters)
     n_init = asked["n_init"]
     return cluster(algorithm, ready.channel, ready.schema, n_init=n_init, **common), choice
 
@@ -151,14 +142,18 @@ def _numbered(
     return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said), order
 
 
+def _same_columns(like: Model, columns: tuple[Column, ...]) -> None:
+    if like.preparation.columns != columns:
+        theirs, ours = ([c.name for c in each] for each in (like.preparation.columns, columns))
+        raise ConfigError(
+            f"--like: the earlier run has the columns {', '.join(theirs)}, this one "
+            f"{', '.join(ours)}, or other bounds or categories; such clusters cannot be matched"
+        )
+
+
 def _ids_like(like: Model, ready: Preparation, centers: FloatArray) -> list[int]:
     """Compared on the earlier run's scale: this run's differs by what has changed since."""
     theirs = like.preparation
-    if theirs.columns != ready.columns:
-        raise ConfigError(
-            f"--like: the earlier run has the columns {', '.join(theirs.names)}, this one "
-            f"{', '.join(ready.names)}; clusters of other columns cannot be matched"
-        )
     moved = (centers * ready.scale + ready.offset - theirs.offset) / theirs.scale
     return numbered(moved, like.centers, like.ids)
 

@@ -11,6 +11,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "whole": {"type": "integer"},
     "number": {"type": "number"},
     "texts": {"type": "array", "items": {"type": "string"}},
+    "values": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
     "count": {"anyOf": [{"type": "integer"}, {"const": "auto"}]},
     "range": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
 }
@@ -25,7 +26,8 @@ def json_schema() -> dict[str, Any]:
             kind["default"] = key.default
         if key.choices:
             kind["enum"] = list(key.choices)
-        limits = {"minimum": key.low, "maximum": key.high}
+        least = "exclusiveMinimum" if key.above else "minimum"
+        limits = {least: key.low, "maximum": key.high}
         if key.kind == "range":
             return kind
         return kind | {name: limit for name, limit in limits.items() if limit is not None}

@@ -12,11 +12,11 @@ from ..core import Batches, ConfigError, Participation, Schema, run
 from ..data import dirichlet, iid
 from ..kernels import nearest
 from ..typing import FloatArray, IntArray
+from .asked import asked_algorithm
 from .clients import LocalClients
 from .file import Study
 from .preflight import refuse
 from .rows import make_ready
-from .run import asked_algorithm
 
 SPLITS = ("iid", "dirichlet")
 
@@ -45,7 +45,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
     rows, schema = _all_rows(study)
     if not 1 <= n_clients <= len(rows):
         raise ConfigError(f"--clients must be from 1 to the {len(rows)} rows there are")
-    algorithm = asked_algorithm(study, study.n_clusters[0])
+    algorithm = asked_algorithm(asked, study.n_clusters[0])
     settings: dict[str, Any] = {"n_init": asked["n_init"], "seed": asked["seed"]}
     alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=asked["init"], **settings)
     owner = _dealt(rows, alone, n_clients, split, alpha, asked["seed"])

@@ -1,0 +1,52 @@
+"""The algorithm that a study asks for, and what in a study contradicts itself."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from ..algorithms import make
+from ..core import AnyAlgorithm, ConfigError
+from ..preprocessing import Column
+
+
+def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
+    """The algorithm with all that [clustering] says of it; nothing is taken and ignored."""
+    key = asked["algorithm"]
+    if key == "lossless":
+        key = "llf-fcm" if asked["fuzzy"] else "llf-cm"
+    chosen = make(key, n_clusters)
+    if asked["fuzzy"] and not chosen.soft:
+        raise ConfigError(f"fuzzy = true, but {key} finds labels, not memberships")
+    if asked["fuzzy"] is False and chosen.soft:
+        raise ConfigError(f"fuzzy = false, but {key} finds memberships")
+    names = ("max_rounds", "tol", "fuzzifier")
+    changes = {name: asked[name] for name in names if asked[name] is not None}
+    for name in changes:
+        if name not in vars(chosen):
+            raise ConfigError(f"{name} has no meaning for {key}")
+    return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
+
+
+def contradictions(
+    clustering: Mapping[str, Any],
+    participation: Mapping[str, Any],
+    features: tuple[Column, ...] | None,
+    n_clients: int,
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Settings that cannot be met together: the key to mend, and what to do."""
+    try:
+        asked_algorithm(clustering, 2)
+    except ConfigError as problem:
+        yield ("clustering", "algorithm"), str(problem)
+    if clustering["k_range"] is not None and clustering["n_clusters"] != "auto":
+        yield ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
+    if n_clients and participation["min_clients"] > n_clients:
+        words = f"min_clients = {participation['min_clients']}, but there are {n_clients} clients"
+        yield ("participation", "min_clients"), words
+    bounded = features and all(c.categories or c.low is not None for c in features)
+    if clustering["init"] == "uniform" and not bounded:
+        words = (
+            'init = "uniform" draws within public bounds: give every feature low and high under '
+            "[features], or another init"
+        )
+        yield ("clustering", "init"), words
