@@ -15,9 +15,9 @@ import fedclust
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
-from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, run
+from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, Transform, run
 from fedclust.metrics import INDICES, Contingency, Evaluation, Outline, Presence, Profile
-from fedclust.plans import PLANS
+from fedclust.plans import PLANS, TRANSFORMS
 from fedclust.preprocessing import Histogram, MedianOfMeans, Moments
 from fedclust.privacy import transforms_for
 from fedclust.study.file import Study, read_study
@@ -71,6 +71,11 @@ def test_every_algorithm_there_is_can_be_asked() -> None:
         if not inspect.isabstract(kind) and kind.__module__.startswith("fedclust."):
             found.add(kind)
     assert found == set(PLANS.values())
+
+
+def test_every_transform_there_is_can_be_asked() -> None:
+    found = {kind for kind in Transform.__subclasses__() if kind.__module__.startswith("fedclust.")}
+    assert found == set(TRANSFORMS.values())
 
 
 @pytest.mark.parametrize("privacy", ["none", "paper"])
