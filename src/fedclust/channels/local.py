@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core import Data, Message, Plan, Request, respond
 from ..kernels.threads import in_parallel, worth_a_thread
+from ..privacy import Gate
 
 
 class LocalChannel:
@@ -16,10 +17,7 @@ class LocalChannel:
     """
 
     def __init__(self, data: Mapping[str, Data | Any], *, strict: bool = False) -> None:
-        self._data = {
-            name: data if isinstance(data, Data) else Data.of(data, client=f"client {name!r}")
-            for name, data in data.items()
-        }
+        self._data = {name: _with_gate(name, given) for name, given in data.items()}
         self._strict = strict
 
     def clients(self) -> Iterable[str]:
@@ -41,3 +39,9 @@ class LocalChannel:
         yield from in_parallel(answer, [c for c in request.cohort if one_thread[c]])
         # The large use all threads by themselves, the small none.
         yield from (answer(c) for c in request.cohort if not one_thread[c])
+
+
+def _with_gate(name: str, given: Data | Any) -> Data:
+    """A client's data, with a gate of its own: keys that last as long as the channel."""
+    data = given if isinstance(given, Data) else Data.of(given, client=f"client {name!r}")
+    return data if data.gate is not None else replace(data, gate=Gate())

@@ -9,6 +9,7 @@ from .errors import (
     FedclustError,
     MessageError,
     NothingToSay,
+    Refusal,
     TooFewClients,
 )
 from .loop import (
@@ -47,6 +48,7 @@ __all__ = [
     "Participation",
     "Plan",
     "Record",
+    "Refusal",
     "Request",
     "Round",
     "Rule",

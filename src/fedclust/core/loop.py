@@ -135,7 +135,7 @@ def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
     rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
-    turn = Turn(request.round, client, request.cohort, len(data), algorithm, request.down, data)
+    turn = Turn(request.round, client, request.cohort, len(data), plan, request.down, data)
     if algorithm.partition == "horizontal":
         data = prepare(plan.transforms, data, turn)
     message: Message = algorithm.client_step(request.down, data, rng)
@@ -177,7 +177,7 @@ def rounds(
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
-        turn = Turn(number, SERVER, answered, 0, algorithm)
+        turn = Turn(number, SERVER, answered, 0, plan)
         merged = receive(plan.transforms, merged, turn)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
         sent = {client: replies[client].nbytes for client in answered}

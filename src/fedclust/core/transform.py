@@ -30,7 +30,7 @@ class Turn:
     party: str
     cohort: tuple[str, ...]
     samples: int  # the client's records; at the server 0: it does not know
-    algorithm: Algorithm[Any, Any, Any] | None = None
+    plan: Any = None  # the whole Plan, which this file comes before
     down: Record | None = None  # what the client was sent
     data: Data | None = None  # at the client only
 
