@@ -2,6 +2,7 @@
 
 import time
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def exact() -> list[str]:
     for n, F, k in SHAPES:
         X, C = problem(n, F, k, np.float64)
         grid = grid_over(np.full(F, -8.0), np.full(F, 8.0), n)
-        steps = {
+        steps: dict[str, tuple[partial[Any], float]] = {
             "hard": (partial(hard_sums, X, C, _NO_WEIGHTS), 2.0),
             "fuzzy": (partial(fuzzy_sums, X, C, 2.0, _NO_WEIGHTS), 4.0),
         }

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from .algorithms import make_seeding
+from .algorithms.cell_seeding import CellSeeding
 from .core import (
     EVERYONE,
     Algorithm,
@@ -24,15 +25,14 @@ from .core import (
     Request,
     Run,
     Schema,
-    Transform,
     derived,
     run,
 )
 from .metrics import Evaluation
-from .privacy import transforms_for
+from .privacy import Privacy, Promise, Tier, tier_of
+from .protection import adapted, seeding_under
 from .typing import FloatArray
 
-Privacy = str | tuple[Transform, ...]
 Init = str | FloatArray | AnyAlgorithm
 
 
@@ -42,8 +42,9 @@ class Clustering:
 
     algorithm: AnyAlgorithm  # with the start it was given
     run: Run
-    inertia: float  # pooled, from a federated run
+    inertia: float  # pooled, from a federated run; NaN where that would cost privacy
     sent: Mapping[str, int]  # bytes each client sent in all runs: seeding, clustering, scoring
+    promise: Promise  # of the tier it ran under
 
     @property
     def centers(self) -> FloatArray:
@@ -74,9 +75,12 @@ def cluster(
 
     Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
     """
-    if n_init < 1:
-        raise ConfigError(f"n_init must be at least 1, got {n_init}")
+    tier = tier_of(privacy)
+    if n_init < 1 or (tier.noisy and n_init > 1):
+        most = " (each start would cost as much again)" if tier.noisy else " or more"
+        raise ConfigError(f"n_init must be 1{most}, got {n_init}")
     everybody = Participation(min_clients=participation.min_clients)
+    channel = tier.channel(channel)
     found: list[Clustering] = []
     sent: dict[str, int] = {}
     for attempt in range(n_init):
@@ -85,20 +89,21 @@ def cluster(
             channel,
             schema,
             init=init,
-            privacy=privacy,
+            privacy=tier,
             participation=participation,
             seed=derived(seed, "seeding", attempt),
         )
-        transforms = transforms_for(ready, schema.n_features, privacy)
-        plan = Plan(ready, transforms, derived(seed, "clustering", attempt))
+        plan = _planned(ready, channel, schema, tier, derived(seed, "clustering", attempt))
         done = run(plan, channel, schema, participation=participation)
-        scoring = Evaluation(len(done.model), done.model)
-        withheld = transforms_for(scoring, schema.n_features, privacy)
-        score = run(Plan(scoring, withheld), channel, schema, participation=everybody)
-        for part in (*seeding, done, score):
+        scores = []
+        if not tier.noisy:
+            scoring = _planned(Evaluation(len(done.model), done.model), channel, schema, tier)
+            scores = [run(scoring, channel, schema, participation=everybody)]
+        for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
-        found.append(Clustering(ready, done, score.model, sent))
+        inertia = scores[0].model if scores else float("nan")
+        found.append(Clustering(ready, done, inertia, sent, tier.promise))
     return min(found, key=lambda one: one.inertia)
 
 
@@ -112,8 +117,10 @@ def seeded(
     participation: Participation = EVERYONE,
     seed: int = 0,
 ) -> tuple[AnyAlgorithm, list[Run]]:
-    """The algorithm with its start centres, and the runs it took to find them."""
+    """The algorithm as it runs, with its start centres, and the runs it took to find them."""
+    tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
+    algorithm = adapted(algorithm, schema, tier, n_clients)
     if "init" not in vars(algorithm):
         if not auto:
             raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
@@ -121,12 +128,34 @@ def seeded(
     if auto and vars(algorithm)["init"] is not None:
         return algorithm, []
     if isinstance(init, str):
-        init = make_seeding(str(algorithm.seeding) if auto else init, algorithm.n_clusters)
+        init = _seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
         return _starting_at(algorithm, as_centers(init)), []
-    transforms = transforms_for(init, schema.n_features, privacy)
-    done = _seeding_run(Plan(init, transforms, seed), channel, schema, participation)
+    plan = _planned(init, channel, schema, tier, seed)
+    done = _seeding_run(plan, channel, schema, participation)
     return _starting_at(algorithm, done.model), [done]
+
+
+def _planned(
+    algorithm: AnyAlgorithm, channel: Channel, schema: Schema, tier: Tier, seed: int = 0
+) -> Plan:
+    n_clients = len(tuple(channel.clients()))
+    return Plan(algorithm, tier.transforms(algorithm, schema, n_clients), seed)
+
+
+def _seeding(
+    init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
+) -> AnyAlgorithm:
+    """The seeding of a name; "auto" is what suits the tier, and then the algorithm."""
+    if init in ("auto", "cells"):
+        found = seeding_under(tier, algorithm, schema, n_clients)
+        if found is not None or init == "cells":
+            return found or CellSeeding(algorithm.n_clusters, *schema.box())
+        init = str(algorithm.seeding)
+    seeding = make_seeding(init, algorithm.n_clusters)
+    if init != "uniform":  # which asks nobody
+        tier.check(seeding)
+    return seeding
 
 
 def as_centers(init: Any) -> FloatArray:

@@ -136,6 +136,8 @@ def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
     # A client may be called "server": its random numbers must still be its own.
     rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
     turn = Turn(request.round, client, request.cohort, len(data), plan, request.down, data)
+    if data.gate is not None:
+        data.gate.look(turn)  # the client's own rules come before the plan's
     if algorithm.partition == "horizontal":
         data = prepare(plan.transforms, data, turn)
     message: Message = algorithm.client_step(request.down, data, rng)

@@ -1,20 +1,40 @@
-"""Transforms that stand between a client's message and the wire."""
+"""Transforms that stand between a client's message and the wire, and the tiers they make."""
 
 from .fixed_point import FixedPoint
 from .gate import Gate, Rules
+from .guard import ChangeGuard
+from .ledger import Ledger
 from .masking import PairwiseMasks
-from .rules import PRIVACY, transforms_for
+from .noise import IntegerGaussian
+from .released import Released
+from .rules import PRIVACY, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
+from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
 
 __all__ = [
+    "ChangeGuard",
     "FixedPoint",
     "Gate",
+    "Guarded",
+    "IntegerGaussian",
+    "Ledger",
     "MinCount",
     "MinSamples",
     "PRIVACY",
     "PairwiseMasks",
+    "Paper",
+    "Privacy",
+    "Private",
+    "Promise",
+    "Released",
     "Rules",
+    "Secure",
     "SecureChannel",
+    "SecurePrivate",
+    "Tier",
+    "Unprotected",
+    "promise",
+    "tier_of",
     "transforms_for",
 ]

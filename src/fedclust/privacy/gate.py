@@ -1,54 +1,58 @@
 """The gate: what a client keeps to itself between rounds, and the questions it will not answer.
 
-Algorithms need no memory at the client; protection does. The gate holds the client's identity,
-its keys of running runs, and what it has answered. It belongs to the client (`Data.gate`), is never
+Algorithms need no memory at the client; protection does. The gate holds the client's keys, the
+ledger of its releases, and what it last released. It belongs to the client (`Data.gate`), is never
 sent, and its rules are the client's own: no plan can loosen them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from ..core import Refusal
-from .crypto import digest, exchange_public, fresh_secret, shared_secret, signature, signing_public
+import numpy as np
 
-FEWEST = 3  # of two, either could subtract itself from the sum
-_RUNS_KEPT = 64
+from ..core import ConfigError, Data, Refusal, Turn, checks
+from ..typing import IntArray
+from .accounting import epsilon_of, mu_for
+from .keyring import FEWEST, Keyring
+from .ledger import Ledger
+from .questions import broadcast_digest, question
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a client insists on."""
+    """What a client insists on, whatever the plan says."""
 
-    min_cohort: int = FEWEST
+    min_samples: int = 1  # with fewer records it does not answer at all
+    min_cohort: int = FEWEST  # under masks
     max_rounds: int = 300  # of one plan
+    max_releases: int | None = None  # of the data set, over all plans, runs and restarts
     max_shrinks: int = 2  # cohorts that lose members, per run
+    bounds: Bounds | None = None  # centres outside are refused
+    epsilon: float | None = None  # of the data set, for good
+    delta: float = 1e-6
 
+    def __post_init__(self) -> None:
+        for name in ("min_samples", "min_cohort", "max_rounds"):
+            checks.whole(self, name)
+        checks.whole(self, "max_shrinks", 0)
+        if self.max_releases is not None:
+            checks.whole(self, "max_releases")
 
-@dataclass
-class _Secrets:
-    """A run's key, and what it gave with every peer's."""
-
-    secret: bytes = field(default_factory=fresh_secret, repr=False)
-    shared: dict[bytes, bytes] = field(default_factory=dict, repr=False)
-    shrinks: int = 0
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question under masks: of which run and plan, of whom, and everything else in a hash."""
-
-    run: str
-    plan: bytes
-    round: int
-    cohort: tuple[str, ...]
-    header: bytes
+    @property
+    def budget(self) -> float | None:
+        """The sum of squares of mu that epsilon and delta allow."""
+        return None if self.epsilon is None else mu_for(self.epsilon, self.delta) ** 2
 
 
 class Gate:
-    """A client's keeper of keys and answers.
+    """A client's keeper of keys, releases and rules.
 
     ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
-    as told at enrolment and not by the server. Without peers the server is believed.
+    as told at enrolment and not by the server: without them the server is believed. With rules or
+    a ledger every question is looked at before it is answered.
     """
 
     def __init__(
@@ -57,93 +61,85 @@ class Gate:
         *,
         peers: Mapping[str, bytes] | None = None,
         rules: Rules | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        self._identity = identity
         self.peers = dict(peers) if peers is not None else None
         self.rules = rules or Rules()
-        self._runs: dict[str, _Secrets] = {}
-        self._done: set[bytes] = set()
-        self._answers: dict[tuple[str, bytes], dict[int, tuple[Asked, bytes]]] = {}
+        self.keys = Keyring(
+            identity,
+            min_cohort=self.rules.min_cohort,
+            max_rounds=self.rules.max_rounds,
+            max_shrinks=self.rules.max_shrinks,
+        )
+        self._watchful = rules is not None or ledger is not None
+        self.ledger = ledger or Ledger()
+        self._noise: dict[bytes, IntArray] = {}
+        self._asked_of: dict[bytes, tuple[str, ...]] = {}  # cohorts, by what was broadcast
+        self._shrinks = 0
+        self.released: dict[Any, Any] = {}  # what guards need to know of earlier rounds
+
+    def look(self, turn: Turn) -> None:
+        """Before anything is computed: refuse what this client never answers, count the rest."""
+        if not self._watchful or not getattr(turn.plan.algorithm, "reads_rows", True):
+            return
+        rules, what = self.rules, f"{turn.plan.algorithm.key}, round {turn.round}"
+        if turn.samples < rules.min_samples:
+            raise Refusal(f"{what}: this client has too few records to answer")
+        if turn.round >= rules.max_rounds:
+            raise Refusal(f"{what}: this client answers {rules.max_rounds} rounds")
+        self._within_bounds(turn, what)
+        self._same_cohort(turn, what)
+        self.count(turn, rules.max_releases)
+
+    def count(self, turn: Turn, most: int | None) -> None:
+        """Enter a question in the ledger, or refuse it; the same question again is free."""
+        what = f"{turn.plan.algorithm.key}, round {turn.round}"
+        self.ledger.release(question(turn), what=what, most=most)
+
+    def spend(self, asked: bytes, cost: float, what: str) -> None:
+        """Enter the cost of noise in the ledger, or refuse what exceeds the budget."""
+        cost_of = asked + b" noise"
+        self.ledger.release(cost_of, what=what, cost=cost, budget=self.rules.budget)
 
     @property
-    def identity(self) -> bytes:
-        """The public identity."""
-        return signing_public(self._secret_identity())
+    def epsilon(self) -> float:
+        """What all noised releases so far amount to, at the delta of the rules."""
+        spent = self.ledger.spent
+        return epsilon_of(spent**0.5, self.rules.delta) if spent else 0.0
 
-    def _secret_identity(self) -> bytes:
-        if self._identity is None:  # nobody knows it yet, so any will do
-            self._identity = fresh_secret()
-        return self._identity
+    def remembered(self, asked: bytes, draw: Callable[[], IntArray]) -> IntArray:
+        """The noise of a question: drawn once."""
+        if asked not in self._noise:
+            self._noise[asked] = draw()
+        return self._noise[asked]
 
-    def offer(self, run: str) -> tuple[bytes, bytes]:
-        """The public key of this client for a run, and its signature; the same when asked again."""
-        public = exchange_public(self._of(run).secret)
-        return public, signature(self._secret_identity(), offered(run, public))
-
-    def _of(self, run: str) -> _Secrets:
-        if run not in self._runs:
-            while len(self._runs) >= _RUNS_KEPT:
-                gone = next(iter(self._runs))
-                del self._runs[gone]
-                self._answers = {k: v for k, v in self._answers.items() if k[0] != gone}
-            self._runs[run] = _Secrets()
-        return self._runs[run]
-
-    def has_offered(self, run: str, public: bytes) -> bool:
-        """Whether this is the key that was offered for the run."""
-        return run in self._runs and exchange_public(self._runs[run].secret) == public
-
-    def shared_with(self, run: str, peer: str, public: bytes) -> bytes:
-        """The secret of this client and a peer, computed once per run."""
-        own = self._of(run)
-        if public not in own.shared:
-            found = shared_secret(own.secret, public)
-            if found is None:
-                raise Refusal(f"the key of {peer!r} is no key")
-            own.shared[public] = found
-        return own.shared[public]
-
-    def once(self, what: bytes, check: Callable[[], None]) -> None:
-        """Do a check that need not be done again if it went well."""
-        if what not in self._done:
-            check()
-            self._done.add(what)
-
-    def admit(self, asked: Asked, payload: bytes) -> None:
-        """Let an answer go, or refuse: masks hide one answer to one question, and no second."""
-        if len(asked.cohort) < max(FEWEST, self.rules.min_cohort):
-            raise Refusal(
-                f"round {asked.round}: {len(asked.cohort)} clients are too few to hide among; at "
-                f"least {max(FEWEST, self.rules.min_cohort)} are needed"
-            )
-        if asked.round >= self.rules.max_rounds:
-            raise Refusal(
-                f"round {asked.round}: this client answers {self.rules.max_rounds} rounds"
-            )
-        answered = self._answers.setdefault((asked.run, asked.plan), {})
-        before = answered.get(asked.round)
-        if before is None:
-            if answered and asked.round < max(answered):
-                raise Refusal(f"round {asked.round} is over; round {max(answered)} was answered")
-        else:
-            self._same_again(asked, payload, *before)
-        answered[asked.round] = asked, payload
-
-    def _same_again(self, asked: Asked, payload: bytes, before: Asked, sent: bytes) -> None:
-        if asked == before:
-            if payload != sent:
-                raise Refusal(f"round {asked.round}: the data changed since this was answered")
+    def _within_bounds(self, turn: Turn, what: str) -> None:
+        centers = getattr(turn.down, "centers", None)
+        if centers is None or self.rules.bounds is None:
             return
-        smaller = set(asked.cohort) < set(before.cohort)
-        own = self._of(asked.run)
-        if not smaller or own.shrinks >= self.rules.max_shrinks:
-            raise Refusal(
-                f"round {asked.round} was answered before, to another cohort or at other centres; "
-                f"a cohort may lose members {self.rules.max_shrinks} times in a run"
-            )
-        own.shrinks += 1
+        low, high = map(np.asarray, self.rules.bounds)
+        if not ((centers >= low) & (centers <= high)).all():
+            raise Refusal(f"{what}: centres outside the public bounds ask about single records")
+
+    def _same_cohort(self, turn: Turn, what: str) -> None:
+        """The same centres for another cohort would give the difference between cohorts."""
+        if not hasattr(turn.down, "centers"):
+            return
+        sent = broadcast_digest(turn)
+        before = self._asked_of.setdefault(sent, turn.cohort)
+        if before == turn.cohort:
+            return
+        if self._shrinks >= self.rules.max_shrinks or not set(turn.cohort) < set(before):
+            raise Refusal(f"{what}: these centres were sent before, to another cohort")
+        self._asked_of[sent] = turn.cohort
+        self._shrinks += 1
 
 
-def offered(run: str, public: bytes) -> bytes:
-    """What a client signs when it offers a key."""
-    return digest(b"fedclust key", run.encode(), public)
+def gate_of(data: Data | None) -> Gate:
+    """The client's gate, without which it has no keys and no memory."""
+    if data is None or not isinstance(data.gate, Gate):
+        raise ConfigError(
+            "this client has no gate to keep its keys and releases: give Data a gate "
+            "(fedclust.privacy.Gate)"
+        )
+    return data.gate

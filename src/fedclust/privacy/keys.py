@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Algorithm, ConfigError, Data, Dims, Message, Record, Schema, Stacked
+from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked
 from ..typing import Array, Rng
-from .gate import Gate
+from .gate import gate_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,7 @@ class KeyExchange(Algorithm[OfferState, Begin, Offers]):
     run: str  # named anew for every run, or masks would repeat
 
     key: ClassVar[str] = "key-exchange"
+    reads_rows: ClassVar[bool] = False  # so it is no release
     state: ClassVar[type[Record]] = OfferState
     down: ClassVar[type[Record]] = Begin
     up: ClassVar[type[Message]] = Offers
@@ -53,9 +54,9 @@ class KeyExchange(Algorithm[OfferState, Begin, Offers]):
         return Begin()
 
     def client_step(self, down: Begin, data: Data, rng: Rng) -> Offers:
-        gate = gate_of(data)
-        public, signed = gate.offer(self.run)
-        return Offers(_row(public), _row(gate.identity), _row(signed))
+        keys = gate_of(data).keys
+        public, signed = keys.offer(self.run)
+        return Offers(_row(public), _row(keys.identity), _row(signed))
 
     def server_step(self, state: OfferState, merged: Offers, rng: Rng) -> OfferState:
         return OfferState(merged.public, merged.signer, merged.signature, 1)
@@ -70,15 +71,6 @@ class KeyExchange(Algorithm[OfferState, Begin, Offers]):
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"key": 32, "signature": 64}
-
-
-def gate_of(data: Data | None) -> Gate:
-    """The client's gate, without which it has no keys."""
-    if data is None or not isinstance(data.gate, Gate):
-        raise ConfigError(
-            "this client has no gate to keep its keys: give Data a gate (fedclust.privacy.Gate)"
-        )
-    return data.gate
 
 
 def _row(raw: bytes) -> Array:

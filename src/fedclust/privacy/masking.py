@@ -7,18 +7,18 @@ things gets masks that do not cancel. Bonawitz et al. (2017), without secret sha
 fails the round is asked again, which tells nothing new (docs/privacy.md).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Summed, Transform, Turn
 from ..typing import Array
 from .crypto import digest, is_signed, key_for, mask_words
-from .gate import Asked, Gate, offered
-from .keys import gate_of
+from .gate import Gate, gate_of
+from .keyring import Asked, offered
+from .questions import broadcast_digest, plan_digest
 
 M = TypeVar("M", bound=Message)
 
@@ -50,11 +50,12 @@ class PairwiseMasks(Transform):
         if any(a.dtype != np.int64 for a in arrays.values()):
             raise ConfigError("PairwiseMasks: masks need whole numbers; put FixedPoint before them")
         agreement = digest(self._listed, *(client.encode() for client in turn.cohort))
-        gate.once(agreement, lambda: self._recognise(gate, turn.party, keys))
-        plan = _plan_digest(turn.plan)
-        header = digest(plan, *_question(turn, arrays))
+        gate.keys.once(agreement, lambda: self._recognise(gate, turn.party, keys))
+        plan = plan_digest(turn.plan)
+        shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
+        header = digest(plan, str(turn.round).encode(), broadcast_digest(turn), *shapes)
         asked = Asked(self.run, plan, turn.round, turn.cohort, header)
-        gate.admit(asked, digest(*(a.tobytes() for a in arrays.values())))
+        gate.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())))
         bound = digest(agreement, header)
         mask = _mask(gate, self.run, turn.party, keys, bound, sum(a.size for a in arrays.values()))
         return _shifted(message, arrays, mask)
@@ -71,7 +72,7 @@ class PairwiseMasks(Transform):
 
     def _recognise(self, gate: Gate, me: str, keys: dict[str, bytes]) -> None:
         """Refuse a roster in which anybody is not who it says."""
-        if not gate.has_offered(self.run, keys[me]):
+        if not gate.keys.has_offered(self.run, keys[me]):
             raise Refusal(f"the roster has another key for {me!r} than it offered in this run")
         if len(set(keys.values())) < len(keys):
             raise Refusal("two clients of the roster have the same key")
@@ -97,7 +98,7 @@ def _mask(gate: Gate, run: str, me: str, keys: dict[str, bytes], bound: bytes, s
     for peer, public in keys.items():
         if peer == me:
             continue
-        words = mask_words(key_for(gate.shared_with(run, peer, public), bound), size)
+        words = mask_words(key_for(gate.keys.shared_with(run, peer, public), bound), size)
         total += words if me < peer else -words
     return total
 
@@ -109,27 +110,3 @@ def _shifted(message: M, arrays: dict[str, Array], mask: Array) -> M:
         for (name, array), part in zip(arrays.items(), parts, strict=True)
     }
     return type(message).from_arrays(masked)
-
-
-def _question(turn: Turn, arrays: dict[str, Array]) -> list[bytes]:
-    """What is asked in this round: what was broadcast, and the shape of the answer."""
-    down = turn.down.arrays() if turn.down else {}
-    shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
-    return [str(turn.round).encode(), digest(*_array_parts(down)), digest(*shapes)]
-
-
-def _plan_digest(plan: Any) -> bytes:
-    algorithm = plan.algorithm
-    settings = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
-    words: Sequence[str] = (algorithm.key, *map(repr, plan.transforms), str(plan.seed))
-    whole = {n: v for n, v in settings.items() if isinstance(v, np.ndarray)}
-    plain = {n: v for n, v in settings.items() if n not in whole}
-    return digest(*(w.encode() for w in words), repr(plain).encode(), *_array_parts(whole))
-
-
-def _array_parts(arrays: dict[str, Any]) -> list[bytes]:
-    found = []
-    for name, value in arrays.items():
-        array = np.ascontiguousarray(value)
-        found += [f"{name} {array.dtype.str} {array.shape}".encode(), array.tobytes()]
-    return found

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
 from .conservation import Conservation
-from .gate import FEWEST
+from .keyring import FEWEST
 from .keys import KeyExchange
 from .masking import PairwiseMasks
 

@@ -1,0 +1,112 @@
+"""The differencing guard: a server that keeps all messages must not see sums that differ by few.
+
+If a single record changes cluster between two messages, their difference is that record. So a
+client sends new sums of a cluster only if its members differ from every set it has told of before
+by none or by at least `change` of them; else it repeats what it sent last. Sums over all clusters
+are known, hence clusters that exchange records are told of together or not at all. This is a
+heuristic: it stops the attacks of tests/attacks, it proves nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..core import AnyAlgorithm, ConfigError, Data, Message, Stage, Transform, Turn, checks
+from ..kernels import nearest
+from ..typing import BoolArray, IntArray
+from .gate import gate_of
+from .questions import plan_digest, question
+
+M = TypeVar("M", bound=Message)
+_PAST = "sets told of"
+
+
+@dataclass(frozen=True)
+class ChangeGuard(Transform):
+    """Repeat the last message of clusters of which too few members changed."""
+
+    change: int = 5
+
+    stage: ClassVar[Stage] = Stage.SUPPRESS
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "change", 2)
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        if not algorithm.conserves:
+            raise ConfigError(
+                f"ChangeGuard: {algorithm.key} has no sums of disjoint clusters to compare; it "
+                "guards llf-cm"
+            )
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        memory, data = gate_of(turn.data).released, turn.data
+        if data is None or len(data) == 0:
+            return message
+        asked, run = question(turn), plan_digest(turn.plan)
+        if asked not in memory:
+            past = memory.setdefault(_PAST, [])
+            last = memory.get(run) or _Told(np.full(len(data), -1), message.identity())
+            now = self._decided(message, _labels(turn, data), last, past)
+            memory[run] = memory[asked] = now
+            past.append(now.labels)
+        told: M = memory[asked].message
+        return told
+
+    def _decided(
+        self, message: Any, labels: IntArray, last: "_Told", past: list[IntArray]
+    ) -> "_Told":
+        k = len(message.weight)
+        bad = self._too_close(labels, past, k)
+        bad = _together(bad, last.labels, labels, k)
+        kept = np.isin(last.labels, np.flatnonzero(bad))
+        told = np.where(bad[labels], -1, labels)
+        told = np.where(kept, last.labels, told)
+        whole = [(p >= 0).astype(np.int64) for p in past]
+        if bad.all() or self._too_close((told >= 0).astype(np.int64), whole, 2)[1]:
+            return last
+        new, old = message.keep(~bad), last.message.keep(bad)
+        return _Told(told, type(message).merge([new, old]))
+
+    def _too_close(self, labels: IntArray, past: Sequence[IntArray], k: int) -> BoolArray:
+        """Clusters whose members differ from a set told of before by one to `change` - 1."""
+        size = np.bincount(labels[labels >= 0], minlength=k)
+        near: BoolArray = _few(size, self.change) | _few(len(labels) - size, self.change)
+        for before in past:
+            top = int(before.max()) + 1
+            there = (before >= 0) & (labels >= 0)
+            both = np.bincount(before[there] * k + labels[there], minlength=top * k)
+            sizes = np.bincount(before[before >= 0], minlength=top)
+            differ = sizes[:, None] + size - 2 * both.reshape(top, k)
+            near |= _few(differ, self.change).any(axis=0)
+        return near
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What the server last heard: of which records, in which cluster, in which message."""
+
+    labels: IntArray  # (N,) negative where a record is in no cluster told of
+    message: Any = field(repr=False)
+
+
+def _labels(turn: Turn, data: Data) -> IntArray:
+    return nearest(data.X, turn.down.centers)[0].astype(np.int64)  # type: ignore[union-attr]
+
+
+def _few(count: Any, change: int) -> Any:
+    return (count > 0) & (count < change)
+
+
+def _together(bad: BoolArray, before: IntArray, now: IntArray, k: int) -> BoolArray:
+    """Clusters that exchanged records with a withheld one are withheld as well."""
+    there = before >= 0
+    flow = np.bincount(before[there] * k + now[there], minlength=k * k).reshape(k, k) > 0
+    linked = flow | flow.T | np.eye(k, dtype=bool)
+    while True:
+        more: BoolArray = linked[bad].any(axis=0)  # type: ignore[assignment]
+        if (more == bad).all():
+            return bad
+        bad = more
