@@ -85,8 +85,11 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         return float(np.clip(usual, 0.02 * self.radius, self.radius))
 
     def client_step(self, down: Around, data: Data, rng: Rng) -> WholeSums:
+        # Bounds on a record's influence must hold whatever the server sends.
+        if not np.isfinite(down.centers).all() or not 0 < down.reach <= 2 * self.radius:
+            raise MessageError(f"{self.key}: centres or a reach that are none from the server")
         rows, weight = self.in_cube(data), weights_of(data)
-        centers = (down.centers - self.middle) / self.unit
+        centers = (np.clip(down.centers, self.low, self.high) - self.middle) / self.unit
         if not self.soft:
             label = nearest(rows, centers)[0]
             vectors = self._vectors(rows - centers[label], down.reach) * weight[:, None]

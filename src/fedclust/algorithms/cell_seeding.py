@@ -87,6 +87,9 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         return Stage(state.stage, state.center, state.basis, state.seeds, state.spread)
 
     def client_step(self, down: Stage, data: Data, rng: Rng) -> WholeSums:
+        # Bounds on a record's influence must hold whatever the server sends.
+        if not (np.isfinite(down.basis).all() and 0 < down.spread <= 2 * self.radius):
+            raise MessageError(f"{self.key}: directions or a spread that are none from the server")
         rows, weight = self.in_cube(data), weights_of(data)
         if down.stage == MOMENTS:
             return self._moments(rows, weight)

@@ -14,6 +14,7 @@ import numpy as np
 from ..core import ConfigError, Data, Refusal, Turn, checks
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
+from .crypto import digest
 from .keyring import FEWEST, Keyring
 from .ledger import Ledger
 from .questions import broadcast_digest, question
@@ -31,6 +32,7 @@ class Rules:
     max_releases: int | None = None  # of the data set, over all plans, runs and restarts
     max_shrinks: int = 2  # cohorts that lose members, per run
     bounds: Bounds | None = None  # centres outside are refused
+    requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
     epsilon: float | None = None  # of the data set, for good
     delta: float = 1e-6
 
@@ -83,6 +85,9 @@ class Gate:
         if not self._watchful or not getattr(turn.plan.algorithm, "reads_rows", True):
             return
         rules, what = self.rules, f"{turn.plan.algorithm.key}, round {turn.round}"
+        missing = set(rules.requires) - {type(t).__name__ for t in turn.plan.transforms}
+        if missing:
+            raise Refusal(f"{what}: this client answers plans with {', '.join(sorted(missing))}")
         if turn.samples < rules.min_samples:
             raise Refusal(f"{what}: this client has too few records to answer")
         if turn.round >= rules.max_rounds:
@@ -98,8 +103,8 @@ class Gate:
 
     def spend(self, asked: bytes, cost: float, what: str) -> None:
         """Enter the cost of noise in the ledger, or refuse what exceeds the budget."""
-        cost_of = asked + b" noise"
-        self.ledger.release(cost_of, what=what, cost=cost, budget=self.rules.budget)
+        noise = digest(b"noise", asked)
+        self.ledger.release(noise, what=f"noise of {what}", cost=cost, budget=self.rules.budget)
 
     @property
     def epsilon(self) -> float:

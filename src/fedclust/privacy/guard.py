@@ -9,6 +9,7 @@ heuristic: it stops the attacks of tests/attacks, it proves nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from .questions import plan_digest, question
 
 M = TypeVar("M", bound=Message)
 _PAST = "sets told of"
+_PAIRED = 40  # clusters up to which unions of two are looked at: they grow with the square
 
 
 @dataclass(frozen=True)
@@ -64,24 +66,38 @@ class ChangeGuard(Transform):
         kept = np.isin(last.labels, np.flatnonzero(bad))
         told = np.where(bad[labels], -1, labels)
         told = np.where(kept, last.labels, told)
-        whole = [(p >= 0).astype(np.int64) for p in past]
-        if bad.all() or self._too_close((told >= 0).astype(np.int64), whole, 2)[1]:
+        if bad.all() or self._too_close(told, past, k).any():
             return last
         new, old = message.keep(~bad), last.message.keep(bad)
         return _Told(told, type(message).merge([new, old]))
 
     def _too_close(self, labels: IntArray, past: Sequence[IntArray], k: int) -> BoolArray:
-        """Clusters whose members differ from a set told of before by one to `change` - 1."""
-        size = np.bincount(labels[labels >= 0], minlength=k)
-        near: BoolArray = _few(size, self.change) | _few(len(labels) - size, self.change)
+        """Clusters that, in some union, differ too little from what was told before.
+
+        From none at all and from everything as well: the sum of all records may be known.
+        """
+        n, now = len(labels), _unions(k)
+        size = now @ np.bincount(labels[labels >= 0], minlength=k)
+        near: BoolArray = _few(size, self.change) | _few(n - size, self.change)
         for before in past:
             top = int(before.max()) + 1
-            there = (before >= 0) & (labels >= 0)
+            then, there = _unions(top), (before >= 0) & (labels >= 0)
             both = np.bincount(before[there] * k + labels[there], minlength=top * k)
-            sizes = np.bincount(before[before >= 0], minlength=top)
-            differ = sizes[:, None] + size - 2 * both.reshape(top, k)
-            near |= _few(differ, self.change).any(axis=0)
-        return near
+            sizes = then @ np.bincount(before[before >= 0], minlength=top)
+            differ = sizes[:, None] + size - 2 * (then @ both.reshape(top, k) @ now.T)
+            near |= (_few(differ, self.change) | _few(n - differ, self.change)).any(axis=0)
+        clusters = now.sum(axis=1)
+        found = now[np.flatnonzero(np.where(clusters <= 2, near, False))].any(axis=0)
+        return np.asarray(found | near[clusters > 2].any())
+
+
+@cache
+def _unions(k: int) -> IntArray:
+    """One cluster, two together, and all but one or two or none, as rows of ones."""
+    one = np.eye(k, dtype=np.int64)
+    first, second = np.triu_indices(k if k <= _PAIRED else 0, 1)
+    few = np.vstack([one, one[first] + one[second]])
+    return np.unique(np.vstack([few, 1 - few, np.ones((1, k), np.int64)]), axis=0)
 
 
 @dataclass(frozen=True, eq=False)

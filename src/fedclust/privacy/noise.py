@@ -4,13 +4,14 @@ What is noised must be whole numbers of known sensitivity (`sensitivity` of the 
 secure aggregation every client adds its share of the variance, and only the sum carries all of it.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Message, Stage, Transform, Turn, checks
+from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Transform, Turn, checks
 from ..typing import IntArray
 from .gate import gate_of
 from .questions import question
@@ -41,6 +42,10 @@ class IntegerGaussian(Transform):
     def at_client(self, message: M, turn: Turn) -> M:
         asked, gate = question(turn), gate_of(turn.data)
         what = f"{turn.plan.algorithm.key}, round {turn.round}"
+        masked = any(t.stage == Stage.MASK for t in turn.plan.transforms)
+        # Under masks half of the cohort must be enough for all the noise; else each client is.
+        if self.share < (1.0 / math.ceil(len(turn.cohort) / 2) if masked else 1.0) - 1e-12:
+            raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
         gate.spend(asked, self.mu**2, what)
         size = turn.plan.algorithm.sensitivity(turn.down) / self.mu * self.share**0.5
         # The same question gets the same noise: two draws of it could be averaged.

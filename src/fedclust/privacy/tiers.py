@@ -159,6 +159,7 @@ class Secure(Tier):
     min_cohort: int = 3
     max_releases: int = RELEASES
     max_records: int = MAX_RECORDS
+    change: int | None = None  # guard k-means inside the masks too, at the price of exactness
 
     name: ClassVar[str] = "secure"
     sums_only: ClassVar[bool] = True
@@ -166,6 +167,8 @@ class Secure(Tier):
     def __post_init__(self) -> None:
         checks.whole(self, "min_cohort", 3)
         checks.whole(self, "max_releases")
+        if self.change is not None:
+            checks.whole(self, "change", 2)
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int:
         return ROUNDS
@@ -173,18 +176,30 @@ class Secure(Tier):
     def transforms(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
-        grid = FixedPoint.over(schema, max_records=self.max_records)
-        return Released(self.max_releases), grid
+        limit, grid = (
+            Released(self.max_releases),
+            FixedPoint.over(schema, max_records=self.max_records),
+        )
+        if self.change is None or not algorithm.conserves:
+            return limit, grid
+        return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
 
     def channel(self, channel: Channel) -> Channel:
         return SecureChannel(channel, min_cohort=self.min_cohort)
 
     def _words(self) -> str:
-        return (
+        told = (
             f"The server learns totals over at least {self.min_cohort} clients and nothing of a "
-            "single client, as long as it does not pose as clients. The result is exact. Nothing "
-            "is promised about single records: totals of several rounds can differ by one, and "
-            "that one is then known, though not whose it is."
+            "single client, as long as it does not pose as clients. "
+        )
+        if self.change is not None:
+            return told + (
+                f"Clients repeat their sums while fewer than {self.change} members of a cluster "
+                "changed, which is a heuristic for single records. The result is not exact."
+            )
+        return told + (
+            "The result is exact. Nothing is promised about single records: totals of several "
+            "rounds can differ by one, and that one is then known, though not whose it is."
         )
 
 
