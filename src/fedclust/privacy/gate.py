@@ -7,14 +7,15 @@ sent, and its rules are the client's own: no plan can loosen them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core import ConfigError, Data, Refusal, Turn, checks
+from ..core.files import write_atomically
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
-from .crypto import digest
 from .keyring import FEWEST, Keyring
 from .ledger import Ledger
 from .questions import broadcast_digest, question
@@ -78,7 +79,8 @@ class Gate:
         self._noise: dict[bytes, IntArray] = {}
         self._asked_of: dict[bytes, tuple[str, ...]] = {}  # cohorts, by what was broadcast
         self._shrinks = 0
-        self.released: dict[Any, Any] = {}  # what guards need to know of earlier rounds
+        self._told: list[IntArray] | None = None
+        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
 
     def look(self, turn: Turn) -> None:
         """Before anything is computed: refuse what this client never answers, count the rest."""
@@ -101,10 +103,16 @@ class Gate:
         what = f"{turn.plan.algorithm.key}, round {turn.round}"
         self.ledger.release(question(turn), what=what, most=most)
 
-    def spend(self, asked: bytes, cost: float, what: str) -> None:
-        """Enter the cost of noise in the ledger, or refuse what exceeds the budget."""
-        noise = digest(b"noise", asked)
-        self.ledger.release(noise, what=f"noise of {what}", cost=cost, budget=self.rules.budget)
+    def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
+        """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
+
+        The same question gets the same noise, for two draws could be averaged. What was drawn is
+        not kept on disk: after a restart it is drawn anew, and paid for anew.
+        """
+        if asked not in self._noise:
+            self.ledger.spend(cost, what=what, budget=self.rules.budget)
+            self._noise[asked] = draw()
+        return self._noise[asked]
 
     @property
     def epsilon(self) -> float:
@@ -112,11 +120,24 @@ class Gate:
         spent = self.ledger.spent
         return epsilon_of(spent**0.5, self.rules.delta) if spent else 0.0
 
-    def remembered(self, asked: bytes, draw: Callable[[], IntArray]) -> IntArray:
-        """The noise of a question: drawn once."""
-        if asked not in self._noise:
-            self._noise[asked] = draw()
-        return self._noise[asked]
+    @property
+    def told(self) -> list[IntArray]:
+        """Of each release of sums by cluster, the cluster of every record; for guards."""
+        if self._told is None:
+            file = self._told_file()
+            self._told = list(load_arrays(file)) if file is not None and file.exists() else []
+        return self._told
+
+    def tell(self, labels: IntArray) -> None:
+        """Remember a release, beside the ledger if that is a file: guards outlive a process."""
+        self.told.append(labels)
+        file = self._told_file()
+        if file is not None:
+            write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
+
+    def _told_file(self) -> Path | None:
+        path = self.ledger.path
+        return None if path is None else path.with_suffix(".told.npz")
 
     def _within_bounds(self, turn: Turn, what: str) -> None:
         centers = getattr(turn.down, "centers", None)
@@ -148,3 +169,9 @@ def gate_of(data: Data | None) -> Gate:
             "(fedclust.privacy.Gate)"
         )
     return data.gate
+
+
+def load_arrays(path: Path) -> list[IntArray]:
+    """What `tell` has written."""
+    with np.load(path, allow_pickle=False) as saved:
+        return [saved[name] for name in saved.files]

@@ -14,14 +14,13 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Data, Message, Stage, Transform, Turn, checks
+from ..core import AnyAlgorithm, ConfigError, Data, Message, Refusal, Stage, Transform, Turn, checks
 from ..kernels import nearest
 from ..typing import BoolArray, IntArray
 from .gate import gate_of
 from .questions import plan_digest, question
 
 M = TypeVar("M", bound=Message)
-_PAST = "sets told of"
 _PAIRED = 40  # clusters up to which unions of two are looked at: they grow with the square
 
 
@@ -44,35 +43,46 @@ class ChangeGuard(Transform):
             )
 
     def at_client(self, message: M, turn: Turn) -> M:
-        memory, data = gate_of(turn.data).released, turn.data
+        gate, data = gate_of(turn.data), turn.data
         if data is None or len(data) == 0:
             return message
         asked, run = question(turn), plan_digest(turn.plan)
-        if asked not in memory:
-            past = memory.setdefault(_PAST, [])
-            last = memory.get(run) or _Told(np.full(len(data), -1), message.identity())
-            now = self._decided(message, _labels(turn, data), last, past)
-            memory[run] = memory[asked] = now
-            past.append(now.labels)
-        told: M = memory[asked].message
+        if asked not in gate.last:
+            if any(len(before) != len(data) for before in gate.told):
+                raise Refusal(
+                    "the number of rows has changed since the last release; a guard "
+                    "cannot compare them: reset the ledger, and remove its memory"
+                )
+            last = gate.last.get(run) or _Told(np.full(len(data), -1), message.identity())
+            now = self._decided(message, _labels(turn, data), last, gate.told)
+            gate.last[run] = gate.last[asked] = now
+            gate.tell(now.labels)
+        told: M = gate.last[asked].message
         return told
 
     def _decided(
-        self, message: Any, labels: IntArray, last: "_Told", past: list[IntArray]
+        self, message: Any, labels: IntArray, last: "_Told", past: Sequence[IntArray]
     ) -> "_Told":
         k = len(message.weight)
-        bad = self._too_close(labels, past, k)
-        bad = _together(bad, last.labels, labels, k)
-        kept = np.isin(last.labels, np.flatnonzero(bad))
-        told = np.where(bad[labels], -1, labels)
-        told = np.where(kept, last.labels, told)
-        if bad.all() or self._too_close(told, past, k).any():
-            return last
-        new, old = message.keep(~bad), last.message.keep(bad)
-        return _Told(told, type(message).merge([new, old]))
+        near, sets = self._too_close(labels, past, k)
+        few = sets.sum(axis=1) <= 2
+        bad: BoolArray = (near & few) @ sets > 0
+        size = np.bincount(labels, minlength=k)
+        while not bad.all():
+            bad = _together(bad, last.labels, labels, k)
+            kept = np.isin(last.labels, np.flatnonzero(bad))
+            told = np.where(kept, last.labels, np.where(bad[labels], -1, labels))
+            if not self._too_close(told, past, k)[0].any():
+                new, old = message.keep(~bad), last.message.keep(bad)
+                return _Told(told, type(message).merge([new, old]))
+            # What is withheld may itself be few records: withhold the next smallest cluster too.
+            bad = bad | (np.arange(k) == np.argmin(np.where(bad, len(labels) + 1, size)))
+        return last
 
-    def _too_close(self, labels: IntArray, past: Sequence[IntArray], k: int) -> BoolArray:
-        """Clusters that, in some union, differ too little from what was told before.
+    def _too_close(
+        self, labels: IntArray, past: Sequence[IntArray], k: int
+    ) -> tuple[BoolArray, IntArray]:
+        """Which unions of clusters differ too little from what was told before, and the unions.
 
         From none at all and from everything as well: the sum of all records may be known.
         """
@@ -86,9 +96,7 @@ class ChangeGuard(Transform):
             sizes = then @ np.bincount(before[before >= 0], minlength=top)
             differ = sizes[:, None] + size - 2 * (then @ both.reshape(top, k) @ now.T)
             near |= (_few(differ, self.change) | _few(n - differ, self.change)).any(axis=0)
-        clusters = now.sum(axis=1)
-        found = now[np.flatnonzero(np.where(clusters <= 2, near, False))].any(axis=0)
-        return np.asarray(found | near[clusters > 2].any())
+        return near, now
 
 
 @cache

@@ -33,15 +33,7 @@ class Ledger:
         """Different questions answered since the last reset."""
         return len(self._questions)
 
-    def release(
-        self,
-        question: bytes,
-        *,
-        what: str,
-        most: int | None = None,
-        cost: float = 0.0,
-        budget: float | None = None,
-    ) -> None:
+    def release(self, question: bytes, *, what: str, most: int | None = None) -> None:
         """Count a release, or refuse; the same question again is no further release."""
         name = question.hex()[:32]
         with self._open() as file:
@@ -53,12 +45,18 @@ class Ledger:
                     f"{what}: this data set has answered {self.releases} questions, and {most} "
                     f"are allowed{self._where()}"
                 )
+            self._write(file, {"event": "release", "question": name, "what": what})
+
+    def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
+        """Pay for noise with a square of mu, or refuse; every draw is paid for."""
+        with self._open() as file:
+            self._catch_up(file)
             if budget is not None and self.spent + cost > budget * (1 + 1e-9):
                 raise Refusal(
                     f"{what}: the privacy budget is spent ({self.spent:.3g} of {budget:.3g}, and "
                     f"this costs {cost:.3g}){self._where()}"
                 )
-            self._write(file, {"event": "release", "question": name, "what": what, "cost": cost})
+            self._write(file, {"event": "noise", "cost": cost, "what": what})
 
     def reset(self, why: str) -> None:
         """Start the count anew: for other data, or because their owner says so."""
@@ -74,9 +72,10 @@ class Ledger:
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
             self._questions, self.spent = set(), 0.0
-        elif entry["event"] == "release":
-            self._questions.add(entry["question"])
+        elif entry["event"] == "noise":
             self.spent += float(entry["cost"])
+        else:
+            self._questions.add(entry["question"])
 
     def _write(self, file: IO[bytes] | None, entry: dict[str, Any]) -> None:
         entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}

@@ -46,11 +46,10 @@ class IntegerGaussian(Transform):
         # Under masks half of the cohort must be enough for all the noise; else each client is.
         if self.share < (1.0 / math.ceil(len(turn.cohort) / 2) if masked else 1.0) - 1e-12:
             raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
-        gate.spend(asked, self.mu**2, what)
         size = turn.plan.algorithm.sensitivity(turn.down) / self.mu * self.share**0.5
-        # The same question gets the same noise: two draws of it could be averaged.
         arrays = message.arrays()
-        noise = gate.remembered(asked, lambda: gaussian(size, sum(a.size for a in arrays.values())))
+        n = sum(a.size for a in arrays.values())
+        noise = gate.noise(asked, self.mu**2, what, lambda: gaussian(size, n))
         parts = np.split(noise, np.cumsum([a.size for a in arrays.values()])[:-1])
         noised = {
             name: array + part.reshape(array.shape)
