@@ -12,6 +12,7 @@ import numpy as np
 
 from .algorithms import make_seeding
 from .algorithms.cell_seeding import CellSeeding
+from .algorithms.seeding import UniformSeeding
 from .core import (
     EVERYONE,
     Algorithm,
@@ -76,9 +77,13 @@ def cluster(
     Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
     """
     tier = tier_of(privacy)
-    if n_init < 1 or (tier.noisy and n_init > 1):
-        most = " (each start would cost as much again)" if tier.noisy else " or more"
-        raise ConfigError(f"n_init must be 1{most}, got {n_init}")
+    if n_init < 1:
+        raise ConfigError(f"n_init must be at least 1, got {n_init}")
+    if tier.noisy and n_init > 1:
+        raise ConfigError(
+            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}: each start would cost as "
+            "much again"
+        )
     everybody = Participation(min_clients=participation.min_clients)
     channel = tier.channel(channel)
     found: list[Clustering] = []
@@ -131,7 +136,11 @@ def seeded(
         init = _seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
         return _starting_at(algorithm, as_centers(init)), []
-    plan = _planned(init, channel, schema, tier, seed)
+    if isinstance(init, UniformSeeding):  # which asks nobody
+        plan = Plan(init, seed=seed)
+    else:
+        tier.check(init)
+        plan = _planned(init, channel, schema, tier, seed)
     done = _seeding_run(plan, channel, schema, participation)
     return _starting_at(algorithm, done.model), [done]
 
@@ -152,10 +161,7 @@ def _seeding(
         if found is not None or init == "cells":
             return found or CellSeeding(algorithm.n_clusters, *schema.box())
         init = str(algorithm.seeding)
-    seeding = make_seeding(init, algorithm.n_clusters)
-    if init != "uniform":  # which asks nobody
-        tier.check(seeding)
-    return seeding
+    return make_seeding(init, algorithm.n_clusters)
 
 
 def as_centers(init: Any) -> FloatArray:

@@ -28,8 +28,10 @@ class Given(Tier):
     @property
     def promise(self) -> Promise:
         """What is promised: whoever chose them knows."""
-        named = [repr(t) for t in self.chosen]
-        return Promise(self.name, {"chosen": named}, "What these transforms promise together.")
+        return Promise(self.name, {"chosen": [repr(t) for t in self.chosen]}, self._words())
+
+    def _words(self) -> str:
+        return "What these transforms promise together."
 
 
 def tier_of(privacy: Privacy) -> Tier:

@@ -1,6 +1,7 @@
 """Tiers: how far a run is protected, what that takes, and what may be promised in plain words."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -33,7 +34,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Tier:
+class Tier(ABC):
     """What a word for `privacy` stands for."""
 
     name: ClassVar[str]
@@ -69,8 +70,9 @@ class Tier:
         """What is promised, in plain words."""
         return Promise(self.name, asdict(self), self._words())
 
+    @abstractmethod
     def _words(self) -> str:
-        raise NotImplementedError
+        """The promise itself."""
 
 
 @dataclass(frozen=True)
