@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,8 +11,27 @@ from fedclust import ConfigError
 from fedclust.algorithms import make
 from fedclust.algorithms._centers import Centers
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Message, Plan, Refusal, Request, Schema, Transform, respond, run
-from fedclust.privacy import ChangeGuard, Gate, Ledger, MinCount, Released, Rules
+from fedclust.core import (
+    Data,
+    Message,
+    Plan,
+    Refusal,
+    Request,
+    Schema,
+    Stage,
+    Transform,
+    respond,
+    run,
+)
+from fedclust.privacy import (
+    ChangeGuard,
+    Gate,
+    Ledger,
+    MinCount,
+    Released,
+    Rules,
+    stored_identity,
+)
 from fedclust.typing import FloatArray
 
 BOUNDS = ((0.0, 0.0), (1.0, 1.0))
@@ -95,15 +114,39 @@ def test_a_plan_can_limit_releases_too_and_the_lower_limit_holds() -> None:
         answer(loose, round=2, transforms=(Released(2),))
 
 
-def test_the_same_centres_for_another_cohort_are_refused() -> None:
-    gate = Gate(rules=Rules(max_shrinks=1))
-    answer(gate)
-    answer(gate, round=1)  # the same cohort may be asked again
-    with pytest.raises(Refusal, match="these centres were sent before, to another cohort"):
-        answer(gate, cohort=("a", "b", "d"))
-    answer(gate, cohort=("a", "b"))  # somebody may have left, once
-    with pytest.raises(Refusal, match="to another cohort"):
-        answer(gate, cohort=("a",))
+class Masked(Transform):
+    """Stands for masks: what counts here is that there are some."""
+
+    stage: ClassVar[Stage] = Stage.MASK
+
+
+def test_the_same_centres_for_another_cohort_are_refused(tmp_path: Path) -> None:
+    def gate() -> Gate:
+        return Gate(rules=Rules(max_cohorts=2), ledger=Ledger(tmp_path / "a.jsonl"))
+
+    masks = (Masked(),)
+    answer(gate(), transforms=masks)
+    answer(gate(), round=1, transforms=masks)  # the same cohort may be asked again
+    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+        answer(gate(), cohort=("a", "b", "d"), transforms=masks)
+    answer(gate(), cohort=("a", "b"), transforms=masks)  # somebody may have left
+    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+        answer(gate(), transforms=masks)
+    # A little aside the centres are others: but no third cohort.
+    aside = ((0.2, 0.2), (0.8, 0.8000001))
+    with pytest.raises(Refusal, match="was summed with 2 cohorts, and one more would tell"):
+        answer(gate(), aside, cohort=("a", "b", "d"), transforms=masks)
+    answer(gate(), aside, transforms=masks)
+    again = gate()
+    again.ledger.reset("other partners")
+    answer(again, aside, cohort=("a", "b", "d"), transforms=masks)
+
+
+def test_cohorts_may_change_where_nothing_is_hidden_among_them() -> None:
+    gate = Gate(rules=Rules())
+    for i in range(6):
+        answer(gate, cohort=("a", f"b{i}"))
+    assert gate.ledger.releases == 1
 
 
 def test_a_gate_without_rules_lets_everything_pass_and_counts_nothing() -> None:
@@ -130,6 +173,7 @@ def test_seeds_have_no_centres_to_look_at() -> None:
         ("max_rounds", 0),
         ("max_releases", 0),
         ("max_shrinks", -1),
+        ("max_cohorts", 0),
     ],
 )
 def test_rules_are_whole_numbers(field: str, value: int) -> None:
@@ -254,3 +298,15 @@ def test_transforms_that_need_a_gate_say_so() -> None:
     plan = Plan(make("llf-cm", 2), (ChangeGuard(5),))
     with pytest.raises((ConfigError, AttributeError)):
         respond(plan, Request(0, ("a",), Centers(np.zeros((2, 2)))), "a", data)
+
+
+def test_an_identity_lasts_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "identity"
+    secret = stored_identity(path)
+    assert stored_identity(path) == secret
+    assert len(secret) == 32
+    assert path.stat().st_mode & 0o077 == 0
+    for text in ("not a key", "abcd"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match="no identity; it must hold 64"):
+            stored_identity(path)

@@ -3,9 +3,11 @@
 from .fixed_point import FixedPoint
 from .gate import Gate, Rules
 from .guard import ChangeGuard
+from .keyring import stored_identity
 from .ledger import Ledger
 from .masking import PairwiseMasks
 from .noise import IntegerGaussian
+from .plausible import CheckedChannel
 from .released import Released
 from .rules import PRIVACY, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
@@ -14,6 +16,7 @@ from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier
 
 __all__ = [
     "ChangeGuard",
+    "CheckedChannel",
     "FixedPoint",
     "Gate",
     "Guarded",
@@ -35,6 +38,7 @@ __all__ = [
     "Tier",
     "Unprotected",
     "promise",
+    "stored_identity",
     "tier_of",
     "transforms_for",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import ConfigError, Data, Refusal, Turn, checks
+from ..core import ConfigError, Data, Refusal, Stage, Turn, checks
 from ..core.files import write_atomically
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
@@ -31,6 +31,7 @@ class Rules:
     min_cohort: int = FEWEST  # under masks
     max_rounds: int = 300  # of one plan
     max_releases: int | None = None  # of the data set, over all plans, runs and restarts
+    max_cohorts: int = 3  # that its sums are ever hidden among: their differences tell of members
     max_shrinks: int = 2  # cohorts that lose members, per run
     bounds: Bounds | None = None  # centres outside are refused
     requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
@@ -38,7 +39,7 @@ class Rules:
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
-        for name in ("min_samples", "min_cohort", "max_rounds"):
+        for name in ("min_samples", "min_cohort", "max_rounds", "max_cohorts"):
             checks.whole(self, name)
         checks.whole(self, "max_shrinks", 0)
         if self.max_releases is not None:
@@ -77,8 +78,6 @@ class Gate:
         self._watchful = rules is not None or ledger is not None
         self.ledger = ledger or Ledger()
         self._noise: dict[bytes, IntArray] = {}
-        self._asked_of: dict[bytes, tuple[str, ...]] = {}  # cohorts, by what was broadcast
-        self._shrinks = 0
         self._told: list[IntArray] | None = None
         self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
 
@@ -95,12 +94,14 @@ class Gate:
         if turn.round >= rules.max_rounds:
             raise Refusal(f"{what}: this client answers {rules.max_rounds} rounds")
         self._within_bounds(turn, what)
-        self._same_cohort(turn, what)
         self.count(turn, rules.max_releases)
 
     def count(self, turn: Turn, most: int | None) -> None:
         """Enter a question in the ledger, or refuse it; the same question again is free."""
         what = f"{turn.plan.algorithm.key}, round {turn.round}"
+        if any(t.stage == Stage.MASK for t in turn.plan.transforms):
+            cohorts = self.rules.max_cohorts
+            self.ledger.join(turn.cohort, broadcast_digest(turn), what=what, most=cohorts)
         self.ledger.release(question(turn), what=what, most=most)
 
     def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
@@ -146,19 +147,6 @@ class Gate:
         low, high = map(np.asarray, self.rules.bounds)
         if not ((centers >= low) & (centers <= high)).all():
             raise Refusal(f"{what}: centres outside the public bounds ask about single records")
-
-    def _same_cohort(self, turn: Turn, what: str) -> None:
-        """The same centres for another cohort would give the difference between cohorts."""
-        if not hasattr(turn.down, "centers"):
-            return
-        sent = broadcast_digest(turn)
-        before = self._asked_of.setdefault(sent, turn.cohort)
-        if before == turn.cohort:
-            return
-        if self._shrinks >= self.rules.max_shrinks or not set(turn.cohort) < set(before):
-            raise Refusal(f"{what}: these centres were sent before, to another cohort")
-        self._asked_of[sent] = turn.cohort
-        self._shrinks += 1
 
 
 def gate_of(data: Data | None) -> Gate:

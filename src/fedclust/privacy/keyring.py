@@ -1,10 +1,20 @@
 """A client's keys: its identity, its secrets of running runs, and what went out under masks."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from ..core import Refusal
-from .crypto import digest, exchange_public, fresh_secret, shared_secret, signature, signing_public
+from ..core import ConfigError, Refusal
+from .crypto import (
+    KEY_BYTES,
+    digest,
+    exchange_public,
+    fresh_secret,
+    shared_secret,
+    signature,
+    signing_public,
+)
 
 FEWEST = 3  # of two, either could subtract itself from the sum
 _RUNS_KEPT = 64
@@ -128,3 +138,20 @@ class Keyring:
 def offered(run: str, public: bytes) -> bytes:
     """What a client signs when it offers a key."""
     return digest(b"fedclust key", run.encode(), public)
+
+
+def stored_identity(path: str | os.PathLike[str]) -> bytes:
+    """The identity in a file that its owner alone can read; made on the first call."""
+    file = Path(path)
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as fresh:
+            fresh.write(fresh_secret().hex() + "\n")
+    try:
+        secret = bytes.fromhex(file.read_text().strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise ConfigError(f"{file}: no identity; it must hold {2 * KEY_BYTES} hexadecimal digits")
+    return secret

@@ -23,6 +23,8 @@ class Ledger:
         self.path = None if path is None else Path(path)
         self._read = 0  # bytes of the file that are in here
         self._questions: set[str] = set()
+        self._cohorts: set[tuple[str, ...]] = set()
+        self._sent_to: dict[str, list[str]] = {}
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
         if self.path is not None:
             with self._open() as file:
@@ -46,6 +48,26 @@ class Ledger:
                     f"are allowed{self._where()}"
                 )
             self._write(file, {"event": "release", "question": name, "what": what})
+
+    def join(self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int) -> None:
+        """Note with whom sums are hidden, or refuse: sums of two cohorts tell of the difference.
+
+        The same broadcast for another cohort is refused, unless the cohort has lost members; and
+        so is any cohort beyond the first few, whatever is broadcast.
+        """
+        members, name = sorted(cohort), sent.hex()[:32]
+        with self._open() as file:
+            self._catch_up(file)
+            before = self._sent_to.get(name)
+            if before is not None and not set(members) <= set(before):
+                raise Refusal(f"{what}: this was sent before, to another cohort{self._where()}")
+            if tuple(members) not in self._cohorts and len(self._cohorts) >= most:
+                raise Refusal(
+                    f"{what}: this data set was summed with {most} cohorts, and one more would "
+                    f"tell them apart{self._where()}"
+                )
+            if before != members:
+                self._write(file, {"event": "cohort", "members": members, "sent": name})
 
     def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
         """Pay for noise with a square of mu, or refuse; every draw is paid for."""
@@ -72,6 +94,10 @@ class Ledger:
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
             self._questions, self.spent = set(), 0.0
+            self._cohorts, self._sent_to = set(), {}
+        elif entry["event"] == "cohort":
+            self._cohorts.add(tuple(entry["members"]))
+            self._sent_to[entry["sent"]] = entry["members"]
         elif entry["event"] == "noise":
             self.spent += float(entry["cost"])
         else:

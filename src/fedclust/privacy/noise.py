@@ -6,7 +6,7 @@ secure aggregation every client adds its share of the variance, and only the sum
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -63,7 +63,7 @@ def gaussian(scale: float, n: int) -> IntArray:
     return np.array(_sampler(float(scale))([0] * n), dtype=np.int64)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _sampler(scale: float) -> Any:
     try:
         import opendp.prelude as dp
