@@ -241,6 +241,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.converged_ = found.converged
         self.history_ = [asdict(line) for line in found.run.history]
         self.bytes_sent_ = dict(found.sent)
+        self.promise_ = found.promise
         self._n_features_out = self.n_clusters
 
     def _warn(self) -> None:

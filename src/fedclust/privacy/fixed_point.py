@@ -47,7 +47,9 @@ class FixedPoint(Transform):
     def __post_init__(self) -> None:
         checks.whole(self, "max_records")
         checks.number(self, "max_weight", above=True)
-        low, high = np.asarray(self.low, float), np.asarray(self.high, float)
+        for name in ("low", "high"):  # as plain numbers: two sides must write them alike
+            object.__setattr__(self, name, tuple(float(v) for v in getattr(self, name)))
+        low, high = np.asarray(self.low), np.asarray(self.high)
         if low.shape != high.shape or not (np.isfinite(high - low).all() and (low < high).all()):
             raise ConfigError("FixedPoint: low must be below high, both finite, in every column")
         bits = self.grid.bits
@@ -61,12 +63,12 @@ class FixedPoint(Transform):
     def over(cls, schema: Schema, **settings: Any) -> "FixedPoint":
         """The grid over a schema's public bounds."""
         low, high = schema.box()
-        return cls(tuple(map(float, low)), tuple(map(float, high)), **settings)
+        return cls(tuple(low), tuple(high), **settings)
 
     @cached_property
     def grid(self) -> Grid:
         """The grid that all clients share."""
-        low, high = np.asarray(self.low, float), np.asarray(self.high, float)
+        low, high = np.asarray(self.low), np.asarray(self.high)
         return grid_over(low, high, self.max_records, self.max_weight)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
