@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check bench papers clean
+.PHONY: help setup demo test check bench faults papers clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 12
@@ -30,6 +30,9 @@ check: setup     ## format, lint, types, import rules
 test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
+
+faults: setup    ## faults in a federation of real processes (five minutes)
+	$(BIN)/pytest -m e2e tests/e2e
 
 papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
 	$(BIN)/fedclust papers run all --out docs/papers

@@ -12,7 +12,7 @@ import sklearn
 
 from fedclust.kernels.threads import n_threads
 
-from . import authors, local_step, loop, memory, privacy, vertical
+from . import authors, choice, local_step, loop, memory, privacy, vertical
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -62,6 +62,12 @@ SECTIONS = [
         "Alignment of records",
         "Two owners of half the same ids, both in this process.",
         vertical.alignment,
+    ),
+    (
+        "Choice of the number of clusters",
+        "A sweep over 2 to 15 clusters against one clustering with 15, five clients, one process.\n"
+        "Work is the count that `Choice.work` has: centres that a row is compared with.",
+        choice.cost,
     ),
     (
         "The papers' own code",

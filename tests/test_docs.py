@@ -1,24 +1,54 @@
 """Every Python snippet of the documentation runs, in order, page by page."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from fedclust.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_snippets_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippets_run(
+    page: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "snippet"}
     for number, snippet in enumerate(SNIPPET.findall(page.read_text())):
         code = compile(snippet, f"{page.name}, snippet {number}", "exec")
         exec(code, namespace)
         if "print(" in snippet:
             assert capsys.readouterr().out.strip(), snippet
+
+
+def commands(page: Path) -> list[str]:
+    blocks = SHELL.findall(page.read_text())
+    return [line for block in blocks for line in block.splitlines() if line.startswith("fedclust ")]
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if commands(p)], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ``fedclust`` line of a ``sh`` snippet, in order, in one empty folder."""
+    monkeypatch.chdir(tmp_path)
+    for line in commands(page):
+        words = shlex.split(line, comments=True)
+        shown = CliRunner().invoke(app, words[1:])
+        if words[1] == "example" and shown.exit_code:
+            pytest.skip(f"the data set is not here: {shown.output}")
+        assert shown.exit_code == 0, (line, shown.output)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -25,7 +25,17 @@ def test_exported_names_exist_and_nothing_else_is_promised() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["core", "kernels", "algorithms", "metrics", "privacy", "channels", "data", "estimators"],
+    [
+        "core",
+        "kernels",
+        "algorithms",
+        "metrics",
+        "privacy",
+        "channels",
+        "choice",
+        "data",
+        "estimators",
+    ],
 )
 def test_every_package_lists_its_names(name: str) -> None:
     module = importlib.import_module(f"fedclust.{name}")

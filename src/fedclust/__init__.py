@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
+    from .study.model import load
 
 __version__ = "0.1.0"
 
@@ -35,12 +36,17 @@ __all__ = [
     "TooFewClients",
     "VerticalFuzzyCMeans",
     "VerticalKMeans",
+    "load",
     "make",
     "make_seeding",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "load":
+        from .study.model import load
+
+        return load
     # scikit-learn takes longer to import than all of fedclust: only those who use it pay.
     if name in __all__:  # all else is here already
         from . import estimators

@@ -25,12 +25,14 @@ from .core import (
     Plan,
     Request,
     Run,
+    Runner,
     Schema,
     derived,
     run,
 )
 from .metrics import Evaluation
-from .privacy import Privacy, Promise, Tier, tier_of
+from .privacy import Privacy as Privacy
+from .privacy import Promise, Tier, tier_of
 from .protection import adapted, seeding_under
 from .typing import FloatArray
 
@@ -71,6 +73,7 @@ def cluster(
     privacy: Privacy = "none",
     participation: Participation = EVERYONE,
     seed: int = 0,
+    runner: Runner = run,
 ) -> Clustering:
     """Seed and run `n_init` times; the lowest pooled inertia wins (DWF's RequestScore).
 
@@ -97,13 +100,14 @@ def cluster(
             privacy=tier,
             participation=participation,
             seed=derived(seed, "seeding", attempt),
+            runner=runner,
         )
         plan = _planned(ready, channel, schema, tier, derived(seed, "clustering", attempt))
-        done = run(plan, channel, schema, participation=participation)
+        done = runner(plan, channel, schema, participation=participation)
         scores = []
         if not tier.noisy:
             scoring = _planned(Evaluation(len(done.model), done.model), channel, schema, tier)
-            scores = [run(scoring, channel, schema, participation=everybody)]
+            scores = [runner(scoring, channel, schema, participation=everybody)]
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
@@ -121,6 +125,7 @@ def seeded(
     privacy: Privacy = "none",
     participation: Participation = EVERYONE,
     seed: int = 0,
+    runner: Runner = run,
 ) -> tuple[AnyAlgorithm, list[Run]]:
     """The algorithm as it runs, with its start centres, and the runs it took to find them."""
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
@@ -141,7 +146,7 @@ def seeded(
     else:
         tier.check(init)
         plan = _planned(init, channel, schema, tier, seed)
-    done = _seeding_run(plan, channel, schema, participation)
+    done = _seeding_run(plan, channel, schema, participation, runner)
     return _starting_at(algorithm, done.model), [done]
 
 
@@ -179,7 +184,9 @@ def _starting_at(algorithm: AnyAlgorithm, centers: FloatArray) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=centers))
 
 
-def _seeding_run(plan: Plan, channel: Channel, schema: Schema, participation: Participation) -> Run:
+def _seeding_run(
+    plan: Plan, channel: Channel, schema: Schema, participation: Participation, runner: Runner
+) -> Run:
     """One run; where a single client is asked and has too little to say, another is."""
     clients = sorted(channel.clients())
     ways: list[tuple[Channel, Participation]] = [(channel, participation)]
@@ -188,7 +195,7 @@ def _seeding_run(plan: Plan, channel: Channel, schema: Schema, participation: Pa
         ways = [(_Only(channel, clients[i]), EVERYONE) for i in order]
     for way, who in ways:
         try:
-            return run(plan, way, schema, participation=who)
+            return runner(plan, way, schema, participation=who)
         except NothingToSay:
             continue
     raise NothingToSay(

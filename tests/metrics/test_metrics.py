@@ -11,7 +11,8 @@ from fedclust import ConfigError, metrics
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
 from fedclust.kernels import memberships
-from fedclust.metrics import INDICES, Evaluation
+from fedclust.metrics import INDICES, Contingency, Evaluation
+from fedclust.privacy import MinCount, transforms_for
 from fedclust.typing import FloatArray
 
 
@@ -156,3 +157,70 @@ def test_gaps_match_centres_one_to_one_or_to_the_nearest() -> None:
 
 def test_the_tolerance_index_is_a_frobenius_norm() -> None:
     assert metrics.tolerance_index(np.array([[3.0, 0.0]]), np.array([[0.0, 4.0]])) == 5.0
+
+
+@given(seed=st.integers(0, 1000), n_clients=st.integers(1, 9))
+def test_several_indices_go_into_one_message(seed: int, n_clients: int) -> None:
+    X, C, w = problem(seed)
+    owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
+    data = {f"c{i}": Data.of(X[owner == i], w[owner == i]) for i in range(n_clients)}
+    names = tuple(INDICES)
+    plan = Plan(Evaluation(4, C, names, fuzzifier=1.7))
+    done = run(plan, LocalChannel(data, strict=True), Schema(3))
+    assert done.n_rounds == 1
+    assert list(done.model.indices) == list(names)
+    for name in names:
+        pooled = metrics.evaluate(name, X, C, 1.7, sample_weight=w)
+        assert done.model.indices[name] == pytest.approx(pooled, rel=1e-9), name
+    sizes = np.bincount(distances(X, C).argmin(axis=1), w, 4)
+    np.testing.assert_allclose(done.model.sizes, sizes, rtol=1e-12)
+
+
+def test_one_index_of_a_tuple_still_comes_with_sizes() -> None:
+    X, C, _ = problem()
+    done = run(Plan(Evaluation(4, C, ("score",))), LocalChannel({"a": X}), Schema(3)).model
+    assert done.indices == {"score": pytest.approx(metrics.score(X, C))}
+    assert done.sizes.sum() == len(X)
+
+
+def test_indices_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
+    with pytest.raises(ConfigError, match="index='dunn' is not one of"):
+        Evaluation(2, np.zeros((2, 1)), ("inertia", "dunn"))
+    with pytest.raises(ConfigError, match="compares the two nearest centres; there is one"):
+        Evaluation(1, np.zeros((1, 1)), "simplified-silhouette")
+
+
+@given(seed=st.integers(0, 1000), n_clients=st.integers(1, 9))
+def test_a_table_of_two_clusterings_gives_the_adjusted_rand_index(
+    seed: int, n_clients: int
+) -> None:
+    X, C, w = problem(seed)
+    other = C + np.random.default_rng(seed).normal(scale=0.5, size=C.shape)
+    owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
+    data = {f"c{i}": Data.of(X[owner == i], w[owner == i]) for i in range(n_clients)}
+    plan = Plan(Contingency(4, C, other))
+    assert plan.algorithm.lossless
+    table = run(plan, LocalChannel(data, strict=True), Schema(3)).model
+    first, second = distances(X, C).argmin(axis=1), distances(X, other).argmin(axis=1)
+    expected = np.zeros((4, 4))
+    np.add.at(expected, (first, second), 1)
+    np.testing.assert_array_equal(table, expected)
+    agreement = metrics.adjusted_rand_index(first, second)
+    assert metrics.adjusted_rand_of_table(table) == pytest.approx(agreement, abs=1e-12)
+
+
+def test_clusterings_of_one_cluster_or_of_nothing_agree() -> None:
+    assert metrics.adjusted_rand_of_table([[7.0]]) == 1.0
+    assert metrics.adjusted_rand_of_table([[7.0, 0.0], [0.0, 0.0]]) == 1.0
+    assert metrics.adjusted_rand_of_table([[0.0]]) == 1.0
+
+
+def test_scores_and_tables_of_a_single_record_are_withheld_under_rules() -> None:
+    X, C, _ = problem(n=40)
+    data = {"lone": Data.of(X[:1]), "many": Data.of(X[1:])}
+    for scoring in (Contingency(4, C, C), Evaluation(4, C, ("inertia", "xie-beni"))):
+        rule = transforms_for(scoring, 3, "paper")
+        for transforms in (rule, (MinCount(2),)):
+            model = run(Plan(scoring, transforms), LocalChannel(data), Schema(3)).model
+            counted = model.sum() if isinstance(model, np.ndarray) else model.sizes.sum()
+            assert counted == 39

@@ -398,6 +398,7 @@ def test_odd_sizes_are_refused_by_the_server() -> None:
     [
         ({"low": np.ones(2)}, "low must be below high"),
         ({"cells": 1}, "cells must be a whole number"),
+        ({"cells": 2000}, "cells=2000 per direction are too many"),
         ({"restarts": 0}, "restarts must be a whole number"),
     ],
 )

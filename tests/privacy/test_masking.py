@@ -196,7 +196,7 @@ def test_data_that_changes_during_a_run_ends_it() -> None:
     class Changing(LocalChannel):
         def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
             if request.round == 2:
-                data = self._data["c1"]
+                data: Any = self._data["c1"]
                 self._data["c1"] = Data(data.X[1:], data.weight, gate=data.gate)
             return super().ask(plan, request)
 

@@ -11,7 +11,7 @@ from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
 from fedclust.core import Participation, Schema, Summed, Transform
 from fedclust.privacy import (
-    PRIVACY,
+    TIERS,
     ChangeGuard,
     FixedPoint,
     Guarded,
@@ -37,8 +37,8 @@ def rows(n: int = 600, seed: int = 0) -> FloatArray:
 
 
 def test_every_word_is_a_tier_with_a_promise() -> None:
-    assert PRIVACY == ("none", "paper", "guarded", "secure", "dp", "secure+dp")
-    for word in PRIVACY:
+    assert list(TIERS) == ["none", "paper", "guarded", "secure", "dp", "secure+dp"]
+    for word in TIERS:
         said = promise(word)
         assert isinstance(said, Promise)
         assert said.tier == word
@@ -63,8 +63,8 @@ def test_tiers_are_their_transforms() -> None:
     assert kinds(transforms_for(cm, 2, "guarded")) == [Released, MinSamples, ChangeGuard]
     # More records than equations: 5 rounds of 3 clusters and 2 features.
     assert transforms_for(fcm, 2, "guarded")[1] == MinSamples(5 * 3 * 3 // 2 + 1)
-    assert kinds(transforms_for(make("fkm", 3), 2, "guarded")) == [Released, MinSamples, MinCount]
-    assert kinds(transforms_for(make("c2f-fcm", 3), 2, "guarded"))[:2] == [Released, MinSamples]
+    assert kinds(transforms_for(make("k-fed", 3), 2, "guarded")) == [Released, MinSamples, MinCount]
+    assert kinds(transforms_for(make("ffcf", 3), 2, "guarded"))[:2] == [Released, MinSamples]
     assert kinds(transforms_for(cm, BOX, "secure")) == [Released, FixedPoint]
     inside = transforms_for(cm, BOX, Secure(change=4))
     assert kinds(inside) == [Released, MinSamples, ChangeGuard, FixedPoint]
@@ -160,7 +160,7 @@ def test_settings_of_tiers_are_checked(tier: Any) -> None:
         tier()
 
 
-@pytest.mark.parametrize("word", PRIVACY)
+@pytest.mark.parametrize("word", TIERS)
 @pytest.mark.parametrize("estimator", [FederatedKMeans, FederatedFuzzyCMeans])
 def test_estimators_take_the_word(estimator: Any, word: str) -> None:
     X = rows(3000)
@@ -177,3 +177,11 @@ def test_estimators_take_the_word(estimator: Any, word: str) -> None:
 def test_a_tier_is_itself() -> None:
     own = Guarded(change=7)
     assert tier_of(own) is own
+
+
+@pytest.mark.parametrize("key", ["fkm", "c2f-fcm", "dwf", "ewf", "gdf-fcm"])
+def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
+    """Several rounds of local means differ by single records just as sums do."""
+    other = "llf-fcm" if make(key, 3).soft else "llf-cm"
+    with pytest.raises(ConfigError, match=f"nobody guards the rounds of '{key}'; .* '{other}'"):
+        transforms_for(make(key, 3), 2, "guarded")

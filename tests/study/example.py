@@ -1,6 +1,7 @@
 """A small study of two clients, and where to change it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,3 +26,10 @@ def write(folder: Path, study: str = SMALLEST, rows: int = 40) -> Path:
         (folder / f"{client}.csv").write_text("\n".join(lines) + "\n")
     (folder / "study.toml").write_text(study)
     return folder / "study.toml"
+
+
+def read(done: Any, client: str) -> dict[str, list[Any]]:
+    from pyarrow import parquet
+
+    found: dict[str, list[Any]] = parquet.read_table(done.labels[client]).to_pydict()
+    return found

@@ -15,7 +15,7 @@ from .example import SMALLEST, write
     [
         (("n_clusters = 2", "n_cluster = 2"), r"study.toml:8: .* no key 'n_cluster'; did you mean"),
         (("n_clusters = 2", "n_clusters = 0"), "study.toml:8: n_clusters must be at least 1, got"),
-        (("n_clusters = 2", 'n_clusters = "two"'), "n_clusters must be a whole number, got 'two'"),
+        (("n_clusters = 2", 'n_clusters = "two"'), "must be a whole number or .auto., got"),
         (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] must have n_clusters"),
         (('"lossless"', '"loseless"'), "algorithm must be one of .*; did you mean 'lossless'"),
         (("[clustering]", "[clusterin]"), "study.toml:6: there is no table .clusterin.; did you"),
@@ -29,6 +29,8 @@ from .example import SMALLEST, write
         (("[clustering]", "[features.age]\nlog = 1\n[clustering]"), "log must be true or false"),
         (('north = "north.csv"\nsouth = "south.csv"\n', ""), "no .clients.: give each"),
         (("north =", '"../x" ='), "its labels go into a file of its name"),
+        (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 2]"), "k_range must be two whole numb"),
+        (("n_clusters = 2", "n_clusters = 2\nk_range = [1, 4]"), "k_range must be at least 2"),
         (("\n[clients]", "data = 3\n[clients]"), "data must be a table"),
     ],
 )  # fmt: skip
@@ -50,9 +52,9 @@ def test_the_schema_knows_every_key() -> None:
     assert schema["required"] == ["clients", "clustering"]
     clustering = schema["properties"]["clustering"]
     assert clustering["required"] == ["algorithm", "n_clusters"]
-    assert clustering["properties"]["n_clusters"] == {
-        "type": "integer", "description": "number of clusters", "minimum": 1,
-    }  # fmt: skip
+    count = clustering["properties"]["n_clusters"]
+    assert count["anyOf"] == [{"type": "integer"}, {"const": "auto"}]
+    assert count["minimum"] == 1
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"
     ]

@@ -65,3 +65,40 @@ def test_few_rows_gaps_and_missing_ids_are_told(tmp_path: Path) -> None:
     assert ("all", "", "no numeric column is shared by all clients") in [
         p[:3] for p in found.problems
     ]
+
+
+def test_globs_name_several_files(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALLEST.replace("north.csv", "n*.csv")))
+    (tmp_path / "north2.csv").write_text((tmp_path / "north.csv").read_text())
+    assert [p.name for p in study.files("north")] == ["north.csv", "north2.csv"]
+    assert examine(study).rows["north"] == 80
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_of_its_client(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALLEST.replace("north.csv", "north.xlsx"))
+    (tmp_path / "north.xlsx").write_bytes(b"PK")
+    problems = examine(read_study(path)).problems
+    assert [p.client for p in problems if p.stops] == ["north"]
+
+
+def test_bounds_of_a_logarithm_are_kept_to_the_last_digit(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALLEST + "[features]\nweight = { log = true, low = 3, high = 5 }\n")
+    for client in ("north", "south"):
+        (tmp_path / f"{client}.csv").write_text("weight\n" + "3\n4\n5\n" * 10)
+    assert examine(read_study(path)).passes
+
+
+@pytest.mark.parametrize("batch_rows", [0, 7])
+def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) -> None:
+    study = (
+        SMALLEST
+        + f"[data]\nbatch_rows = {batch_rows}\n"
+        + "[features]\nage = { low = 0, high = 45 }\nsex = { categories = ['f'] }\n"
+    )
+    found = examine(read_study(write(tmp_path, study)))
+    told = {(p.client, p.column): p.what for p in found.problems}
+    assert told["north", "age"] == "6 values outside the public bounds"
+    assert told["south", "age"] == "39 values outside the public bounds"
+    assert "not declared: m" in told["north", "sex"]
+    assert found.counts["north"].rows == 40
+    assert found.counts["north"].complete == 39

@@ -1,6 +1,5 @@
 """From a study file to a folder with labels for each client."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -12,31 +11,29 @@ from fedclust.cli import app
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 
-from .example import SMALLEST, write
+from .example import SMALLEST, read, write
 
 
 def test_the_smallest_study_runs(tmp_path: Path) -> None:
     done = run_study(read_study(write(tmp_path)), tmp_path / "run")
-    assert done.preparation.names == ["age", "weight"]  # numeric, and everybody has them
-    assert done.sizes.sum() == 78
-    assert done.sizes[0] >= done.sizes[1]  # named by size
-    assert sorted(done.in_units[:, 0].round(-1)) == [40, 60]
-    found = sorted(str(p.relative_to(tmp_path / "run")) for p in (tmp_path / "run").rglob("*.*"))
-    assert found == [
-        "history.jsonl",
-        "labels/north.csv",
-        "labels/south.csv",
-        "model.json",
-        "study.toml",
-    ]
-    labels = (tmp_path / "run" / "labels" / "north.csv").read_text().splitlines()
-    assert labels[0] == "row,cluster"
-    assert labels[4] == "3,-1"  # its age is missing: left out
-    model = json.loads((tmp_path / "run" / "model.json").read_text())
-    assert model["columns"] == ["age", "weight"]
-    assert model["algorithm"]["algorithm"] == "llf-cm"
+    model = done.model
+    assert model.preparation.names == ["age", "weight"]  # numeric, and everybody has them
+    assert sum(model.sizes) == 78
+    assert model.sizes[0] >= model.sizes[1]  # named by size
+    assert sorted(model.centers_in_units[:, 0].round(-1)) == [40, 60]
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        "history.jsonl", "model.json", "profile.json", "report.html", "study.toml",
+    ]  # fmt: skip
+    labels = read(done, "north")
+    assert done.labels["north"] == tmp_path / "fedclust-labels" / "run" / "north.parquet"
+    assert list(labels) == ["row", "cluster"]
+    assert labels["cluster"][3] is None  # its age is missing: left out
+    assert set(labels["cluster"]) <= {None, 1, 2}
+    config = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert config["columns"] == ["age", "weight"]
+    assert config["algorithm"]["algorithm"] == "llf-cm"
     history = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
-    assert len(history) == model["rounds"]
+    assert len(history) == config["rounds"]
 
 
 def test_everything_that_can_be_said_is_heard(tmp_path: Path) -> None:
@@ -61,6 +58,12 @@ min_clients = 2
 
 [privacy]
 tier = "paper"
+min_count = 3
+
+[outputs]
+labels = "csv"
+labels_in = "run"
+report = false
 
 [features.age]
 unit = "years"
@@ -72,12 +75,13 @@ categories = ["f", "m"]
 """
     )
     done = run_study(read_study(write(tmp_path, study)), tmp_path / "run")
-    assert done.preparation.names == ["age", "sex=f", "sex=m"]
+    assert done.model.preparation.names == ["age", "sex=f", "sex=m"]
     assert done.clustering.algorithm.key == "llf-fcm"
     labels = (tmp_path / "run" / "labels" / "south.csv").read_text().splitlines()
-    assert labels[0] == "id,cluster,membership_0,membership_1"
+    assert labels[0] == "patient,cluster,membership_1,membership_2"
     assert labels[4].startswith("south3,")
     assert float(labels[4].split(",")[2]) + float(labels[4].split(",")[3]) == pytest.approx(1)
+    assert not (tmp_path / "run" / "report.html").exists()
 
 
 @pytest.mark.parametrize(
@@ -136,10 +140,8 @@ def test_ids_are_kept_as_they_are_written(tmp_path: Path) -> None:
     text = (tmp_path / "north.csv").read_text()
     text = text.replace("north0,", "007,").replace("north1,", '"a, b",')
     (tmp_path / "north.csv").write_text(text.replace("north2,", "90071992547409931,"))
-    run_study(study, tmp_path / "run")
-    with open(tmp_path / "run" / "labels" / "north.csv", newline="") as file:
-        ids = [row["id"] for row in csv.DictReader(file)]
-    assert ids[:3] == ["007", "a, b", "90071992547409931"]
+    done = run_study(study, tmp_path / "run")
+    assert read(done, "north")["patient"][:3] == ["007", "a, b", "90071992547409931"]
 
 
 def test_more_clusters_than_rows_is_refused_before_anything_is_computed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ..core import Data, Message, Rule, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, memberships
 from ..typing import FloatArray, Rng
 from ._centers import CenterAlgorithm, Centers, CenterState, Sums, held_by
+from .fuzzy_c_means import unsolvable
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,8 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
         return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 8
 
     def rule(self, n_features: int) -> Rule:
-        """Ours: the centre of one record is that record."""
-        return Rule(min_samples=2)
+        """That of LLF-FCM: of two records, one of them heavy, a fuzzy mean may be that one."""
+        return unsolvable(self.n_clusters, n_features)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

@@ -48,6 +48,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
 
     key: ClassVar[str] = "bounded-c-means"
     seeding: ClassVar[str | None] = "cells"
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = CubeState
     down: ClassVar[type[Record]] = Around
     up: ClassVar[type[Message]] = WholeSums

@@ -26,6 +26,7 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
     key: ClassVar[str] = "llf-cm"
     counted: ClassVar[bool] = True
     conserves: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Sums
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core import Data, Message, MessageError, Record, Schema, checks
+from ..core import ConfigError, Data, Message, MessageError, Record, Schema, checks
 from ..kernels import divide_or_keep, k_means, nearest
 from ..typing import FloatArray, Rng
 from ._cells import (
@@ -31,6 +31,8 @@ from ._cells import (
 )
 from ._whole import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
 
+_MOST_CELLS = 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class CellSeeding(BoundedAlgorithm[CellState, Stage]):
@@ -41,6 +43,7 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
     restarts: int = 10  # of the server's k-means
 
     key: ClassVar[str] = "cells"
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = CellState
     down: ClassVar[type[Record]] = Stage
     up: ClassVar[type[Message]] = WholeSums
@@ -50,6 +53,8 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         checks.whole(self, "n_clusters")
         if self.cells is not None:
             checks.whole(self, "cells", 2)
+            if self.cells ** min(len(self.low), DIRECTIONS) > _MOST_CELLS:
+                raise ConfigError(f"{self.key}: cells={self.cells} per direction are too many")
         checks.number(self, "noise")
         checks.whole(self, "restarts")
 

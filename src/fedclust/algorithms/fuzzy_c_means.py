@@ -18,6 +18,11 @@ from ..typing import Rng
 from ._centers import CenterAlgorithm, Centers, CenterState, Sums
 
 
+def unsolvable(n_clusters: int, n_features: int) -> Rule:
+    """Section IV-B: a client takes part if N_m > C(F+1)/F, more unknowns than equations."""
+    return Rule(min_samples=math.floor(n_clusters * (n_features + 1) / n_features) + 1)
+
+
 @dataclass(frozen=True, eq=False)
 class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
     """Lossless fuzzy c-means: one exact step per round."""
@@ -26,6 +31,7 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
 
     key: ClassVar[str] = "llf-fcm"
     soft: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Sums
 
     def __post_init__(self) -> None:
@@ -44,9 +50,7 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
         return True
 
     def rule(self, n_features: int) -> Rule:
-        """Section IV-B: a client takes part if N_m > C(F+1)/F."""
-        bound = self.n_clusters * (n_features + 1) / n_features
-        return Rule(min_samples=math.floor(bound) + 1)
+        return unsolvable(self.n_clusters, n_features)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

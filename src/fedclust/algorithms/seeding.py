@@ -50,6 +50,7 @@ class RandomClientSeeding(OneRound[Candidates]):
     one_client: ClassVar[bool] = True
     counted: ClassVar[bool] = True
     draws: ClassVar[bool] = True
+    samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,6 +80,7 @@ class CarefulSeeding(OneRound[Candidates]):
     key: ClassVar[str] = "careful"
     counted: ClassVar[bool] = True
     draws: ClassVar[bool] = True
+    samples: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Candidates
 
     def __post_init__(self) -> None:

@@ -1,5 +1,6 @@
-"""Ways to the clients. Each engine has one file, and no algorithm knows of any."""
+"""Ways to the clients. Each engine has its place here, and no algorithm knows of any."""
 
 from .local import LocalChannel
+from .remote import Incident, RemoteChannel, Transport
 
-__all__ = ["LocalChannel"]
+__all__ = ["Incident", "LocalChannel", "RemoteChannel", "Transport"]

@@ -8,7 +8,25 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
-from . import algorithms, check, demo, papers, run
+from . import (
+    algorithms,
+    check,
+    client,
+    demo,
+    disclosures,
+    doctor,
+    example,
+    export,
+    init,
+    label,
+    papers,
+    provision,
+    report,
+    run,
+    server,
+    simulate,
+    status,
+)
 
 
 class _Commands(TyperGroup):
@@ -31,8 +49,20 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="algorithms")(algorithms.algorithms)
+app.command(name="example")(example.example)
+app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="simulate")(simulate.simulate)
+app.command(name="provision")(provision.provision)
+app.command(name="server")(server.server)
+app.command(name="client")(client.client)
+app.command(name="doctor")(doctor.doctor)
+app.command(name="status")(status.status)
+app.command(name="disclosures")(disclosures.disclosures)
+app.command(name="label")(label.label)
+app.command(name="export")(export.export)
+app.command(name="report")(report.report)
 app.add_typer(papers.app, name="papers")
 
 

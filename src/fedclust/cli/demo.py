@@ -113,12 +113,12 @@ class Watched(LocalChannel):
 
     def __init__(self, data: dict[str, Data]) -> None:
         super().__init__(data)
-        self.shown = 0
+        self._birds, self.shown = data, 0
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The answers, each looked into."""
         for island, message in super().ask(plan, request):
-            self.shown += _birds_in(message, self._data[island].X)
+            self.shown += _birds_in(message, self._birds[island].X)
             yield island, message
 
 

@@ -1,11 +1,16 @@
-"""``fedclust run``: from a study file to clusters, and labels at each client."""
+"""``fedclust run``: from a study file to clusters, labels at each client, and a report."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from .progress import Watch
+
+_MOST_COLUMNS = 5  # more do not fit a terminal; the report has them all
 
 
 def run(
@@ -13,28 +18,77 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="The run's folder; else beside the study.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace a folder that is there.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace the folder of an earlier run.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a run that was stopped.")] = False,
+    like: Annotated[
+        Path | None, typer.Option(help="An earlier run: clusters keep its numbers.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Run a study in one process: all clients' files are at hand.
 
-    Writes model.json, history.jsonl, the study as it was, and a file of labels for each client.
+    Writes model.json, profile.json, history.jsonl, the study as it was and report.html into a
+    folder, and each client's labels beside its own data. Ctrl-C stops a run so that --resume
+    goes on with it.
+
+    Exit code 0: done; 1: the study or the data do not allow it; 130: stopped by Ctrl-C.
     """
     from ..study import read_study
+    from ..study.model import load
     from ..study.run import run_study
 
     console = Console()
     asked = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
-    with console.status("clustering"):
-        done = run_study(asked, folder, force=force)
-    table = Table(title=f"{len(done.centers)} clusters in {done.clustering.run.n_rounds} rounds")
-    table.add_column("cluster", justify="right")
-    table.add_column("rows", justify="right")
-    for name in done.preparation.names:
+    before = load(like) if like else None
+    try:
+        with Watch(Console(stderr=True)) as watch:
+            done = run_study(asked, folder, force=force, resume=resume, like=before, on_round=watch)
+    except KeyboardInterrupt:
+        again = f"fedclust run {study}" + (f" --out {out}" if out else "")
+        typer.echo(f"Stopped. Go on with: {again} --resume", err=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(_for_machines(done)))
+    else:
+        _show(console, done, report=asked.outputs["report"])
+
+
+def _for_machines(done: Any) -> dict[str, Any]:
+    said = done.model.about
+    return {
+        "folder": str(done.folder),
+        "clusters": [
+            {"id": id, "size": size}
+            for id, size in zip(done.model.ids, done.model.sizes, strict=True)
+        ],
+        "n_clusters_because": done.choice.why if done.choice else None,
+        "rounds": said["rounds"],
+        "converged": said["converged"],
+        "inertia": said["inertia"],
+        "labels": {client: str(path) for client, path in done.labels.items()},
+    }
+
+
+def _show(console: Console, done: Any, *, report: bool) -> None:
+    model = done.model
+    if done.choice is not None:
+        console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}")
+    table = Table(title=f"{len(model.ids)} clusters in {model.about['rounds']} rounds")
+    names, centers = model.preparation.names, model.centers
+    telling = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MOST_COLUMNS]
+    for name in ("cluster", "rows", *(names[p] for p in telling)):
         table.add_column(name, justify="right")
-    for c, (size, centre) in enumerate(zip(done.sizes, done.in_units, strict=True)):
-        table.add_row(str(c), f"{size:,}", *(f"{v:.4g}" for v in centre))
+    for id, size, centre in zip(model.ids, model.sizes, model.centers_in_units, strict=True):
+        table.add_row(str(id), f"{size:,}", *(f"{centre[p]:.4g}" for p in telling))
     console.print(table)
-    if empty := int((done.sizes == 0).sum()):
+    if len(names) > _MOST_COLUMNS:
+        console.print(f"These {_MOST_COLUMNS} of {len(names)} columns differ most.")
+    if empty := sum(size == 0 for size in model.sizes):
         console.print(f"{empty} clusters have no rows: choose fewer, or another start.")
-    console.print(f"Labels, model and history: {folder}")
+    if not model.about["converged"]:
+        console.print("The centres still moved when rounds ran out: raise max_rounds, or tol.")
+    for client, path in done.labels.items():
+        console.print(f"Labels of {client}: {path}", soft_wrap=True)
+    shown = done.folder / "report.html" if report else done.folder
+    console.print(f"{'Report' if report else 'Model and history'}: {shown}", soft_wrap=True)

@@ -1,6 +1,7 @@
 """The five ideas: message, algorithm, transform, plan, loop."""
 
 from .algorithm import Algorithm, Data, Rule, Schema
+from .batches import Batches
 from .checkpoint import config, load_round, save_round
 from .errors import (
     CheckpointError,
@@ -22,6 +23,7 @@ from .loop import (
     Request,
     Round,
     Run,
+    Runner,
     respond,
     rounds,
     run,
@@ -33,6 +35,7 @@ from .transform import Stage, Transform, Turn
 __all__ = [
     "Algorithm",
     "AnyAlgorithm",
+    "Batches",
     "Channel",
     "CheckpointError",
     "ConfigError",
@@ -53,6 +56,7 @@ __all__ = [
     "Round",
     "Rule",
     "Run",
+    "Runner",
     "Schema",
     "Stacked",
     "Stage",

@@ -63,6 +63,11 @@ class Data:
     def __len__(self) -> int:
         return len(self.X)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.X.shape[0], self.X.shape[1]
+
 
 def _numeric(X: Any, client: str) -> FloatArray:
     if np.ma.is_masked(X):
@@ -159,6 +164,8 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     conserves: ClassVar[bool] = False  # sums over all clusters are the same in every round
     counted: ClassVar[bool] = False  # messages know how many records stand behind a cluster
     draws: ClassVar[bool] = False  # client steps draw random numbers
+    additive: ClassVar[bool] = False  # a client's message is the sum of those of its rows
+    samples: ClassVar[bool] = False  # a sample of many rows does as well as all of them
     one_client: ClassVar[bool] = False  # a single client, drawn at random, is asked
     state: ClassVar[type[Record]]
     down: ClassVar[type[Record]]
@@ -177,6 +184,10 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     @abstractmethod
     def client_step(self, down: Down, data: Data, rng: Rng) -> Up:
         """Client: all that leaves it in a round. A client without rows says nothing."""
+
+    def release(self, message: Up) -> Up:
+        """Client: what may leave of its message, once all of its rows are in it."""
+        return message
 
     @abstractmethod
     def server_step(self, state: State, merged: Up, rng: Rng) -> State:

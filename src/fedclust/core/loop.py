@@ -1,13 +1,14 @@
 """The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, reduce
+from typing import Any, Protocol, cast
 
 from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
+from .batches import Batches
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
@@ -130,7 +131,7 @@ class Line:
     bytes_up: int
 
 
-def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
+def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> Message:
     """All a client ever does in a round. Stateless, hence safe to repeat."""
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
@@ -138,10 +139,29 @@ def respond(plan: Plan, request: Request, client: str, data: Data) -> Message:
     turn = Turn(request.round, client, request.cohort, len(data), plan, request.down, data)
     if data.gate is not None:
         data.gate.look(turn)  # the client's own rules come before the plan's
-    if algorithm.partition == "horizontal":
-        data = prepare(plan.transforms, data, turn)
-    message: Message = algorithm.client_step(request.down, data, rng)
-    return send(plan.transforms, message, turn)
+
+    def step(rows: Data) -> Message:
+        if algorithm.partition == "horizontal":
+            rows = prepare(plan.transforms, rows, turn)
+        return cast(Message, algorithm.client_step(request.down, rows, rng))
+
+    message = _over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
+    released: Message = algorithm.release(message)
+    return send(plan.transforms, released, turn)
+
+
+def _over_batches(
+    algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
+) -> Message:
+    """The step over rows that do not fit into memory: what sums can be streamed."""
+    if algorithm.additive:
+        return reduce(lambda total, part: total.plus(part), map(step, data))
+    if algorithm.samples:
+        return step(data.sample(rng))
+    raise ConfigError(
+        f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
+        "choose a lossless algorithm"
+    )
 
 
 def rounds(
@@ -205,6 +225,20 @@ def run(
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
     n_rounds = last.number + 1 if last else 0
     return Run(plan.algorithm, state, tuple(history), sent, n_rounds)
+
+
+class Runner(Protocol):
+    """Whatever runs a plan to its end: `run`, or one that also keeps a journal of it."""
+
+    def __call__(
+        self,
+        plan: Plan,
+        channel: Channel,
+        schema: Schema,
+        *,
+        participation: Participation = EVERYONE,
+    ) -> Run:
+        """Run the plan to its end."""
 
 
 def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:

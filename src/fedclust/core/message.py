@@ -108,6 +108,12 @@ class Message(Record):
         """Whether this is the identity."""
         raise NotImplementedError
 
+    def plus(self, other: Self) -> Self:
+        """One message for two parts of a client's rows: what stays at home is added, too."""
+        there = {n: getattr(self, n) for n in (*self._arrays, *self._numbers)}
+        added = {n: v + getattr(other, n) for n, v in there.items() if v is not None}
+        return replace(self, **added)  # type: ignore[type-var]
+
     def _map(self, change: Callable[[Array, tuple[str, ...]], Array]) -> Self:
         """Every array changed, those that stay at home included."""
         there = {n: (getattr(self, n), d.names) for n, d in self._arrays.items()}

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, TypeVar
 
 from .algorithm import Algorithm, Data
+from .batches import Batches
 from .errors import ConfigError
 from .message import Message, Record
 
@@ -32,7 +33,7 @@ class Turn:
     samples: int  # the client's records; at the server 0: it does not know
     plan: Any = None  # the whole Plan, which this file comes before
     down: Record | None = None  # what the client was sent
-    data: Data | None = None  # at the client only
+    data: Data | Batches | None = None  # at the client only: all of its rows
 
 
 class Transform:

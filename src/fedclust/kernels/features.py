@@ -109,6 +109,12 @@ def condensed(features: Features, size: int) -> Features:
     return features
 
 
+def merged(centers: FloatArray, sizes: FloatArray, k: int) -> FloatArray:
+    """Centres of clusters joined in pairs, always the pair that costs least, until k are left."""
+    mass = np.maximum(sizes, 1e-9 * sizes.sum())  # to join an empty cluster costs nearly nothing
+    return condensed(Features.of(centers, mass), k).centers()
+
+
 def without_small(features: Features, min_count: float) -> Features:
     """Join every feature of fewer records with the one that costs least to join."""
     while len(features.mass) > 1 and features.records.min() < min_count:

@@ -2,6 +2,7 @@
 
 from .agreement import (
     adjusted_rand_index,
+    adjusted_rand_of_table,
     client_mean,
     knowledge_gap,
     majority_accuracy,
@@ -23,13 +24,21 @@ from .compactness import (
     wsse,
     xie_beni,
 )
-from .federated import Evaluation
+from .contingency import Contingency
+from .federated import Evaluated, Evaluation
 from .indices import INDICES
+from .profile import Outline, Presence, Profile
 
 __all__ = [
+    "Contingency",
+    "Evaluated",
     "Evaluation",
     "INDICES",
+    "Outline",
+    "Presence",
+    "Profile",
     "adjusted_rand_index",
+    "adjusted_rand_of_table",
     "client_mean",
     "davies_bouldin",
     "evaluate",

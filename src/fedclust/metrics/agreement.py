@@ -16,6 +16,19 @@ def adjusted_rand_index(truth: Any, labels: Any) -> float:
     return float(adjusted_rand_score(truth, labels))
 
 
+def adjusted_rand_of_table(table: Any) -> float:
+    """Adjusted Rand index from a contingency table: counts of rows by two clusterings."""
+    counts = np.asarray(table, dtype=np.float64)
+    cells, rows, columns, everything = (
+        (n * (n - 1) / 2).sum()
+        for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
+    )
+    by_chance = rows * columns / everything if everything else 0.0
+    most = (rows + columns) / 2
+    # Both clusterings put all rows together, or all apart: they agree.
+    return float((cells - by_chance) / (most - by_chance)) if most != by_chance else 1.0
+
+
 def normalized_mutual_information(truth: Any, labels: Any) -> float:
     """Normalised mutual information (scikit-learn's, arithmetic mean): the v-measure."""
     from sklearn.metrics import normalized_mutual_info_score

@@ -14,7 +14,8 @@ def evaluate(
 ) -> float:
     """The index of that name; `fedclust.metrics.INDICES` lists them."""
     data, at = Data.of(X, sample_weight), np.asarray(centers, dtype=np.float64)
-    return index(name).formula(sums_over(name, data.X, data.weight, at, fuzzifier), at)
+    chosen = index(name, len(at))
+    return chosen.formula(sums_over([chosen.sums], data.X, data.weight, at, fuzzifier), at)
 
 
 def inertia(X: Any, centers: Any, sample_weight: Any = None) -> float:

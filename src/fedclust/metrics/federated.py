@@ -1,18 +1,18 @@
 """The same indices over data that stays where it is: one round, sums up, a number out."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..core import Algorithm, Data, Dims, Message, Record, Rule, Schema, Summed, checks
 from ..typing import BoolArray, FloatArray, Rng
-from .indices import index, sums_over
+from .indices import Index, index, sizes, sums_over
 
 
 @dataclass(frozen=True, eq=False)
 class Totals(Summed):
-    """The sums of an index."""
+    """The sums of an index, or of several one after the other."""
 
     sums: Annotated[FloatArray, Dims("T")]
     support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records
@@ -37,17 +37,28 @@ class At(Record):
     centers: Annotated[FloatArray, Dims("C", "F")]
 
 
+class Evaluated(NamedTuple):
+    """Several indices of the same centres, and the weight of the rows nearest to each."""
+
+    indices: dict[str, float]
+    sizes: FloatArray  # (C,)
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Algorithm[IndexState, At, Totals]):
-    """One index of given centres over all clients' rows; equal to the index of the pooled rows."""
+    """Indices of given centres over all clients' rows; equal to those of the pooled rows.
+
+    One index is a number. Several go into one message, with the clusters' sizes: `Evaluated`.
+    """
 
     n_clusters: int
     init: FloatArray  # (C, F) the centres to evaluate
-    index: str = "inertia"
+    index: str | tuple[str, ...] = "inertia"
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "evaluation"
     counted: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = IndexState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Totals
@@ -56,7 +67,11 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
         checks.whole(self, "n_clusters")
         checks.centers(self)
         checks.fuzzifier(self)
-        index(self.index)
+        self._chosen()
+
+    def _chosen(self) -> list[Index]:
+        names = (self.index,) if isinstance(self.index, str) else self.index
+        return [index(name, self.n_clusters) for name in names]
 
     @property
     def lossless(self) -> bool:
@@ -73,7 +88,10 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Totals:
-        sums = sums_over(self.index, data.X, data.weight, down.centers, self.fuzzifier)
+        parts = [chosen.sums for chosen in self._chosen()]
+        if not isinstance(self.index, str):
+            parts = [sizes, *parts]
+        sums = sums_over(parts, data.X, data.weight, down.centers, self.fuzzifier)
         return Totals(sums, np.array([float(len(data))]))
 
     def server_step(self, state: IndexState, merged: Totals, rng: Rng) -> IndexState:
@@ -82,5 +100,13 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
     def done(self, state: IndexState) -> bool:
         return state.round == 1
 
-    def model(self, state: IndexState) -> float:
-        return index(self.index).formula(state.sums, self.init)
+    def model(self, state: IndexState) -> float | Evaluated:
+        if isinstance(self.index, str):
+            return index(self.index, self.n_clusters).formula(state.sums, self.init)
+        lengths = [2 * self.n_clusters + 1 if one.per_center else 2 for one in self._chosen()]
+        held, *parts = np.split(state.sums, self.n_clusters + np.cumsum([0, *lengths[:-1]]))
+        values = {
+            name: one.formula(part, self.init)
+            for name, one, part in zip(self.index, self._chosen(), parts, strict=True)
+        }
+        return Evaluated(values, held)

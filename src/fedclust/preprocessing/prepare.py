@@ -1,18 +1,33 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from ..channels import LocalChannel
-from ..core import ConfigError, Data, DataError, NothingToSay, Plan, Schema, run
+from ..core import (
+    AnyAlgorithm,
+    Channel,
+    ConfigError,
+    Data,
+    DataError,
+    NothingToSay,
+    Plan,
+    Runner,
+    Schema,
+    run,
+)
+from ..data.frames import columns_of
+from ..data.tables import is_missing
+from ..privacy import transforms_for
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
 
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means")
+Found = Callable[[AnyAlgorithm], Any]  # what a statistic is over all clients
 _TAILS = (0.01, 0.99)  # min-max without public bounds: quantiles, for extremes are people's values
 
 
@@ -61,7 +76,7 @@ class Column:
         return found[:, None]
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
-        gap = np.array([v is None or v != v for v in values], dtype=bool)
+        gap = np.array([is_missing(v) for v in values], dtype=bool)
         text = np.array([str(v) for v in values], dtype=object)
         odd = sorted(set(text[~gap]) - set(self.categories))
         if odd:
@@ -88,9 +103,7 @@ class Preparation:
     scale: FloatArray  # (P,) above zero
     fill: FloatArray | None  # (P,) what stands for a missing value; None: such rows are left out
 
-    def apply(
-        self, table: Mapping[str, Any], client: str = "this client"
-    ) -> tuple[FloatArray, BoolArray]:
+    def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Rows ready to be clustered, and which of the table's rows they are."""
         rows = encoded(self.columns, table, client)
         gaps = np.isnan(rows)
@@ -142,12 +155,13 @@ class Preparation:
         )
 
 
-def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) -> FloatArray:
+def encoded(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
     """A client's columns as numbers, gaps and all: nothing here needs to be known of others."""
-    absent = [column.name for column in columns if column.name not in table]
+    given = columns_of(table, client)
+    absent = [column.name for column in columns if column.name not in given]
     if absent:
         raise DataError(f"{client}: there is no column {', '.join(map(repr, absent))}")
-    parts = [column.encoded(table[column.name], client) for column in columns]
+    parts = [column.encoded(given[column.name], client) for column in columns]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)
@@ -155,27 +169,52 @@ def encoded(columns: Sequence[Column], table: Mapping[str, Any], client: str) ->
 
 def prepare(
     columns: Sequence[Column],
-    tables: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Any],
     *,
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
+    privacy: str = "none",
 ) -> Preparation:
-    """Learn from all clients together what each will do to its rows."""
-    if scaling not in SCALINGS:
-        raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
-    if missing not in MISSING:
-        raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
-    if not columns:
-        raise ConfigError("there is no column to cluster by")
+    """Learn from all clients together what each will do to its rows.
+
+    A client's table is a data frame, or a mapping of names to values.
+    """
+    _known(columns, scaling, missing)
     data = {
         name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
-    channel = LocalChannel(data)
+    return prepare_over(
+        columns,
+        LocalChannel(data),
+        scaling=scaling,
+        missing=missing,
+        min_count=min_count,
+        privacy=privacy,
+    )
+
+
+def prepare_over(
+    columns: Sequence[Column],
+    channel: Channel,
+    *,
+    scaling: str = "standard",
+    missing: str = "drop",
+    min_count: int = 5,
+    privacy: str = "none",
+    runner: Runner = run,
+) -> Preparation:
+    """The same over a channel to the clients' encoded columns, gaps and all."""
+    _known(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
+
+    def found(statistic: AnyAlgorithm) -> Any:
+        transforms = transforms_for(statistic, P, privacy)
+        return runner(Plan(statistic, transforms), channel, Schema(P)).model
+
     try:
-        moments = run(Plan(Moments(min_count=min_count)), channel, Schema(P)).model
+        moments = found(Moments(min_count=min_count))
     except NothingToSay:
         raise DataError(
             f"no client has {min_count} values in any column: fewer would tell of single people"
@@ -186,10 +225,18 @@ def prepare(
     if missing != "drop":
         fill = moments.mean
         if missing == "median-of-means":
-            means = MedianOfMeans(min_count=max(2, min_count))
-            fill = run(Plan(means), channel, Schema(P)).model
-    offset, scale = _scale(columns, channel, moments, scaling)
+            fill = found(MedianOfMeans(min_count=max(2, min_count)))
+    offset, scale = _scale(columns, found, moments, scaling)
     return Preparation(tuple(columns), offset, scale, fill)
+
+
+def _known(columns: Sequence[Column], scaling: str, missing: str) -> None:
+    if scaling not in SCALINGS:
+        raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
+    if missing not in MISSING:
+        raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
+    if not columns:
+        raise ConfigError("there is no column to cluster by")
 
 
 def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
@@ -201,7 +248,7 @@ def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
 
 
 def _scale(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any, scaling: str
+    columns: Sequence[Column], found: Found, moments: Any, scaling: str
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -211,20 +258,18 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, channel, moments)
+        low, high = _range(by_encoded, found, moments)
         offset, scale = low, high - low
     # Categories are 0 and 1 already, and what does not vary cannot be stretched.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
     return np.where(numbers, offset, 0.0), np.where(numbers & ~flat, scale, 1.0)
 
 
-def _range(
-    columns: Sequence[Column], channel: LocalChannel, moments: Any
-) -> tuple[FloatArray, FloatArray]:
+def _range(columns: Sequence[Column], found: Found, moments: Any) -> tuple[FloatArray, FloatArray]:
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
     spread = 8.0 * np.sqrt(moments.variance)
     binned = Histogram(moments.mean - spread, moments.mean + spread)
-    counts = run(Plan(binned), channel, Schema(len(columns))).model
+    counts = found(binned)
     low, high = (binned.quantile(counts, share) for share in _TAILS)
     for place, column in enumerate(columns):
         if column.low is not None and column.high is not None:

@@ -60,6 +60,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     min_count: int = 5  # a client with fewer values in a column says nothing of it
 
     key: ClassVar[str] = "moments"
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = MomentState
     down: ClassVar[type[Record]] = Around
     up: ClassVar[type[Message]] = ColumnSums
@@ -79,8 +80,13 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         count = there.sum(axis=0).astype(float)
         values = np.where(there, data.X - down.mean, 0.0)
         total = (values**2 if down.round else values).sum(axis=0)
-        enough = count >= self.min_count
-        return ColumnSums(np.where(enough, count, 0.0), np.where(enough, total, 0.0))
+        return ColumnSums(count, total)
+
+    def release(self, message: ColumnSums) -> ColumnSums:
+        enough = message.count >= self.min_count
+        return ColumnSums(
+            np.where(enough, message.count, 0.0), np.where(enough, message.total, 0.0)
+        )
 
     def server_step(self, state: MomentState, merged: ColumnSums, rng: Rng) -> MomentState:
         value = merged.total / np.maximum(merged.count, 1.0)
@@ -138,6 +144,7 @@ class Histogram(Algorithm[HistogramState, Edges, Counts]):
     n_bins: int = 512
 
     key: ClassVar[str] = "histogram"
+    additive: ClassVar[bool] = True
     state: ClassVar[type[Record]] = HistogramState
     down: ClassVar[type[Record]] = Edges
     up: ClassVar[type[Message]] = Counts

@@ -9,7 +9,7 @@ from .masking import PairwiseMasks
 from .noise import IntegerGaussian
 from .plausible import CheckedChannel
 from .released import Released
-from .rules import PRIVACY, Privacy, promise, tier_of, transforms_for
+from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
 from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
@@ -35,6 +35,7 @@ __all__ = [
     "Secure",
     "SecureChannel",
     "SecurePrivate",
+    "TIERS",
     "Tier",
     "Unprotected",
     "promise",

@@ -1,7 +1,7 @@
 """Sums of whole numbers: exact in any split and order, and the ground that masks and noise need.
 
 Every record's contribution to the lossless algorithms' sums is rounded once, to a grid that all
-clients share (docs/adr/0011-exact-sums.md); sums of other algorithms are rounded once per client.
+clients share (docs/adr/0013-exact-sums.md); sums of other algorithms are rounded once per client.
 """
 
 from dataclasses import dataclass, replace
@@ -89,7 +89,7 @@ class FixedPoint(Transform):
     def at_rows(self, data: Data, turn: Turn) -> Data:
         """The client's rows with the grid, once they are seen to lie within the bounds."""
         who = f"client {turn.party!r}"
-        if len(data) > self.max_records:
+        if turn.samples > self.max_records:
             raise DataError(f"{who}: more than max_records={self.max_records} rows")
         if len(data.weight) and data.weight.max() > self.max_weight:
             raise DataError(f"{who}: a sample_weight exceeds max_weight={self.max_weight:g}")

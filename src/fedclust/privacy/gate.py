@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import ConfigError, Data, Refusal, Stage, Turn, checks
+from ..core import Batches, ConfigError, Data, Refusal, Stage, Turn, checks
 from ..core.files import write_atomically
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
@@ -149,7 +149,7 @@ class Gate:
             raise Refusal(f"{what}: centres outside the public bounds ask about single records")
 
 
-def gate_of(data: Data | None) -> Gate:
+def gate_of(data: Data | Batches | None) -> Gate:
     """The client's gate, without which it has no keys and no memory."""
     if data is None or not isinstance(data.gate, Gate):
         raise ConfigError(

@@ -14,7 +14,18 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Data, Message, Refusal, Stage, Transform, Turn, checks
+from ..core import (
+    AnyAlgorithm,
+    Batches,
+    ConfigError,
+    Data,
+    Message,
+    Refusal,
+    Stage,
+    Transform,
+    Turn,
+    checks,
+)
 from ..kernels import nearest
 from ..typing import BoolArray, IntArray
 from .gate import gate_of
@@ -31,15 +42,16 @@ class ChangeGuard(Transform):
     change: int = 5
 
     stage: ClassVar[Stage] = Stage.SUPPRESS
+    guards: ClassVar[str] = "llf-cm"  # whose clusters are the records nearest to each centre
 
     def __post_init__(self) -> None:
         checks.whole(self, "change", 2)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        if not algorithm.conserves:
+        if algorithm.key != self.guards:
             raise ConfigError(
                 f"ChangeGuard: {algorithm.key} has no sums of disjoint clusters to compare; it "
-                "guards llf-cm"
+                f"guards {self.guards}"
             )
 
     def at_client(self, message: M, turn: Turn) -> M:
@@ -116,8 +128,10 @@ class _Told:
     message: Any = field(repr=False)
 
 
-def _labels(turn: Turn, data: Data) -> IntArray:
-    return nearest(data.X, turn.down.centers)[0].astype(np.int64)  # type: ignore[union-attr]
+def _labels(turn: Turn, data: Data | Batches) -> IntArray:
+    parts = data if isinstance(data, Batches) else [data]
+    centers = turn.down.centers  # type: ignore[union-attr]
+    return np.concatenate([nearest(part.X, centers)[0] for part in parts]).astype(np.int64)
 
 
 def _few(count: Any, change: int) -> Any:

@@ -22,5 +22,5 @@ class Released(Transform):
         checks.whole(self, "most")
 
     def at_rows(self, data: Data, turn: Turn) -> Data:
-        gate_of(data).count(turn, self.most)
+        gate_of(turn.data).count(turn, self.most)
         return data

@@ -7,7 +7,7 @@ from ..core import AnyAlgorithm, ConfigError, Schema, Transform
 from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
 
 TIERS = {kind.name: kind for kind in (Unprotected, Paper, Guarded, Secure, Private, SecurePrivate)}
-PRIVACY = tuple(TIERS)
+PRIVACY = ("none", "paper")  # those that every plan can have: no bounds, keys or memory needed
 
 Privacy = str | Tier | tuple[Transform, ...]
 
@@ -42,7 +42,7 @@ def tier_of(privacy: Privacy) -> Tier:
         return Given(privacy)
     if not isinstance(privacy, str) or privacy not in TIERS:
         raise ConfigError(
-            f"privacy must be one of {', '.join(map(repr, PRIVACY))}, a tier, or a tuple of "
+            f"privacy must be one of {', '.join(map(repr, TIERS))}, a tier, or a tuple of "
             f"transforms, got {privacy!r}"
         )
     return TIERS[privacy]()

@@ -132,12 +132,22 @@ class Guarded(Tier):
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
         limit = Released(self.max_releases)
-        if algorithm.conserves:
+        if algorithm.key == ChangeGuard.guards:
             return limit, MinSamples(2 * self.change), ChangeGuard(self.change)
         if algorithm.soft and issubclass(algorithm.up, Summed):
             return limit, MinSamples(self.fewest(algorithm, schema.n_features))
         counted = (MinCount(self.change),) if algorithm.counted else ()
         return limit, MinSamples(2 * self.change), *counted
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        """One round is one look; of several only those that are guarded, or fuzzy and few."""
+        soft_sums = algorithm.soft and algorithm.lossless and issubclass(algorithm.up, Summed)
+        one_round = "max_rounds" not in vars(algorithm)
+        if not (soft_sums or one_round or algorithm.key == ChangeGuard.guards):
+            raise ConfigError(
+                f"privacy={self.name!r}: nobody guards the rounds of {algorithm.key!r}; use "
+                f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
+            )
 
     def fewest(self, algorithm: AnyAlgorithm, n_features: int) -> int:
         """Records whose values several rounds of fuzzy sums leave open: more than equations."""
@@ -182,7 +192,7 @@ class Secure(Tier):
             Released(self.max_releases),
             FixedPoint.over(schema, max_records=self.max_records),
         )
-        if self.change is None or not algorithm.conserves:
+        if self.change is None or algorithm.key != ChangeGuard.guards:
             return limit, grid
         return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
 

@@ -1,6 +1,8 @@
 """A study: what is asked of whose files, written down in one TOML file."""
 
-from .file import Study, json_schema, read_study
-from .preflight import Problem, examine
+from .client import Problem
+from .file import Study, read_study
+from .preflight import examine
+from .schema import json_schema
 
 __all__ = ["Problem", "Study", "examine", "json_schema", "read_study"]

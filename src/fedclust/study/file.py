@@ -24,6 +24,14 @@ class Study:
     data: Mapping[str, Any]
     participation: Mapping[str, Any]
     privacy: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+
+    @property
+    def n_clusters(self) -> tuple[int, int]:
+        """Fewest and most clusters: the same number unless the data choose."""
+        wanted = self.clustering["n_clusters"]
+        low, high = self.clustering["k_range"] if wanted == "auto" else (wanted, wanted)
+        return low, high
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
@@ -34,7 +42,7 @@ class Study:
         return [base] if base.is_file() else []
 
 
-class _Lines:
+class Lines:
     """Where each key of a TOML text stands, so that errors can say so."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -53,9 +61,10 @@ class _Lines:
         return ConfigError(f"{place}: {words}")
 
 
-def read_study(path: str | Path) -> Study:
-    """The study that a file describes."""
-    path = Path(path)
+def read_tables(
+    path: Path, sections: Mapping[str, Mapping[str, Key]], free: tuple[str, ...] = ()
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any], Lines]:
+    """A TOML file: the tables whose keys are known, those whose keys are free, and their lines."""
     try:
         text = path.read_text(encoding="utf-8")
         given = tomllib.loads(text)
@@ -63,25 +72,32 @@ def read_study(path: str | Path) -> Study:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ConfigError(f"{path}: {problem}") from None
-    lines = _Lines(path, text)
-    known = (*FREE, *SECTIONS)
+    lines = Lines(path, text)
+    known = (*free, *sections)
     for name, table in given.items():
         if name not in known:
             raise lines.error((name,), f"there is no table [{name}]{did_you_mean(name, known)}")
         if not isinstance(table, dict):
             raise lines.error((name,), f"{name} must be a table: [{name}]")
-    sections = {
-        name: _checked(given.get(name, {}), keys, (name,), lines) for name, keys in SECTIONS.items()
+    found = {
+        name: checked(given.get(name, {}), keys, (name,), lines) for name, keys in sections.items()
     }
+    return found, {name: given.get(name) for name in free}, lines
+
+
+def read_study(path: str | Path, *, files: bool = True) -> Study:
+    """The study that a file describes; without `files` it need not name any client's."""
+    path = Path(path)
+    sections, given, lines = read_tables(path, SECTIONS, FREE)
     return Study(
         path,
-        _clients(given.get("clients"), lines),
-        _features(given.get("features"), lines),
+        _clients(given["clients"], lines) if files or given["clients"] else {},
+        _features(given["features"], lines),
         **sections,
     )
 
 
-def _clients(given: Any, lines: _Lines) -> dict[str, str]:
+def _clients(given: Any, lines: Lines) -> dict[str, str]:
     if not given:
         raise lines.error(("clients",), "no [clients]: give each client's name and its file")
     for name, file in given.items():
@@ -96,7 +112,7 @@ def _clients(given: Any, lines: _Lines) -> dict[str, str]:
     return dict(given)
 
 
-def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
+def _features(given: Any, lines: Lines) -> tuple[Column, ...] | None:
     if given is None:
         return None
     columns = []
@@ -104,7 +120,7 @@ def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
         where = ("features", name)
         if not isinstance(table, dict):
             raise lines.error(where, f'feature {name!r} must be a table, such as {{ unit = "kg" }}')
-        settings = _checked(table, FEATURE, where, lines)
+        settings = checked(table, FEATURE, where, lines)
         try:
             columns.append(Column(name, **settings))
         except ConfigError as problem:
@@ -112,9 +128,10 @@ def _features(given: Any, lines: _Lines) -> tuple[Column, ...] | None:
     return tuple(columns)
 
 
-def _checked(
-    given: Mapping[str, Any], keys: Mapping[str, Key], where: tuple[str, ...], lines: _Lines
+def checked(
+    given: Mapping[str, Any], keys: Mapping[str, Key], where: tuple[str, ...], lines: Lines
 ) -> dict[str, Any]:
+    """A table's values, each as its key demands; defaults where there is none."""
     for name in given:
         if name not in keys:
             raise lines.error(
@@ -133,22 +150,47 @@ def _checked(
         value = given[name]
         if wrong := _wrong(value, key):
             raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
-        found[name] = tuple(value) if key.kind == "texts" else value
+        found[name] = tuple(value) if isinstance(value, list) else value
     return found
+
+
+_WORDS = {
+    "text": "text",
+    "flag": "true or false",
+    "whole": "a whole number",
+    "number": "a number",
+    "texts": "a list of texts",
+    "count": 'a whole number or "auto"',
+    "range": "two whole numbers, the first below the second, such as [2, 15]",
+}
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "range":
+        pair = isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
+        return pair and value[0] < value[1]
+    return {
+        "text": isinstance(value, str),
+        "flag": isinstance(value, bool),
+        "whole": _is_whole(value),
+        "number": _is_whole(value) or isinstance(value, float),
+        "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
+        "count": _is_whole(value) or value == "auto",
+    }[kind]
 
 
 def _wrong(value: Any, key: Key) -> str:
     """What the value should have been; empty if it is."""
-    fits = {
-        "text": isinstance(value, str),
-        "flag": isinstance(value, bool),
-        "whole": isinstance(value, int) and not isinstance(value, bool),
-        "number": isinstance(value, int | float) and not isinstance(value, bool),
-        "texts": isinstance(value, list) and all(isinstance(v, str) for v in value),
-    }[key.kind]
-    if not fits:
-        words = {"text": "text", "flag": "true or false", "texts": "a list of texts"}
-        return words.get(key.kind, f"a {key.kind.replace('whole', 'whole number')}")
+    if not _fits(value, key.kind):
+        return _WORDS[key.kind]
+    if value == "auto":
+        return ""
+    if key.kind == "range":
+        value = value[0]
     if key.choices and value not in key.choices:
         return f"one of {', '.join(key.choices)}{did_you_mean(value, key.choices)}"
     if key.low is not None and value < key.low:
@@ -156,39 +198,3 @@ def _wrong(value: Any, key: Key) -> str:
     if key.high is not None and value > key.high:
         return f"at most {key.high:g}"
     return ""
-
-
-def json_schema() -> dict[str, Any]:
-    """The keys as a JSON schema, for editors."""
-    types = {"text": "string", "flag": "boolean", "whole": "integer", "number": "number"}
-
-    def one(key: Key) -> dict[str, Any]:
-        kind: dict[str, Any] = {"type": types.get(key.kind, "array"), "description": key.help}
-        if key.kind == "texts":
-            kind["items"] = {"type": "string"}
-        if key.choices:
-            kind["enum"] = list(key.choices)
-        limits = {"minimum": key.low, "maximum": key.high}
-        return kind | {name: limit for name, limit in limits.items() if limit is not None}
-
-    def table(keys: Mapping[str, Key]) -> dict[str, Any]:
-        needed = [name for name, key in keys.items() if key.default is NOTHING]
-        properties = {name: one(key) for name, key in keys.items()}
-        return {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": properties,
-            "required": needed,
-        }
-
-    free = {"clients": {"type": "string"}, "features": table(FEATURE)}
-    tables = {name: {"type": "object", "additionalProperties": kind} for name, kind in free.items()}
-    tables |= {name: table(keys) for name, keys in SECTIONS.items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "fedclust study",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": tables,
-        "required": ["clients", "clustering"],
-    }

@@ -1,29 +1,84 @@
-"""A run's folder: model, history, the study as it was, and labels for each client."""
+"""A run's folder: model, profile, history, the study as it was, and the report."""
 
-import csv
-import io
 import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from .. import __version__
-from ..core import ConfigError, Data, config
+from ..chain import Clustering
+from ..choice import Choice
+from ..core import ConfigError
 from ..core.files import write_text
-from ..typing import Array, BoolArray, FloatArray
 from .file import Study
+from .journal import Journal, OnRound
+from .model import Model
 
-if TYPE_CHECKING:
-    from .run import Outcome
-
-Applied = Mapping[str, tuple[FloatArray, BoolArray]]  # prepared rows, and which of the file's
+_LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
 
 
-def writable(folder: Path, *, force: bool) -> None:
+class Folder:
+    """Where a run is written: beside its place first, so that whoever looks sees it whole."""
+
+    def __init__(self, study: Study, folder: Path, *, force: bool, resume: bool) -> None:
+        self._study, self.path, self._resume = study, folder, resume
+        self._scratch = _unfinished(folder)
+        _writable(folder, force=force)
+        if resume and not self._scratch.exists():
+            raise ConfigError(f"--resume: there is no unfinished run of {folder}")
+
+    def journal(self, on_round: OnRound | None) -> Journal:
+        """What an unfinished run left, or a new beginning."""
+        if not self._resume:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+        return Journal(self._scratch / "journal", self._agreement(), on_round)
+
+    def _agreement(self) -> str:
+        """What must not have changed for a run to go on: the study, and the clients' files."""
+        lines = [self._study.path.read_text(encoding="utf-8")]
+        for client in self._study.clients:
+            for file in self._study.files(client):
+                seen = file.stat()
+                lines.append(f"{client} {file.name} {seen.st_size} {seen.st_mtime_ns}")
+        return "\n".join(lines)
+
+    def final(self, path: Path | str) -> Path | str:
+        """Where a file will be once the folder is in its place."""
+        if isinstance(path, Path) and path.is_relative_to(self._scratch):
+            return self.path / path.relative_to(self._scratch)
+        return path
+
+    def finish(
+        self,
+        model: Model,
+        found: Clustering,
+        profile: Mapping[str, Any],
+        choice: Choice | None,
+    ) -> None:
+        """Write what is left to write, and put the folder in its place."""
+        scratch = self._scratch
+        write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
+        write_text(scratch / "model.json", json.dumps(model.as_config(), indent=1))
+        write_text(scratch / "profile.json", json.dumps(profile, indent=1))
+        lines = [json.dumps(asdict(line)) for line in found.run.history]
+        write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
+        if choice:
+            write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))
+        if self._study.outputs["report"]:
+            from ..report import write_report
+
+            write_report(scratch)
+        shutil.rmtree(scratch / "journal", ignore_errors=True)
+        old = self.path.with_name(f".{self.path.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        if self.path.exists():
+            self.path.rename(old)
+        scratch.rename(self.path)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _writable(folder: Path, *, force: bool) -> None:
     """Refuse to touch what is there, unless it is asked for and an earlier run left it."""
     if not folder.exists():
         return
@@ -33,61 +88,19 @@ def writable(folder: Path, *, force: bool) -> None:
         raise ConfigError(f"{folder} is not the folder of a run, so --force does not replace it")
 
 
-def write_folder(
-    study: Study, done: "Outcome", applied: Applied, ids: Mapping[str, Array | None]
-) -> None:
-    """Write all of it beside its place first: whoever looks sees the old folder or the new."""
-    folder = done.folder
-    scratch, old = (folder.with_name(f".{folder.name}.{end}") for end in ("unfinished", "old"))
-    for aside in (scratch, old):
-        shutil.rmtree(aside, ignore_errors=True)
-    (scratch / "labels").mkdir(parents=True)
-    write_text(scratch / "study.toml", study.path.read_text(encoding="utf-8"))
-    write_text(scratch / "model.json", json.dumps(_model(study, done), indent=1))
-    lines = [json.dumps(asdict(line)) for line in done.clustering.run.history]
-    write_text(scratch / "history.jsonl", "\n".join(lines) + "\n")
-    for client, (rows, kept) in applied.items():
-        write_text(scratch / "labels" / f"{client}.csv", _labels(done, rows, kept, ids[client]))
-    if folder.exists():
-        folder.rename(old)
-    scratch.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _model(study: Study, done: "Outcome") -> dict[str, Any]:
+def label_files(study: Study, folder: Path) -> dict[str, Path]:
+    """Where each client's labels go: to its data, unless the study says otherwise."""
+    kind, where = study.outputs["labels"], study.outputs["labels_in"]
+    if kind == "none":
+        return {}
+    if where == "run":
+        return {c: _unfinished(folder) / "labels" / f"{c}.{kind}" for c in study.clients}
     return {
-        "format": 1,
-        "fedclust": __version__,
-        "algorithm": {**config(done.clustering.algorithm), "init": None},
-        "preparation": done.preparation.as_config(),
-        "centers": done.centers.tolist(),
-        "centers_in_units": done.in_units.tolist(),
-        "columns": done.preparation.names,
-        "sizes": done.sizes.tolist(),
-        "inertia": done.clustering.inertia,
-        "rounds": done.clustering.run.n_rounds,
-        "bytes_sent": dict(done.clustering.sent),
-        "privacy": study.privacy["tier"],
-        "seed": study.clustering["seed"],
+        client: files[0].parent / _LABELS / folder.name / f"{client}.{kind}"
+        for client in study.clients
+        if (files := study.files(client))
     }
 
 
-def _labels(done: "Outcome", rows: FloatArray, kept: BoolArray, ids: Array | None) -> str:
-    """One line per row of the client's file; -1, and no membership, where it was left out."""
-    algorithm = done.clustering.algorithm
-    found = algorithm.assign(done.centers, Data(rows, np.empty(0)))
-    labels = np.full(len(kept), -1)
-    labels[kept] = found.argmax(axis=1) if algorithm.soft else found
-    heads = ["row" if ids is None else "id", "cluster"]
-    columns: list[Any] = [range(len(kept)) if ids is None else ids, labels]
-    if algorithm.soft:
-        for c in range(found.shape[1]):
-            member = np.full(len(kept), "", dtype=object)
-            member[kept] = [f"{u:.6g}" for u in found[:, c]]
-            heads.append(f"membership_{c}")
-            columns.append(member)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")  # quotes what needs it: an id may have commas
-    writer.writerow(heads)
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
+def _unfinished(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.unfinished")

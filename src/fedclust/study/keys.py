@@ -8,6 +8,7 @@ from ..algorithms import ALGORITHMS, SEEDINGS
 from ..preprocessing.prepare import MISSING, SCALINGS
 from ..privacy import PRIVACY
 
+LABELS = ("parquet", "csv", "none")
 NOTHING = object()  # there is no default: the key must be given
 
 
@@ -15,7 +16,7 @@ NOTHING = object()  # there is no default: the key must be given
 class Key:
     """One key of a table: what it may be, and what it is if it is not given."""
 
-    kind: str  # "text", "whole", "number", "flag", "texts"
+    kind: str  # "text", "whole", "number", "flag", "texts", "count" (or "auto"), "range"
     help: str
     default: Any = NOTHING
     choices: tuple[str, ...] = ()
@@ -27,7 +28,8 @@ CLUSTERING: Mapping[str, Key] = {
     "algorithm": Key(
         "text", "lossless, or the key of an algorithm", choices=("lossless", *ALGORITHMS)
     ),
-    "n_clusters": Key("whole", "number of clusters", low=1),
+    "n_clusters": Key("count", 'number of clusters, or "auto": chosen by the data', low=1),
+    "k_range": Key("range", "with auto: fewest and most clusters tried", default=(2, 15), low=2),
     "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=False),
     "fuzzifier": Key("number", "how soft memberships are, above 1", default=None, low=1.0),
     "init": Key("text", "the start", default="auto", choices=("auto", *SEEDINGS)),
@@ -40,9 +42,25 @@ DATA: Mapping[str, Key] = {
     "id": Key("text", "a column that names records: it is not a feature", default=None),
     "missing": Key("text", "what is done with gaps", default="drop", choices=MISSING),
     "scaling": Key("text", "one scale for all columns", default="standard", choices=SCALINGS),
+    "batch_rows": Key(
+        "whole",
+        "rows read at a time; 0: all; else files of 1 GB or more in batches",
+        default=None,
+        low=0,
+    ),
     "gaps": Key(
         "texts", "words in text files that stand for a gap", default=("", "NA", "NaN", "?")
     ),
+}
+OUTPUTS: Mapping[str, Key] = {
+    "labels": Key("text", "how labels are written", default="parquet", choices=LABELS),
+    "labels_in": Key(
+        "text",
+        "beside each client's data, or in the run's folder",
+        default="data",
+        choices=("data", "run"),
+    ),
+    "report": Key("flag", "write report.html", default=True),
 }
 PARTICIPATION: Mapping[str, Key] = {
     "fraction": Key("number", "share of clients in a round", default=1.0, low=0.0, high=1.0),
@@ -50,6 +68,7 @@ PARTICIPATION: Mapping[str, Key] = {
 }
 PRIVACY_KEYS: Mapping[str, Key] = {
     "tier": Key("text", "what clients withhold", default="none", choices=PRIVACY),
+    "min_count": Key("whole", "fewest rows behind a number in report or scale", default=5, low=1),
 }
 FEATURE: Mapping[str, Key] = {
     "unit": Key("text", "unit of measurement", default=""),
@@ -61,6 +80,7 @@ FEATURE: Mapping[str, Key] = {
 SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "clustering": CLUSTERING,
     "data": DATA,
+    "outputs": OUTPUTS,
     "participation": PARTICIPATION,
     "privacy": PRIVACY_KEYS,
 }

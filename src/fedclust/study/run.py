@@ -1,5 +1,6 @@
-"""Run a study in one process: prepare, cluster, and leave labels with each client's rows."""
+"""Run a study in one process: prepare, cluster, describe, and leave labels with each client."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -8,81 +9,94 @@ import numpy as np
 
 from ..algorithms import make
 from ..chain import Clustering, cluster
-from ..channels import LocalChannel
-from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema
-from ..preprocessing import Preparation, prepare
+from ..choice import Choice, choose
+from ..core import AnyAlgorithm, ConfigError, Participation
+from ..preprocessing import Preparation
 from ..typing import FloatArray, IntArray
+from .clients import Clients, LocalClients
+from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study
-from .folder import writable, write_folder
-from .preflight import Examination, examine
+from .folder import Folder, label_files
+from .identity import by_size, numbered
+from .journal import Journal, OnRound
+from .labels import writer_for
+from .model import Model
+from .preflight import refuse
+from .profile import profile, profile_sums, quality
+from .rows import Ready, make_ready
+
+_ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a study found; clusters are numbered by size, the largest first."""
+    """What a study found, and where it is written."""
 
     folder: Path
-    preparation: Preparation
-    centers: FloatArray  # (C, P) as they were clustered
-    sizes: IntArray  # (C,) rows of all clients
+    model: Model
     clustering: Clustering
-
-    @property
-    def in_units(self) -> FloatArray:
-        """Centres in the columns' own units."""
-        return self.preparation.in_units(self.centers)
+    labels: Mapping[str, Path | str]  # by client: these stay there
+    choice: Choice | None  # of the number of clusters, if the data chose it
 
 
-def run_study(study: Study, folder: Path, *, force: bool = False) -> Outcome:
-    """Run the study and write its folder, whole or not at all."""
-    writable(folder, force=force)
-    algorithm = _algorithm(study)
-    seen = examine(study)
-    _refuse(seen)
-    tables = seen.tables
-    ready = prepare(
-        seen.columns, tables, scaling=study.data["scaling"], missing=study.data["missing"]
-    )
-    applied = {c: ready.apply(table, f"client {c!r}") for c, table in tables.items()}
-    n_rows = sum(len(rows) for rows, _ in applied.values())
-    if n_rows < algorithm.n_clusters:
-        raise DataError(
-            f"{n_rows} rows without gaps cannot make n_clusters = {algorithm.n_clusters}; choose "
-            'fewer clusters, or missing = "mean"'
-        )
-    found = cluster(
-        algorithm,
-        LocalChannel({c: rows for c, (rows, _) in applied.items()}),
-        Schema(len(ready.names)),
-        init=study.clustering["init"],
-        n_init=study.clustering["n_init"],
-        privacy=study.privacy["tier"],
-        participation=Participation(**study.participation),
-        seed=study.clustering["seed"],
-    )
-    order, sizes = _by_size(found, [rows for rows, _ in applied.values()])
-    done = Outcome(folder, ready, found.centers[order], sizes, found)
-    id = study.data["id"]
-    write_folder(study, done, applied, {c: t[id] if id else None for c, t in tables.items()})
-    return done
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    force: bool = False,
+    resume: bool = False,
+    like: Model | None = None,
+    on_round: OnRound | None = None,
+) -> Outcome:
+    """Run the study in this process and write its folder, whole or not at all."""
+    place = Folder(study, folder, force=force, resume=resume)
+    targets = label_files(study, folder)
+    for target in targets.values():
+        writer_for(target)
+        if target.exists() and not force and not resume:
+            raise ConfigError(f"{target} is there already; give another --out, or --force")
+    return carry_out(study, LocalClients(targets), place, like=like, on_round=on_round)
 
 
-def _refuse(seen: Examination) -> None:
-    stops = [problem for problem in seen.problems if problem.stops]
-    if stops:
-        first, others = stops[0], len(stops) - 1
-        more = f" (and {others} more: fedclust check lists them all)" if others else ""
-        place = f"column {first.column!r}: " if first.column else ""
-        raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
+def carry_out(
+    study: Study,
+    clients: Clients,
+    place: Folder,
+    *,
+    like: Model | None = None,
+    on_round: OnRound | None = None,
+) -> Outcome:
+    """All that a study is, wherever its clients are."""
+    asked_algorithm(study, study.n_clusters[0])  # what cannot be met is said before files are read
+    seen = clients.look(study)
+    refuse(seen)
+    journal = place.journal(on_round)
+    journal.phase = "scaling"
+    ready = make_ready(study, clients, seen, journal)
+    found, choice = _clustered(study, ready, journal)
+    journal.phase = "describing"
+    min_count = study.privacy["min_count"]
+    sums = profile_sums(found, ready.channel, journal, min_count)
+    model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
+    told = profile(model, sums.reordered(order), ready.channel, journal, min_count)
+    pooled = _pooled(study, found, ready, journal, clients.compares)
+    tier = study.privacy["tier"]
+    told["quality"] = quality(found, pooled, ready.channel, journal, tier)
+    told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
+    told["phases"] = phases(journal.told)
+    labels = {client: place.final(said) for client, said in clients.label(model).items()}
+    model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
+    place.finish(model, found, told, choice)
+    return Outcome(place.path, model, found, labels, choice)
 
 
-def _algorithm(study: Study) -> AnyAlgorithm:
+def asked_algorithm(study: Study, n_clusters: int) -> AnyAlgorithm:
     """The algorithm with all that the study says of it; nothing is taken and ignored."""
     asked = study.clustering
     key = asked["algorithm"]
     if key == "lossless":
         key = "llf-fcm" if asked["fuzzy"] else "llf-cm"
-    chosen = make(key, asked["n_clusters"])
+    chosen = make(key, n_clusters)
     if asked["fuzzy"] and not chosen.soft:
         raise ConfigError(f"{study.path}: fuzzy = true, but {key} finds labels, not memberships")
     names = ("max_rounds", "tol", "fuzzifier")
@@ -93,14 +107,78 @@ def _algorithm(study: Study) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
 
 
-def _by_size(found: Clustering, tables: list[FloatArray]) -> tuple[IntArray, IntArray]:
-    """Clusters from the largest to the smallest: a name that does not depend on the seed."""
-    labels = [_labels(found, rows) for rows in tables]
-    sizes = np.bincount(np.concatenate(labels), minlength=len(found.centers))
-    order = np.argsort(-sizes, kind="stable")
-    return order, sizes[order]
+def _clustered(study: Study, ready: Ready, journal: Journal) -> tuple[Clustering, Choice | None]:
+    """The clusters, after their number was chosen if the study leaves it to the data."""
+    asked = study.clustering
+    common: dict[str, Any] = {
+        "init": asked["init"],
+        "privacy": study.privacy["tier"],
+        "participation": Participation(**study.participation),
+        "seed": asked["seed"],
+        "runner": journal,
+    }
+    n_clusters, choice = study.n_clusters[0], None
+    if asked["n_clusters"] == "auto":
+        journal.phase = CHOOSING
+        ks = _tried(study, sum(ready.used.values()))
+        algorithm = asked_algorithm(study, ks[-1])
+        choice = choose(algorithm, ready.channel, ready.schema, ks, **common)
+        n_clusters = choice.recommended
+    journal.phase = "clustering"
+    algorithm = asked_algorithm(study, n_clusters)
+    n_init = asked["n_init"]
+    return cluster(algorithm, ready.channel, ready.schema, n_init=n_init, **common), choice
 
 
-def _labels(found: Clustering, rows: FloatArray) -> IntArray:
-    assigned = found.algorithm.assign(found.centers, Data(rows, np.empty(0)))
-    return np.asarray(assigned.argmax(axis=1) if found.algorithm.soft else assigned)
+def _tried(study: Study, n_rows: int) -> range:
+    """The study's range, less what so few rows cannot bear."""
+    low, high = study.n_clusters
+    return range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
+
+
+def _numbered(
+    study: Study, found: Clustering, ready: Preparation, sizes: IntArray, like: Model | None
+) -> tuple[Model, IntArray]:
+    """The clusters in the order of their numbers: by size, or as an earlier run had them."""
+    order = by_size(sizes, found.centers)
+    ids = list(range(1, len(order) + 1))
+    if like is not None:
+        ids = _ids_like(like, ready, found.centers[order])
+        order, ids = order[np.argsort(ids)], sorted(ids)
+    fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
+    sized = tuple(int(n) for n in sizes[order])
+    key, said = found.algorithm.key, about(study, found, like)
+    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said), order
+
+
+def _ids_like(like: Model, ready: Preparation, centers: FloatArray) -> list[int]:
+    """Compared on the earlier run's scale: this run's differs by what has changed since."""
+    theirs = like.preparation
+    if theirs.columns != ready.columns:
+        raise ConfigError(
+            f"--like: the earlier run has the columns {', '.join(theirs.names)}, this one "
+            f"{', '.join(ready.names)}; clusters of other columns cannot be matched"
+        )
+    moved = (centers * ready.scale + ready.offset - theirs.offset) / theirs.scale
+    return numbered(moved, like.centers, like.ids)
+
+
+def _pooled(
+    study: Study, found: Clustering, ready: Ready, journal: Journal, compares: bool
+) -> FloatArray | None:
+    """Centres of the lossless run from the same start: what pooling would have given.
+
+    None where clients withhold something, or have not agreed to be asked for more.
+    """
+    if study.privacy["tier"] != "none":
+        return None
+    if found.algorithm.lossless:
+        return found.centers
+    if not compares:
+        return None
+    settings = vars(found.algorithm)
+    same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
+    lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
+    start = settings.get("init")
+    init = "auto" if start is None else start
+    return cluster(lossless, ready.channel, ready.schema, init=init, runner=journal).centers

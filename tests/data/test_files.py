@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from fedclust import ConfigError, DataError
-from fedclust.study import examine, read_study
-from fedclust.study.tables import read_table
-
-from .example import SMALLEST, write
+from fedclust.data.files import read_table
 
 
 def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
@@ -56,10 +53,6 @@ def test_files_that_cannot_be_read_are_named(
     (tmp_path / "b.csv").write_text("y\n1\n")
     with pytest.raises(DataError, match="columns x, y are not in all files of this client"):
         read_table([tmp_path / "a.csv", tmp_path / "b.csv"], ())
-    path = write(tmp_path, SMALLEST.replace("north.csv", name))
-    (tmp_path / name).write_bytes(content)
-    problems = examine(read_study(path)).problems
-    assert [p.client for p in problems if p.stops] == ["north"]
 
 
 def test_without_pyarrow_parquet_says_what_to_install(
@@ -69,10 +62,3 @@ def test_without_pyarrow_parquet_says_what_to_install(
     (tmp_path / "t.parquet").write_bytes(b"x")
     with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
         read_table([tmp_path / "t.parquet"], ())
-
-
-def test_globs_name_several_files(tmp_path: Path) -> None:
-    study = read_study(write(tmp_path, SMALLEST.replace("north.csv", "n*.csv")))
-    (tmp_path / "north2.csv").write_text((tmp_path / "north.csv").read_text())
-    assert [p.name for p in study.files("north")] == ["north.csv", "north2.csv"]
-    assert examine(study).rows["north"] == 80

@@ -11,6 +11,9 @@ from ..core import ConfigError, DataError
 from ..typing import Array
 
 Columns = dict[str, Array]
+NEEDS_ARROW = (
+    "Parquet and Feather, and files read in batches, need pyarrow: pip install 'fedclust[study]'"
+)
 
 
 def read_table(files: Sequence[Path], gaps: Collection[str], id: str | None = None) -> Columns:
@@ -83,21 +86,20 @@ def _arrow(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     try:
         from pyarrow import feather, parquet
     except ImportError:
-        raise ConfigError(
-            f"{file}: Parquet and Feather need pyarrow: pip install 'fedclust[study]'"
-        ) from None
+        raise ConfigError(f"{file}: {NEEDS_ARROW}") from None
     try:
         read: Any = feather.read_table if file.suffix == ".feather" else parquet.read_table
         table = read(file)
     except (OSError, ValueError) as problem:
         raise DataError(f"{file}: not readable ({problem})") from None
-    return {name: _column(table[name], name == id) for name in table.column_names}
+    return {name: as_array(table[name], name == id) for name in table.column_names}
 
 
-def _column(values: Any, is_id: bool) -> Array:
+def as_array(values: Any, is_id: bool = False) -> Array:
+    """An Arrow column as numbers, gaps as NaN, or as objects, gaps as None."""
     if is_id:
         return np.array(values.to_pylist(), dtype=object)
-    found: Array = values.to_numpy()
+    found: Array = values.to_numpy(zero_copy_only=False)
     return found.astype(float) if found.dtype.kind in "iub" else found
 
 

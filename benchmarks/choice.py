@@ -1,0 +1,155 @@
+"""How often the recommended number of clusters is right, and what it costs to find.
+
+``python -m benchmarks.choice [llf-cm | llf-fcm]`` prints the tables of docs/choosing-k.md; public
+data sets that are not on this machine are left out.
+"""
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from fedclust.algorithms import make
+from fedclust.chain import cluster
+from fedclust.channels import LocalChannel
+from fedclust.choice import choose
+from fedclust.core import DataError, Schema
+from fedclust.data import dirichlet, iid, load
+from fedclust.typing import FloatArray, IntArray
+
+from .timing import best_of, row, verdict
+
+TOP = 15
+INDICES = ("simplified-silhouette", "soft-davies-bouldin", "xie-beni", "elbow", "stability")
+SPLITS = ("iid", "dirichlet", "one cluster per client")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A table, how many clusters it has, and the line of the results it counts for."""
+
+    line: str
+    X: FloatArray
+    y: IntArray
+    n_clusters: int
+    splits: tuple[str, ...]
+
+
+def blobs(k: int, F: int, apart: float, imbalance: float, seed: int) -> tuple[FloatArray, IntArray]:
+    """1500 rows in k round clusters of deviation 1, centres at least so far apart, in any size."""
+    rng = np.random.default_rng(seed)
+    box, centers = 0.9 * apart * k ** (1 / F), np.empty((0, F))
+    while len(centers) < k:
+        one = rng.uniform(0, box, F)
+        if len(centers) == 0 or np.linalg.norm(centers - one, axis=1).min() >= apart:
+            centers = np.vstack([centers, one])
+        else:
+            box *= 1.001  # or there may be no room
+    share = np.geomspace(imbalance, 1, k)
+    y = rng.choice(k, 1500, p=share / share.sum())
+    return rng.normal(centers[y], 1.0), y
+
+
+def with_clusters() -> Iterator[Case]:
+    """Blobs that differ in number, dimension, distance and size, and public data sets."""
+    sizes, features, draws = (2, 3, 4, 5, 6, 8, 10, 12), (2, 5, 10, 20), (2, 3)
+    for apart in (4, 6, 9):
+        settings = product(sizes, features, (1, 5), draws)
+        for number, (k, F, imbalance, draw) in enumerate(settings):
+            X, y = blobs(k, F, apart, imbalance, 100 * draw + k + F)
+            yield Case(f"blobs, {apart} deviations apart", X, y, k, (SPLITS[number % 3],))
+    known = {"s1": 15, "s2": 15, "s4": 15, "xclara": 3, "g2": 2, "penguins": 3}
+    for name, k in {**known, "pendigits": 10, "heart_disease": 2}.items():
+        try:
+            found = load(name, download=False)
+        except DataError:
+            continue
+        if name == "g2":
+            for F, sd in product((2, 8, 32), (30, 50)):
+                X = found.extra[f"g2_{F}_{sd}"].astype(float)
+                yield Case(f"g2, deviation {sd}", X, _labels(found.y), k, SPLITS)
+            continue
+        whole = np.isfinite(found.X).all(axis=1)
+        X, y = found.X[whole], _labels(found.y)[whole]
+        if name in ("penguins", "heart_disease"):  # columns in different units
+            X = (X - X.mean(axis=0)) / X.std(axis=0)
+        yield Case(name, X, y, k, SPLITS)
+
+
+def _labels(y: IntArray | None) -> IntArray:
+    assert y is not None
+    return y
+
+
+def without_clusters() -> Iterator[Case]:
+    """One cloud: round, long, or with edges."""
+    for F, draw in product((1, 2, 5, 10, 20), range(5)):
+        rng = np.random.default_rng(1000 + 10 * F + draw)
+        nobody = np.zeros(1500, dtype=int)
+        yield Case("one round Gaussian", rng.normal(size=(1500, F)), nobody, 1, SPLITS[:1])
+        yield Case("one box, uniform", rng.uniform(size=(1500, F)), nobody, 1, SPLITS[:1])
+        if F > 1:
+            long = rng.normal(size=(1500, F)) * np.where(np.arange(F) == 0, 4.0, 1.0)
+            yield Case("one Gaussian, four times as long", long, nobody, 1, SPLITS[:1])
+
+
+def channel(case: Case, split: str) -> LocalChannel:
+    """The rows of a case between five clients, or a client for each cluster."""
+    if split == "iid":
+        owner = iid(len(case.X), 5)
+    elif split == "dirichlet":
+        owner = dirichlet(case.y, 5, alpha=0.3)
+    else:
+        owner = np.unique(case.y, return_inverse=True)[1]
+    return LocalChannel({f"c{i:02d}": case.X[owner == i] for i in range(owner.max() + 1)})
+
+
+def hits(key: str) -> list[str]:
+    """Hits of each index alone and of the rule; then how often the evidence is called weak."""
+    right: dict[str, Counter[str]] = defaultdict(Counter)
+    cases, weak = Counter[str](), Counter[str]()
+    for case in (*with_clusters(), *without_clusters()):
+        for split in case.splits:
+            found = choose(make(key, TOP), channel(case, split), Schema(case.X.shape[1]))
+            cases[case.line] += 1
+            weak[case.line] += found.weak
+            for name, k in {**found.favourites, "rule": found.recommended}.items():
+                right[case.line][name] += k == case.n_clusters
+    lines = [row("data", "runs", *INDICES, "the rule", "called weak"), row(*["---"] * 9)]
+    clustered = [line for line in cases if not line.startswith("one ")]
+    for line in cases:
+        found_by = [right[line][n] if line in clustered else "" for n in (*INDICES, "rule")]
+        lines.append(row(line, cases[line], *found_by, weak[line]))
+    totals = [sum(right[line][n] for line in clustered) for n in (*INDICES, "rule")]
+    lines.append(row("**all with clusters**", sum(cases[line] for line in clustered), *totals, ""))
+    return lines
+
+
+def cost() -> list[str]:
+    """A sweep over 2 to 15 against one clustering with 15, by time and by work."""
+    headings = ("algorithm", "rows x features, clusters", "one clustering", "sweep", "times")
+    lines = [row(*headings, "promise", "work", "promise"), row(*["---"] * 8)]
+    for key, (n, F, k, wide) in product(
+        ("llf-cm", "llf-fcm"),
+        ((200_000, 16, 10, 10.0), (500_000, 2, 8, 10.0), (200_000, 16, 15, 60.0)),
+    ):
+        rng = np.random.default_rng(0)
+        X = rng.normal(rng.uniform(0, wide, (k, F))[rng.integers(0, k, n)], 1.0)
+        rows, schema = LocalChannel({f"c{i}": X[i::5] for i in range(5)}), Schema(F)
+        one = partial(cluster, make(key, TOP), rows, schema)
+        sweep = partial(choose, make(key, TOP), rows, schema)
+        best = best_of({"one": one, "sweep": sweep}, repeats=3)
+        times = best["sweep"] / best["one"]
+        work = sweep().work / (TOP * (one().run.n_rounds + 2))  # with its seeding and its score
+        seconds = (f"{best['one']:.2f} s", f"{best['sweep']:.2f} s", f"{times:.1f}")
+        promised = (verdict(times, 6), f"{work:.1f}", verdict(work, 6))
+        lines.append(row(key, f"{n:,} x {F}, {k}", *seconds, *promised))
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join([*hits(sys.argv[1] if len(sys.argv) > 1 else "llf-cm"), "", *cost()]))

@@ -1,0 +1,46 @@
+"""A kit's certificate: whose it is, how long it lasts, and whether the server accepts it."""
+
+import socket
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+_SECONDS = 5.0
+
+
+def days_left(startup: Path, role: str) -> int:
+    """Days until the certificate of a kit ends; a ValueError if it is not one, or not signed."""
+    certificate = x509.load_pem_x509_certificate((startup / f"{role}.crt").read_bytes())
+    authority = x509.load_pem_x509_certificate((startup / "rootCA.pem").read_bytes())
+    key = load_pem_private_key((startup / f"{role}.key").read_bytes(), password=None)
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, TypeError, ValueError):
+        raise ValueError("it is not signed by the authority of the kit") from None
+    if key.public_key() != certificate.public_key():
+        raise ValueError("the key is not the certificate's")
+    end = min(certificate.not_valid_after_utc, authority.not_valid_after_utc)
+    return (end - datetime.now(UTC)).days
+
+
+def shake_hands(startup: Path, host: str, port: int) -> str:
+    """Connect as the kit would; empty if both sides are content, else what went wrong."""
+    context = ssl.create_default_context(cafile=str(startup / "rootCA.pem"))
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.load_cert_chain(startup / "client.crt", startup / "client.key")
+    context.set_alpn_protocols(["h2"])
+    try:
+        with (
+            socket.create_connection((host, port), timeout=_SECONDS) as line,
+            context.wrap_socket(line, server_hostname=host) as secure,
+        ):
+            # Whether our certificate is accepted shows only in what comes next.
+            return "" if secure.recv(1) else "the server does not accept this certificate"
+    except ssl.SSLError as problem:
+        return f"the server's certificate does not fit ({problem.reason or problem})"
+    except OSError as problem:
+        return f"no connection ({problem})"

@@ -1,0 +1,167 @@
+"""Clients behind a network: bytes out, answers in by a deadline, and a record of what went wrong.
+
+An engine supplies a `Transport`. What it delivers is checked here, once for all engines: a reply
+that is late, malformed, oversized, stale, doubled, or of the wrong shape is left out of its round
+and put on record with a sentence; the round goes on if enough others answered.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ..core import Message, MessageError, Plan, Request, Schema, TooFewClients
+from ..core.envelope import answer_to, encode_request, message_of, one_line
+from ..core.wire import Frame, pack
+from ..typing import Array
+
+T = TypeVar("T")
+REPLY_LIMIT = 64 * 2**20  # bytes; a client that needs more is asked something unusual
+DEADLINE = 120.0  # seconds
+
+
+class Transport(Protocol):
+    """An engine's part: bytes to clients, and bytes back."""
+
+    def clients(self) -> Iterable[str]:
+        """Names of the clients that are connected."""
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterable[tuple[str, bytes | str]]:
+        """Each client's answer; text is the reason why there is none."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """An answer that was left out, and why."""
+
+    plan: str
+    round: int
+    client: str
+    what: str
+
+
+class RemoteChannel:
+    """The clients of a transport; `over` makes a channel to one form of their rows."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        run: str = "",
+        about: Mapping[str, Any] | None = None,
+        deadline: float = DEADLINE,
+        limit: int = REPLY_LIMIT,
+        quorum: int = 1,
+        record: Callable[[Incident], object] = lambda incident: None,
+    ) -> None:
+        self._transport, self._run, self._about = transport, run, dict(about or {})
+        self._deadline, self._limit, self._quorum = deadline, limit, quorum
+        self._record = record
+        self._asked = 0
+        self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
+        self._last: dict[str, str] = {}  # of each client, what it was last on record for
+
+    def over(self, data: Any, schema: Schema) -> "Rows":
+        """A channel to the clients' rows in the form that `data` describes to them."""
+        return Rows(self, data, schema)
+
+    def clients(self) -> list[str]:
+        """Who can be asked now; one that was silent rests, longer each time, if others suffice."""
+        there = sorted(self._transport.clients())
+        awake = [c for c in there if self._silence.get(c, (0, 0))[1] <= self._asked]
+        return awake if len(awake) >= self._quorum else there
+
+    def tell(
+        self, kind: str, words: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
+    ) -> dict[str, Any]:
+        """What every client says to something that is no round: a look at its data, labels."""
+        id = self._next()
+        raw = pack({"kind": kind, "id": id, "about": self._about, **words}, arrays or {})
+        cohort = sorted(self._transport.clients())
+        return dict(self._answers(cohort, raw, id, lambda f: f.header.get("told"), (kind, 0)))
+
+    def ask(
+        self, plan: Plan, request: Request, data: Any, schema: Schema
+    ) -> Iterator[tuple[str, Message]]:
+        """The cohort's messages, as far as they came and are what they should be."""
+        id, algorithm = self._next(), plan.algorithm
+        raw = encode_request(plan, request, id=id, about=self._about, data=data)
+        sizes = algorithm.sizes(schema)
+        place = (algorithm.key, request.round)
+        n = 0
+        for answer in self._answers(
+            request.cohort, raw, id, lambda frame: message_of(frame, algorithm.up, sizes), place
+        ):
+            n += 1
+            yield answer
+        if n < min(self._quorum, len(request.cohort)):
+            raise TooFewClients(
+                f"{algorithm.key}, round {request.round}: {n} of {len(request.cohort)} clients "
+                f"answered, {self._quorum} are needed{self.why()}"
+            )
+
+    def _next(self) -> str:
+        self._asked += 1
+        return f"{self._run}/{self._asked}"
+
+    def _answers(
+        self,
+        cohort: Sequence[str],
+        raw: bytes,
+        id: str,
+        read: Callable[[Frame], T],
+        place: tuple[str, int],
+    ) -> Iterator[tuple[str, T]]:
+        waiting = set(cohort)
+        for client, answer in self._transport.exchange(cohort, raw, self._deadline):
+            if client not in waiting:
+                twice = client in cohort
+                self._note(client, "answered twice" if twice else "was not asked", place)
+                continue
+            waiting.discard(client)
+            if isinstance(answer, str):
+                self._missed(client, answer, place)
+                continue
+            self._silence.pop(client, None)
+            try:
+                frame = answer_to(answer, answers=id, client=client, limit=self._limit)
+                yield client, read(frame)
+            except MessageError as problem:
+                self._note(client, str(problem), place)
+            else:
+                self._last.pop(client, None)
+        for client in sorted(waiting):
+            self._missed(client, f"no answer within {self._deadline:g} seconds", place)
+
+    def why(self) -> str:
+        """What is on record for clients since their last good answer, as a sentence's end."""
+        return "".join(f"; {client}: {what}" for client, what in sorted(self._last.items()))
+
+    def _missed(self, client: str, why: str, place: tuple[str, int]) -> None:
+        misses = self._silence.get(client, (0, 0))[0] + 1
+        self._silence[client] = misses, self._asked + 2 ** min(misses, 16) - 1
+        self._note(client, why, place)
+
+    def _note(self, client: str, what: str, place: tuple[str, int]) -> None:
+        what = one_line(what)
+        if self._last.get(client) != what:  # the same thing every round is one thing
+            self._last[client] = what
+            self._record(Incident(*place, client, what))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A channel to one form of the clients' rows."""
+
+    remote: RemoteChannel
+    data: Any
+    schema: Schema
+
+    def clients(self) -> list[str]:
+        """Ids of the clients that can be asked now."""
+        return self.remote.clients()
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        """Replies of the cohort; what is missing or wrong is left out."""
+        return self.remote.ask(plan, request, self.data, self.schema)

@@ -1,0 +1,59 @@
+"""``fedclust disclosures``: what has left a client."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def disclosures(
+    kit: Annotated[Path, typer.Argument(help="The client's kit: a folder.")],
+    every: Annotated[bool, typer.Option("--all", help="Every message, not sums.")] = False,
+) -> None:
+    """Show the messages that left this client: to whom, for which study, how many bytes."""
+    from ..federation.client_file import CLIENT_FILE, read_client_file
+    from ..federation.disclosures import read_disclosures
+
+    file = read_client_file(kit / CLIENT_FILE)
+    path = file.place(file.output["disclosures"])
+    lines = list(read_disclosures(path))
+    console = Console()
+    if not lines:
+        console.print(f"Nothing has left: {path} is empty or not there.", markup=False)
+        return
+    console.print(_each(lines) if every else _summed(lines))
+    console.print(f"Each line with its time and SHA-256: {path}", markup=False)
+
+
+def _each(lines: list[dict[str, Any]]) -> Table:
+    table = Table("when", "to", "study", "message", "what", "bytes")
+    for line in lines:
+        what = f"refused: {line['refused']}" if "refused" in line else _shapes(line.get("what"))
+        row = (line["when"], line["to"], line.get("study", ""), _name(line), what, line["bytes"])
+        table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
+    return table
+
+
+def _summed(lines: list[dict[str, Any]]) -> Table:
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        kind = "refused" if "refused" in line else line.get("plan", line.get("kind", ""))
+        groups[line["to"], line.get("study", ""), kind].append(line)
+    table = Table("to", "study", "message", "times", "bytes", "last")
+    for (to, study, kind), group in groups.items():
+        size, last = sum(line["bytes"] for line in group), group[-1]["when"]
+        row = (to, study, kind, len(group), f"{size:,}", last)
+        table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
+    return table
+
+
+def _name(line: dict[str, Any]) -> str:
+    return f"{line['plan']}, round {line['round']}" if "plan" in line else line.get("kind", "")
+
+
+def _shapes(what: Any) -> str:
+    shapes = what.items() if isinstance(what, dict) else ()
+    return ", ".join(f"{name} {shape}" for name, shape in shapes)

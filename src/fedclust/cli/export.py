@@ -1,0 +1,23 @@
+"""``fedclust export``: a model for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..core import ConfigError
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A run's folder, or its model.json.")],
+    target: Annotated[Path, typer.Argument(help="model.onnx or model.skops.")],
+    force: Annotated[bool, typer.Option(help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a model as ONNX (any language, memberships too) or skops (scikit-learn)."""
+    from ..study.export import export as write
+    from ..study.model import load
+
+    if target.exists() and not force:
+        raise ConfigError(f"{target} is there already; give another name, or --force")
+    write(load(model), target)
+    typer.echo(f"Wrote {target}")

@@ -1,0 +1,58 @@
+"""``fedclust server``: run a study over a federation's clients."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .signals import ended_by_signals
+
+
+def server(
+    study: Annotated[Path, typer.Argument(help="The study file.")],
+    kits: Annotated[Path, typer.Option(help="Folder with the kits server/ and admin/.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The run's folder; else beside the study.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace a run that is there.")] = False,
+    resume: Annotated[bool, typer.Option(help="Continue a run that was interrupted.")] = False,
+    deadline: Annotated[float, typer.Option(help="Seconds for a client's answer.")] = 120.0,
+    wait: Annotated[float, typer.Option(help="Most seconds to wait for clients.")] = 600.0,
+    grace: Annotated[float, typer.Option(help="Seconds for those beyond the quorum.")] = 5.0,
+) -> None:
+    """Start the server, wait for clients, run the study, and stop again.
+
+    Writes what `fedclust run` writes, and incidents.jsonl if there were any; labels are written
+    by the clients, each beside its own file.
+    """
+    from ..federation.coordinator import How, run_federated
+    from ..study import read_study
+
+    asked = read_study(study, files=False)
+    folder = out or study.with_name(f"{study.stem}-run")
+    console = Console()
+    with ended_by_signals():
+        run_federated(
+            asked,
+            kits,
+            folder,
+            How(deadline, wait, grace),
+            lambda line: _show(console, line),
+            resume=resume,
+            force=force,
+        )
+    console.print(f"Model, history and report: {folder}; labels are at the clients.")
+
+
+def _show(console: Console, line: dict[str, Any]) -> None:
+    """A line of progress; what clients wrote is never taken for markup."""
+    if "say" in line:
+        console.print(line["say"], markup=False)
+    elif "incident" in line:
+        one = line["incident"]
+        where = f"{one['plan']}, round {one['round']}"
+        console.print(f"{one['client']}: {one['what']} ({where})", style="yellow", markup=False)
+    else:
+        words = f"{line['phase']}: {line['plan']}, round {line['round']}: {line['answers']} answers"
+        console.print(words, style="dim", markup=False)

@@ -1,0 +1,31 @@
+"""``fedclust status``: how a running federation stands."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def status(
+    kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit admin/.")],
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Ask a running server who is connected, and how its jobs stand."""
+    from ..federation.status import federation_status
+
+    found = federation_status(kits)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    console = Console()
+    clients = Table("client", "last heard", title="Connected")
+    for name, seconds in found["clients"].items():
+        clients.add_row(name, f"{seconds:.0f} s ago")
+    console.print(clients)
+    jobs = Table("study", "submitted", "state", title="Jobs")
+    for job in found["jobs"]:
+        jobs.add_row(job["study"], job["submitted"], job["state"])
+    console.print(jobs)

@@ -1,0 +1,83 @@
+"""client.toml: which file a client opens, and what it allows to be asked of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import ALGORITHMS, did_you_mean
+from ..core import ConfigError
+from ..privacy import PRIVACY
+from ..study.client import ClientFiles
+from ..study.file import read_tables
+from ..study.keys import DATA, Key
+
+CLIENT_FILE = "client.toml"
+
+KEYS: Mapping[str, Mapping[str, Key]] = {
+    "data": {
+        "file": Key("text", "the client's file, or a glob; relative to client.toml"),
+        "id": DATA["id"],
+        "gaps": DATA["gaps"],
+        "batch_rows": DATA["batch_rows"],
+    },
+    "consent": {
+        "studies": Key("texts", "names of studies; none: any", default=()),
+        "authors": Key("texts", "who may ask, as in their certificate; none: any", default=()),
+        "algorithms": Key("texts", "keys of algorithms that may cluster; none: all", default=()),
+        "columns": Key("texts", "columns that may be used; none: all", default=()),
+        "min_count": Key("whole", "records behind whatever is sent", default=2, low=1),
+        "privacy": Key("text", "the least tier", default="none", choices=PRIVACY),
+        "max_rounds": Key("whole", "most rounds answered in one job", default=10_000, low=1),
+        "max_clusters": Key("whole", "most clusters", default=1_000, low=1),
+        "max_bins": Key("whole", "most bins of a histogram", default=512, low=2),
+    },
+    "output": {
+        "labels": Key("text", "folder for labels", default="labels"),
+        "disclosures": Key("text", "what left, a line each", default="disclosures.jsonl"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class ClientFile:
+    """A client's own configuration; paths are resolved against its folder."""
+
+    path: Path
+    data: Mapping[str, Any]
+    consent: Mapping[str, Any]
+    output: Mapping[str, Any]
+
+    def files(self) -> list[Path]:
+        """The client's data files; a glob may name several."""
+        base = self.place(self.data["file"])
+        if any(c in base.name for c in "*?["):
+            found = sorted(base.parent.glob(base.name))
+        else:
+            found = [base] if base.is_file() else []
+        if not found:
+            raise ConfigError(f"{self.path}: there is no file {self.data['file']}")
+        return found
+
+    def opened(self, name: str) -> ClientFiles:
+        """The files, as the client of that name reads them."""
+        data = self.data
+        return ClientFiles(
+            name, self.files(), gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
+        )
+
+    def place(self, name: str) -> Path:
+        """A path of the file, as seen from its folder."""
+        return self.path.parent / name
+
+
+def read_client_file(path: Path) -> ClientFile:
+    """The configuration that a client.toml holds."""
+    sections, _, lines = read_tables(path, KEYS)
+    for key in sections["consent"]["algorithms"]:
+        if key not in ALGORITHMS:
+            raise lines.error(
+                ("consent", "algorithms"),
+                f"there is no algorithm {key!r}{did_you_mean(key, ALGORITHMS)}",
+            )
+    return ClientFile(path, **sections)

@@ -1,0 +1,96 @@
+"""A study's clients behind a network: what they say of their data, and ways to their rows.
+
+A study asks them the same plans in the same order as clients whose files are at hand, so the same
+numbers come out; labels are written by each client itself, beside its own data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..channels import RemoteChannel
+from ..channels.remote import Rows
+from ..core import Schema, TooFewClients
+from ..core.envelope import one_line
+from ..preprocessing import Column, Preparation
+from ..study.client import Counted, Problem
+from ..study.file import Study
+from ..study.model import Model
+from ..study.preflight import Seen, of_all, shared
+from .site import LABEL, LOOK
+
+
+class RemoteClients:
+    """Clients that answer over a channel."""
+
+    compares = False  # what a study does not need is not asked
+
+    def __init__(self, remote: RemoteChannel) -> None:
+        self._remote = remote
+
+    def look(self, study: Study) -> Seen:
+        """Ask everybody for counts and problems; too few answers end the study."""
+        columns = study.features
+        if columns is None:
+            columns = shared([look.numbers for look in self._looks(study, None).values()])
+        looks = self._looks(study, columns) if columns else {}
+        counts = {client: look.counted for client, look in looks.items()}
+        problems = [problem for look in looks.values() for problem in look.problems]
+        return Seen(columns, counts, (*problems, *of_all(study, columns, counts)))
+
+    def _looks(self, study: Study, columns: Sequence[Column] | None) -> dict[str, "Look"]:
+        wanted = None if columns is None else [asdict(column) for column in columns]
+        told = self._remote.tell(LOOK, {"columns": wanted})
+        looks = {client: look_of(client, words) for client, words in sorted(told.items())}
+        found = {client: look for client, look in looks.items() if look is not None}
+        least = study.participation["min_clients"]
+        if len(found) < max(least, 1):
+            raise TooFewClients(
+                f"{len(found)} clients can take part, min_clients = {least}{self._remote.why()}"
+            )
+        return found
+
+    def encoded(self, columns: Sequence[Column]) -> Rows:
+        """A way to the columns as numbers, gaps and all."""
+        P = sum(len(column.encoded_names) for column in columns)
+        return self._remote.over({"columns": [asdict(c) for c in columns]}, Schema(P))
+
+    def prepared(self, ready: Preparation) -> Rows:
+        """A way to the rows, ready to be clustered."""
+        return self._remote.over({"preparation": ready.as_config()}, Schema(len(ready.names)))
+
+    def label(self, model: Model) -> dict[str, Path | str]:
+        """Give everybody the model: each writes its labels where its own file says."""
+        words = {
+            "ids": list(model.ids),
+            "algorithm": model.algorithm,
+            "fuzzifier": model.fuzzifier,
+            "preparation": model.preparation.as_config(),
+        }
+        told = self._remote.tell(LABEL, words, {"centers": model.centers})
+        return dict.fromkeys(told, "written there")
+
+
+class Look(NamedTuple):
+    """What a client says of its data."""
+
+    counted: Counted
+    numbers: list[str]  # columns that hold numbers
+    problems: list[Problem]
+
+
+def look_of(client: str, told: Any) -> Look | None:
+    """The same from its answer; None if that is none."""
+    try:
+        counted = Counted(told["rows"], told["complete"])
+        numbers = [str(name) for name in told["numbers"]]
+        problems = [
+            Problem(client, one_line(column), one_line(what), bool(stops))
+            for column, what, stops in told["problems"]
+        ]
+    except (TypeError, KeyError, ValueError):
+        return None
+    if any(type(n) is not int for n in counted) or not 0 <= counted.complete <= counted.rows:
+        return None
+    return Look(counted, numbers, problems)

@@ -1,0 +1,220 @@
+"""Run a study over a federation: start the server, wait for clients, submit, watch, resubmit."""
+
+import contextlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..core import ConfigError, FedclustError, TooFewClients
+from ..core.files import write_text
+from ..study.file import Study
+from ..study.folder import Folder
+from .driver import INCIDENTS, OUTCOME, PROGRESS
+from .kits import ANSWERS, ASKS, read_kit
+
+Say = Callable[[dict[str, Any]], object]
+_POLL = 0.2
+_STATUS = 2.0  # seconds between questions to the server
+_START = 30.0  # seconds for a server to come up
+_END = 15.0  # seconds for clients' processes to end after a job
+
+
+@dataclass(frozen=True)
+class How:
+    """How a run is made."""
+
+    deadline: float = 120.0  # seconds for an answer
+    wait: float = 600.0  # most seconds until enough clients are there
+    grace: float = 5.0  # seconds for the others, once enough are there
+    attempts: int = 5  # jobs, when jobs fail
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is: its folder, and beside it what is needed until it is over."""
+
+    folder: Path
+    unfinished: Path  # the study's own journal is there
+    work: Path  # progress, incidents, outcome
+    run: str  # marks the run's messages
+    force: bool
+
+
+def run_federated(
+    study: Study, kits: Path, folder: Path, how: How, say: Say, *, resume: bool, force: bool
+) -> None:
+    """Run the study and leave its folder; what goes wrong on the way is mended or said."""
+    from ..channels.nvflare.process import is_free, running, server_command
+    from ..channels.nvflare.provision import lock_server
+    from ..channels.nvflare.session import Session
+
+    server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
+    place = _place(study, folder, resume=resume, force=force)
+    if _outcome(place).get("done"):  # the job went on while nobody was watching
+        return _tidy(place)
+    lock_server(server.folder, ASKS)  # the kit may have been moved
+    with contextlib.ExitStack() as stack:
+        port = server.federation["port"]
+        if is_free(port):
+            say({"say": f"starting the server on port {port}"})
+            stack.enter_context(running(server_command(server.folder), server.folder))
+        else:
+            say({"say": f"using the server that runs on port {port}"})
+        session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
+        session.abort_named(study.path.stem)  # what an interrupted run may have left
+        for attempt in range(how.attempts):
+            clients = _quorum(study, session, how, say)
+            outcome = _attempt(study, place, session, clients, how, say)
+            if outcome.get("done"):
+                break
+            if not outcome.get("again") or attempt == how.attempts - 1:
+                raise FedclustError(str(outcome.get("error")))
+            say({"say": f"{outcome['error']}; submitting again"})
+    _tidy(place)
+
+
+def _place(study: Study, folder: Path, *, resume: bool, force: bool) -> Place:
+    folder = folder.absolute()
+    work = folder.with_name(f".{folder.name}.federation")
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    if resume and not work.exists():
+        raise ConfigError(f"there is nothing to resume: no unfinished run of {folder}")
+    Folder(replace(study, clients={}), folder, force=force or resume, resume=False)
+    if not resume:
+        if unfinished.exists() and not force:
+            raise ConfigError(
+                f"there is an unfinished run of {folder}; --resume continues it, --force starts "
+                "anew"
+            )
+        for old in (work, unfinished):
+            shutil.rmtree(old, ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    mark = work / "run"
+    if not mark.exists():
+        write_text(mark, secrets.token_hex(8))
+    return Place(folder, unfinished, work, mark.read_text(encoding="utf-8"), force or resume)
+
+
+def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
+    """The clients that are there, once enough are and the others had their chance."""
+    needed = study.participation["min_clients"]
+    end, enough_since, before = time.monotonic() + how.wait, None, None
+    while True:
+        there = session.clients()
+        if there != before:
+            say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({needed} needed)"})
+            before = there
+        now = time.monotonic()
+        if len(there) >= needed:
+            enough_since = enough_since or now
+            if now - enough_since >= how.grace or set(study.clients) <= set(there) != set():
+                return list(there)
+        elif now > end:
+            raise TooFewClients(f"{len(there)} clients came within {how.wait:g} s, not {needed}")
+        else:
+            enough_since = None
+        time.sleep(_POLL)
+
+
+def _attempt(
+    study: Study, place: Place, session: Any, clients: list[str], how: How, say: Say
+) -> dict[str, Any]:
+    """One job, from submission to its outcome; files left by an earlier one are put aside."""
+    from ..channels.nvflare.job import write_job
+
+    (place.work / OUTCOME).unlink(missing_ok=True)
+    job = place.work / "job"
+    shutil.rmtree(job, ignore_errors=True)
+    resume = place.unfinished.exists()
+    write_job(
+        job,
+        study.path.stem,
+        asks=ASKS,
+        arguments={
+            "study": str(study.path.absolute()),
+            "folder": str(place.folder),
+            "work": str(place.work),
+            "run": place.run,
+            "deadline": how.deadline,
+            "force": place.force,
+            "resume": resume,
+        },
+        answers=ANSWERS,
+        clients=clients,
+        min_clients=study.participation["min_clients"],
+    )
+    progress = Tail(place.work / PROGRESS)
+    id = session.submit(job)
+    how_far = "the run goes on where it was" if resume else "the run begins"
+    say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
+    try:
+        return _watched(place, session, id, progress, say)
+    except BaseException:
+        session.abort(id)
+        raise
+
+
+def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:
+    asked = time.monotonic()
+    while True:
+        found = _outcome(place)  # before the last lines are read: none comes after it
+        for line in progress.new():
+            say(line)
+        if found:
+            _ended(session, id, _END)
+            return found
+        if time.monotonic() - asked > _STATUS:
+            asked = time.monotonic()
+            if (status := _ended(session, id, 0.0)) and not _outcome(place):
+                return {"done": False, "again": True, "error": f"the job ended early ({status})"}
+        time.sleep(_POLL)
+
+
+def _outcome(place: Place) -> dict[str, Any]:
+    """What the job said at its end; nothing before."""
+    path = place.work / OUTCOME
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _ended(session: Any, id: str, seconds: float) -> str:
+    """The status of a job that has ended, or ends within so many seconds; else nothing."""
+    end = time.monotonic() + seconds
+    while True:
+        status = str(session.status(id))
+        if status.startswith("FINISHED"):
+            return status
+        if time.monotonic() >= end:
+            return ""
+        time.sleep(_POLL)
+
+
+class Tail:
+    """The lines that come to a file from now on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place = path.stat().st_size if path.exists() else 0
+
+    def new(self) -> Iterator[dict[str, Any]]:
+        """Lines that are whole and were not read yet."""
+        if not self._path.exists():
+            return
+        with open(self._path, "rb") as file:
+            file.seek(self._place)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._place += len(line)
+                yield dict(json.loads(line))
+
+
+def _tidy(place: Place) -> None:
+    """The record of incidents joins the results; the journal held messages, and goes."""
+    if (place.work / INCIDENTS).exists():
+        shutil.copy(place.work / INCIDENTS, place.folder / INCIDENTS)
+    shutil.rmtree(place.work)

@@ -1,0 +1,216 @@
+"""A client across the network: bytes in, bytes out, and never an exception.
+
+It opens the file that its own client.toml names, builds the plans of the fedclust it has installed,
+and refuses what client.toml does not allow. What leaves is on record before it leaves.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import Batches, Data, DataError, FedclustError, MessageError, Schema, respond
+from ..core.envelope import (
+    ROUND,
+    decode_request,
+    encode_refusal,
+    encode_reply,
+    table,
+    text,
+)
+from ..core.wire import Frame, unpack
+from ..plans import build_plan
+from ..preprocessing import Column, Preparation
+from ..privacy import Gate
+from ..study.client import ClientFiles, Problem
+from ..study.model import Model
+from .client_file import CLIENT_FILE, ClientFile, read_client_file
+from .consent import allow_caller, allow_columns, allow_plan
+from .disclosures import write_disclosure
+
+LOOK, LABEL = "look", "label"
+_KEPT_FORMS = 2  # the encoded columns, and the prepared rows
+_log = logging.getLogger(__name__)
+
+
+class Site:
+    """One client's side of every study."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._forms: dict[str, Data | Batches] = {}
+        self._answered = 0
+        self._gate = Gate()  # keys for masks, as long as this process lives
+
+    @cached_property
+    def _file(self) -> ClientFile:
+        return read_client_file(self._folder / CLIENT_FILE)
+
+    @cached_property
+    def _files(self) -> ClientFiles:
+        return self._file.opened(self._name)
+
+    def answer(self, raw: bytes, author: str = "") -> bytes:
+        """The reply to a request, or the sentence that refuses it."""
+        id, entry = "", {"to": author, "client": self._name}
+        try:
+            frame = unpack(raw)
+            id = text(frame.header, "id")
+            study = text(table(frame.header, "about"), "study")
+            entry |= {"study": study, "kind": text(frame.header, "kind")}
+            allow_caller(self._file, study, author)
+            reply = self._handler(entry["kind"])(frame, id, entry)
+        except DataError as problem:  # may speak of values: those who have them may read it
+            _log.error("%s", problem)
+            reply = self._refusal("its data do not fit; its own log says how", id, entry)
+        except FedclustError as problem:
+            reply = self._refusal(str(problem), id, entry)
+        except Exception:
+            _log.exception("a request could not be answered")
+            reply = self._refusal("an unexpected error; its own log says which", id, entry)
+        return self._on_record(reply, entry, id)
+
+    def _handler(self, kind: str) -> Callable[[Frame, str, dict[str, Any]], bytes]:
+        handlers = {ROUND: self._round, LOOK: self._look, LABEL: self._label}
+        if kind not in handlers:
+            raise MessageError(f"there is no request of kind {kind[:40]!r}")
+        return handlers[kind]
+
+    def _refusal(self, why: str, id: str, entry: dict[str, Any]) -> bytes:
+        entry["refused"] = why
+        return encode_refusal(why, answers=id, client=self._name)
+
+    def _on_record(self, reply: bytes, entry: dict[str, Any], id: str) -> bytes:
+        """What cannot be put on record does not leave."""
+        try:
+            path = self._file.place(self._file.output["disclosures"])
+        except FedclustError:
+            path = self._folder / "disclosures.jsonl"
+        try:
+            write_disclosure(path, reply, entry)
+        except OSError:
+            _log.exception("the disclosure log cannot be written")
+            return encode_refusal(
+                "its disclosure log cannot be written", answers=id, client=self._name
+            )
+        return reply
+
+    def _round(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
+        asked = decode_request(frame, build_plan)
+        plan, request = asked.plan, asked.request
+        rows = self._form(asked.data)
+        n_features = rows.shape[1]
+        allow_plan(self._file, plan, n_features, self._answered)
+        request.down.check(plan.algorithm.sizes(Schema(n_features)))
+        message = respond(plan, request, self._name, rows)
+        if not message.is_finite():
+            raise MessageError("what it computed are not finite numbers")
+        self._answered += 1
+        entry |= {
+            "plan": plan.algorithm.key,
+            "round": request.round,
+            "what": {name: list(array.shape) for name, array in message.arrays().items()},
+            "says": "nothing" if message.says_nothing() else "numbers",
+            "transforms": [str(transform) for transform in plan.transforms],
+        }
+        return encode_reply(message, answers=id, client=self._name)
+
+    def _look(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
+        """How many rows there are, and what is wrong with them: counts, never values."""
+        wanted, allowed = frame.header.get("columns"), self._file.consent["columns"]
+        numbers = [name for name in self._files.numbers if not allowed or name in allowed]
+        columns = [Column(name) for name in numbers] if wanted is None else _columns(wanted)
+        allow_columns(self._file, [column.name for column in columns])
+        problems, counted = self._files.look(columns)
+        told = {
+            **counted._asdict(),
+            "numbers": numbers if wanted is None else [],
+            "problems": [self._told(problem) for problem in problems],
+        }
+        entry["what"] = {name: told[name] for name in ("rows", "complete", "numbers")}
+        return encode_reply(None, answers=id, client=self._name, told=told)
+
+    def _told(self, problem: Problem) -> list[Any]:
+        """A problem as others may hear it: values stand behind a colon, or in a file's error."""
+        _log.warning("%s %s", problem.column, problem.what)
+        what = problem.what.partition(":")[0] if problem.column else "its own log says what"
+        return [problem.column, what, problem.stops]
+
+    def _label(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
+        """Write the labels of the client's own rows; they stay here."""
+        header, centers = frame.header, frame.arrays.get("centers")
+        ready = _preparation(header.get("preparation"))
+        allow_columns(self._file, [column.name for column in ready.columns])
+        ids, fuzzifier = header.get("ids"), header.get("fuzzifier")
+        if centers is None or centers.ndim != 2 or centers.shape[1] != len(ready.names):
+            raise MessageError("labels need centres of as many columns as there are")
+        if not isinstance(ids, list) or len(ids) != len(centers) or not all(map(_is_whole, ids)):
+            raise MessageError("labels need a number for each centre")
+        sizes = (0,) * len(ids)  # the others' are nobody's affair here
+        model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in entry["study"])
+        target = self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
+        self._files.label(model, target)
+        entry["what"] = {}
+        return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
+
+    def _form(self, wanted: Any) -> Data | Batches:
+        """The rows in a form, made once and kept for the rounds to come."""
+        if not isinstance(wanted, dict):
+            raise MessageError("the request does not say of which rows")
+        name = json.dumps(wanted, sort_keys=True)
+        if name not in self._forms:
+            while len(self._forms) >= _KEPT_FORMS:
+                del self._forms[next(iter(self._forms))]
+            self._forms[name] = self._made(wanted)
+        return self._forms[name]
+
+    def _made(self, wanted: Mapping[str, Any]) -> Data | Batches:
+        ready = _preparation(wanted["preparation"]) if "preparation" in wanted else None
+        columns = ready.columns if ready else tuple(_columns(wanted.get("columns")))
+        allow_columns(self._file, [column.name for column in columns])
+        problems, _ = self._files.look(columns)
+        if stops := [problem for problem in problems if problem.stops]:
+            raise DataError(f"{stops[0].column} {stops[0].what}")
+        made = self._files.prepared(ready) if ready else self._files.encoded(columns)
+        return replace(made, gate=self._gate)
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _columns(given: Any) -> list[Column]:
+    try:
+        found = [Column(**{**c, "categories": tuple(c["categories"])}) for c in given]
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise MessageError("the request's columns are not readable") from None
+    if not found or not all(isinstance(c.name, str) for c in found):
+        raise MessageError("the request names no columns")
+    return found
+
+
+def _preparation(given: Any) -> Preparation:
+    try:
+        found = Preparation.from_config(given)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise MessageError("the request's preparation is not readable") from None
+    wrong = any(len(a) != len(found.names) for a in (found.offset, found.scale))
+    if wrong or not np.isfinite([found.offset, found.scale]).all() or not (found.scale > 0).all():
+        raise MessageError("the request's preparation has no usable scale")
+    if found.fill is not None and len(found.fill) != len(found.names):
+        raise MessageError("the request's preparation does not fill all columns")
+    return found
+
+
+class Sites:
+    """Answers: the component that a job names at every client."""
+
+    def open(self, folder: Path, name: str) -> Site:
+        """The site of that name, whose client.toml is in its folder."""
+        return Site(folder, name)

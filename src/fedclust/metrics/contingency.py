@@ -1,0 +1,88 @@
+"""How two sets of centres assign the same rows: one summed table, no label leaves."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+
+from ..core import Algorithm, Data, Dims, Message, Record, Rule, Schema, Summed, checks
+from ..kernels import nearest
+from ..typing import BoolArray, FloatArray, Rng
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Summed):
+    """Rows by their cluster in the first set and in the second."""
+
+    table: Annotated[FloatArray, Dims("C", "C")]
+    support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records
+
+    def keep(self, mask: BoolArray) -> Self:
+        """All or nothing: a cell speaks of two clusters."""
+        return self if mask.all() else self.identity()
+
+
+@dataclass(frozen=True, eq=False)
+class TableState(Record):
+    """The pooled table, once it is there."""
+
+    table: Annotated[FloatArray, Dims("C", "C")]
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class Both(Record):
+    """Two sets of centres."""
+
+    first: Annotated[FloatArray, Dims("C", "F")]
+    second: Annotated[FloatArray, Dims("C", "F")]
+
+
+@dataclass(frozen=True, eq=False)
+class Contingency(Algorithm[TableState, Both, Table]):
+    """Rows of all clients counted by their nearest centre in each of two sets."""
+
+    n_clusters: int
+    first: FloatArray  # (C, F)
+    second: FloatArray  # (C, F)
+
+    key: ClassVar[str] = "contingency"
+    additive: ClassVar[bool] = True
+    counted: ClassVar[bool] = True
+    state: ClassVar[type[Record]] = TableState
+    down: ClassVar[type[Record]] = Both
+    up: ClassVar[type[Message]] = Table
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "n_clusters")
+        checks.centers(self, "first")
+        checks.centers(self, "second")
+
+    @property
+    def lossless(self) -> bool:
+        return True
+
+    def rule(self, n_features: int) -> Rule:
+        """Ours: the clusters of one record are that record's affair."""
+        return Rule(min_samples=2)
+
+    def start(self, schema: Schema, rng: Rng) -> TableState:
+        return TableState(np.zeros((self.n_clusters, self.n_clusters)), 0)
+
+    def broadcast(self, state: TableState) -> Both:
+        return Both(self.first, self.second)
+
+    def client_step(self, down: Both, data: Data, rng: Rng) -> Table:
+        k = self.n_clusters
+        cells = nearest(data.X, down.first)[0] * k + nearest(data.X, down.second)[0]
+        table = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
+        return Table(table, np.array([float(len(data))]))
+
+    def server_step(self, state: TableState, merged: Table, rng: Rng) -> TableState:
+        return TableState(merged.table, 1)
+
+    def done(self, state: TableState) -> bool:
+        return state.round == 1
+
+    def model(self, state: TableState) -> FloatArray:
+        return state.table

@@ -1,0 +1,269 @@
+"""What clusters look like, without a row: three one-round plans over given centres.
+
+`Profile` gives means and spreads of each cluster's columns, `Outline` its shape on two axes, and
+`Presence` how many rows each client has where. What fewer than `min_count` of a client's rows
+stand behind is left out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Annotated, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked, Summed, checks
+from ..kernels import memberships, nearest
+from ..kernels.threads import blocks
+from ..typing import FloatArray, IntArray, Rng
+from .federated import At
+
+M = TypeVar("M", bound=Message)
+
+
+def _by_block(step: Callable[[FloatArray], M], data: Data) -> M:
+    """Block by block: what is computed of a row is larger than the row."""
+    cuts = blocks(len(data), data.shape[1] * 3)
+    return reduce(lambda total, part: total.plus(part), (step(data.X[cut]) for cut in cuts))
+
+
+@dataclass(frozen=True, eq=False)
+class Told(Record):
+    """The state of a plan of one round: whether it is over is all there is to know."""
+
+    round: int
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileState(Told):
+    """The pooled sums, once they are there."""
+
+    size: Annotated[FloatArray, Dims("C")]
+    support: Annotated[FloatArray, Dims("C")]
+    total: Annotated[FloatArray, Dims("C", "F")]
+    square: Annotated[FloatArray, Dims("C", "F")]
+    scatter: Annotated[FloatArray, Dims("F", "F2")]
+    entropy: Annotated[FloatArray, Dims("C")]
+
+    def reordered(self, order: IntArray) -> Self:
+        """The clusters in another order."""
+        along = {n for n, dims in self._arrays.items() if dims.names[0] == "C"}
+        return replace(self, **{n: getattr(self, n)[order] for n in along})
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileSums(Summed):
+    """Sums over the rows of each cluster, around its centre; scatter around the centres' mean."""
+
+    size: Annotated[FloatArray, Dims("C")]
+    support: Annotated[FloatArray, Dims("C")]  # rows behind the sums: size, or none
+    total: Annotated[FloatArray, Dims("C", "F")]
+    square: Annotated[FloatArray, Dims("C", "F")]
+    scatter: Annotated[FloatArray, Dims("F", "F2")]
+    entropy: Annotated[FloatArray, Dims("C")]
+
+
+@dataclass(frozen=True, eq=False)
+class Profile(Algorithm[ProfileState, At, ProfileSums]):
+    """Sizes, means and spreads of clusters, and the covariance of all rows."""
+
+    n_clusters: int
+    init: FloatArray  # (C, F) the centres
+    fuzzifier: float = 0.0  # above 1: rows belong to the cluster of their largest membership
+    min_count: int = 5
+
+    key: ClassVar[str] = "profile"
+    additive: ClassVar[bool] = True
+    state: ClassVar[type[Record]] = ProfileState
+    down: ClassVar[type[Record]] = At
+    up: ClassVar[type[Message]] = ProfileSums
+
+    def __post_init__(self) -> None:
+        checks.centers(self)
+        checks.whole(self, "min_count")
+
+    def start(self, schema: Schema, rng: Rng) -> ProfileState:
+        C, F = self.init.shape
+        none, wide = np.zeros(C), np.zeros((C, F))
+        return ProfileState(0, none, none, wide, wide, np.zeros((F, F)), none)
+
+    def broadcast(self, state: ProfileState) -> At:
+        return At(self.init)
+
+    def client_step(self, down: At, data: Data, rng: Rng) -> ProfileSums:
+        return _by_block(lambda rows: self._sums(down.centers, rows), data)
+
+    def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileSums:
+        labels, entropy = self._placed(centers, rows)
+        own = np.eye(len(centers))[labels]  # (n, C)
+        apart = rows - centers[labels]
+        around = rows - centers.mean(axis=0)
+        size = own.sum(axis=0)
+        return ProfileSums(
+            size, size, own.T @ apart, own.T @ apart**2, around.T @ around, own.T @ entropy
+        )
+
+    def _placed(self, centers: FloatArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
+        if self.fuzzifier <= 1 or len(centers) == 1:
+            return nearest(rows, centers)[0], np.zeros(len(rows))
+        U = memberships(rows, centers, self.fuzzifier)
+        spread = -(U * np.log(np.maximum(U, 1e-300))).sum(axis=1) / np.log(len(centers))
+        return U.argmax(axis=1), spread
+
+    def release(self, message: ProfileSums) -> ProfileSums:
+        enough = (message.size >= self.min_count).astype(float)
+        all_enough = float(message.size.sum() >= self.min_count)
+        return ProfileSums(
+            message.size,
+            message.size * enough,
+            message.total * enough[:, None],
+            message.square * enough[:, None],
+            message.scatter * all_enough,
+            message.entropy * enough,
+        )
+
+    def server_step(self, state: ProfileState, merged: ProfileSums, rng: Rng) -> ProfileState:
+        return ProfileState(1, **{n: getattr(merged, n) for n in merged.arrays()})
+
+    def done(self, state: ProfileState) -> bool:
+        return state.round == 1
+
+    def model(self, state: ProfileState) -> ProfileState:
+        return state
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        F = schema.n_features
+        return {"C": self.n_clusters, "F": F, "F2": F}
+
+
+@dataclass(frozen=True, eq=False)
+class OutlineState(Told):
+    """Pooled sums on two axes."""
+
+    support: Annotated[FloatArray, Dims("C")]
+    total: Annotated[FloatArray, Dims("C", "two")]
+    square: Annotated[FloatArray, Dims("C", "two", "two2")]
+
+
+@dataclass(frozen=True, eq=False)
+class OutlineSums(Summed):
+    """Sums and products of the rows of each cluster on two axes, around its centre."""
+
+    support: Annotated[FloatArray, Dims("C")]
+    total: Annotated[FloatArray, Dims("C", "two")]
+    square: Annotated[FloatArray, Dims("C", "two", "two2")]
+
+
+@dataclass(frozen=True, eq=False)
+class Outline(Algorithm[OutlineState, At, OutlineSums]):
+    """Where on a plane each cluster lies, and how far it reaches."""
+
+    n_clusters: int
+    init: FloatArray  # (C, F) the centres
+    axes: FloatArray  # (F, 2)
+    min_count: int = 5
+
+    key: ClassVar[str] = "outline"
+    additive: ClassVar[bool] = True
+    state: ClassVar[type[Record]] = OutlineState
+    down: ClassVar[type[Record]] = At
+    up: ClassVar[type[Message]] = OutlineSums
+
+    def start(self, schema: Schema, rng: Rng) -> OutlineState:
+        C = len(self.init)
+        return OutlineState(0, np.zeros(C), np.zeros((C, 2)), np.zeros((C, 2, 2)))
+
+    def broadcast(self, state: OutlineState) -> At:
+        return At(self.init)
+
+    def client_step(self, down: At, data: Data, rng: Rng) -> OutlineSums:
+        return _by_block(lambda rows: self._sums(down.centers, rows), data)
+
+    def _sums(self, centers: FloatArray, rows: FloatArray) -> OutlineSums:
+        labels = nearest(rows, centers)[0]
+        own = np.eye(len(centers))[labels]
+        flat = (rows - centers[labels]) @ self.axes  # (n, 2)
+        products = (flat[:, :, None] * flat[:, None, :]).reshape(-1, 4)
+        return OutlineSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
+
+    def release(self, message: OutlineSums) -> OutlineSums:
+        return message.keep(message.support >= self.min_count)
+
+    def server_step(self, state: OutlineState, merged: OutlineSums, rng: Rng) -> OutlineState:
+        return OutlineState(1, **{n: getattr(merged, n) for n in merged.arrays()})
+
+    def done(self, state: OutlineState) -> bool:
+        return state.round == 1
+
+    def model(self, state: OutlineState) -> OutlineState:
+        return state
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"C": self.n_clusters, "two": 2, "two2": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class PresenceState(Told):
+    """One line for each client."""
+
+    sizes: Annotated[FloatArray, Dims("M", "C")]
+    cells: Annotated[FloatArray, Dims("M", "cells")]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Stacked):
+    """A client's rows in each cluster, and in each cell of a plane."""
+
+    sizes: Annotated[FloatArray, Dims("M", "C")]
+    cells: Annotated[FloatArray, Dims("M", "cells")]
+
+
+@dataclass(frozen=True, eq=False)
+class Presence(Algorithm[PresenceState, At, Counts]):
+    """How many rows each client has in each cluster and on each part of the map.
+
+    Counts below `min_count` are sent as zero.
+    """
+
+    n_clusters: int
+    init: FloatArray  # (C, F) the centres
+    axes: FloatArray  # (F, 2)
+    low: FloatArray  # (2,) corners of the map
+    high: FloatArray  # (2,)
+    cells: int = 24  # along each side
+    min_count: int = 5
+
+    key: ClassVar[str] = "presence"
+    additive: ClassVar[bool] = True
+    state: ClassVar[type[Record]] = PresenceState
+    down: ClassVar[type[Record]] = At
+    up: ClassVar[type[Message]] = Counts
+
+    def start(self, schema: Schema, rng: Rng) -> PresenceState:
+        return PresenceState(0, np.zeros((0, len(self.init))), np.zeros((0, self.cells**2)))
+
+    def broadcast(self, state: PresenceState) -> At:
+        return At(self.init)
+
+    def client_step(self, down: At, data: Data, rng: Rng) -> Counts:
+        labels = nearest(data.X, down.centers)[0]
+        sizes = np.bincount(labels, minlength=len(down.centers))
+        place = (data.X @ self.axes - self.low) / (self.high - self.low) * self.cells
+        seen = place[((place >= 0) & (place < self.cells)).all(axis=1)].astype(int)
+        cells = np.bincount(seen[:, 0] * self.cells + seen[:, 1], minlength=self.cells**2)
+        return Counts(sizes[None].astype(float), cells[None].astype(float))
+
+    def release(self, message: Counts) -> Counts:
+        return message._map(lambda a, _: np.where(a >= self.min_count, a, 0.0))
+
+    def server_step(self, state: PresenceState, merged: Counts, rng: Rng) -> PresenceState:
+        return PresenceState(1, merged.sizes, merged.cells)
+
+    def done(self, state: PresenceState) -> bool:
+        return state.round == 1
+
+    def model(self, state: PresenceState) -> PresenceState:
+        return state
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"M": 1, "C": len(self.init), "cells": self.cells**2}

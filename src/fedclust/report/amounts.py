@@ -1,0 +1,97 @@
+"""Numbers as people read them."""
+
+import math
+
+MINUS, NARROW = "\u2212", "\u202f"
+
+
+def signed(value: float, decimals: int = 1) -> str:
+    """With its sign; a zero has none.
+
+    >>> signed(0.84), signed(-0.04)
+    ('+0.8', '0.0')
+    """
+    shown = f"{value:+.{decimals}f}"
+    return plain(0.0, decimals) if float(shown) == 0 else shown.replace("-", MINUS)
+
+
+def count(n: float | None, minimum: int | None = None) -> str:
+    """A number of rows; None was withheld because it is below the minimum.
+
+    >>> count(1204), count(None, 5)
+    ('1,204', 'fewer than 5')
+    """
+    if n is None:
+        return "withheld" if minimum is None else f"fewer than {minimum}"
+    return plain(float(n), 0)
+
+
+def share(part: float) -> str:
+    """A part of one in percent; what is rounded away is still not nothing.
+
+    >>> share(0.404), share(0.002), share(0.9999), share(0.0)
+    ('40%', '<1%', '>99%', '0%')
+    """
+    if 0 < part < 0.005:
+        return "<1%"
+    if 0.995 < part < 1:
+        return ">99%"
+    return f"{part:.0%}".replace("-", MINUS)
+
+
+def data_size(n: float) -> str:
+    """Bytes in the unit that suits them.
+
+    >>> data_size(812), data_size(12_400), data_size(3_000_000)
+    ('812 B', '12.4 kB', '3.0 MB')
+    """
+    divisor, unit = size_unit(n)
+    return f"{n / divisor:,.{0 if divisor == 1 else 1}f} {unit}"
+
+
+def size_unit(largest: float) -> tuple[int, str]:
+    """What to divide bytes by, and what that is called."""
+    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
+        if largest >= 10**power:
+            return 10**power, unit
+    return 1, "B"
+
+
+def decimals_for(spread: float | None, size: float | None) -> int | None:
+    """How many decimals tell values of this spread apart; None: write them with a power of ten."""
+    if not spread or not math.isfinite(spread):
+        spread = abs(size or 0) / 100 or 1.0
+    decimals = -math.floor(math.log10(spread / 5))
+    too_long = decimals > 5 or abs(size or 0) >= 1e7 or spread >= 1e7
+    return None if too_long else max(decimals, 0)
+
+
+def plain(value: float, decimals: int | None) -> str:
+    """A number with that many decimals and its thousands apart.
+
+    >>> plain(1234.5, 0), plain(-0.01, 1), plain(1.5e-9, None)
+    ('1,234', '0.0', '1.5e-09')
+    """
+    if decimals is None:
+        return f"{value:.3g}".replace("-", MINUS) if value < 0 else f"{value:.3g}"
+    shown = f"{value:,.{decimals}f}"
+    nothing = not any(digit in shown for digit in "123456789")
+    return shown.lstrip("-") if nothing else shown.replace("-", MINUS)
+
+
+def listed(words: list[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def several(n: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> several(1, "row"), several(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,248 @@
+"""The figures, as plain Plotly specifications.
+
+Colours of the page are written as CSS variables ("var(--ink)"): page.js fills them in, so that
+figures follow the light, the dark and the printed page. Names that come from files are escaped
+here, since Plotly reads labels as a kind of HTML.
+"""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .amounts import data_size, signed, size_unit
+from .features import NOT_TOLD, Feature
+from .folder import RunFiles
+from .words import index_name
+
+Spec = dict[str, Any]
+_WRITTEN = 8  # with more clusters there is no room for numbers in the cells
+_DIVERGING = [[0, "var(--low)"], [0.5, "var(--middle)"], [1, "var(--high)"]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, what it shows in words, and names that are cut where there is little room."""
+
+    id: str
+    data: list[Spec]
+    layout: Spec
+    label: str  # for those who do not see it
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)  # axis -> names of its ticks
+    views: Mapping[str, Any] = field(default_factory=dict)  # name -> values of the first trace
+
+    @property
+    def spec(self) -> Spec:
+        """What page.js draws."""
+        return {
+            "data": self.data,
+            "layout": self.layout,
+            "names": {axis: list(names) for axis, names in self.names.items()},
+            "views": list(self.views.values()),
+        }
+
+
+def escaped(text: str) -> str:
+    """A name that Plotly shows as it is."""
+    return html.escape(text, quote=False)
+
+
+def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
+    """How far the means of each cluster are from those of all rows; a lone cluster has all rows."""
+    clusters = run.profile["clusters"]
+    if len(clusters) == 1:
+        return None
+    layout = {
+        "height": 64 + 28 * len(features),
+        "margin": {"t": 4, "b": 56},
+        "xaxis": {
+            "title": {"text": "cluster"},
+            "tickvals": list(range(len(clusters))),
+            "ticktext": [str(c["id"]) for c in clusters],
+            "tickangle": 0,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis": _names_axis(len(features)),
+    }
+    label = (
+        f"Heatmap of {len(features)} features by {len(clusters)} clusters: how many standard "
+        "deviations the mean of a cluster is above or below that of all rows. The table below "
+        "has the values."
+    )
+    cells = _cells(clusters, features)
+    return Figure("effects", [cells], layout, label, {"yaxis": [f.name for f in features]})
+
+
+def _names_axis(n: int) -> Spec:
+    """An axis of names, the first on top; page.js writes the names."""
+    return {
+        "tickvals": list(range(n)),
+        "autorange": "reversed",
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _cells(clusters: Sequence[Mapping[str, Any]], features: Sequence[Feature]) -> Spec:
+    z = [[c["features"][p]["effect"] for c in clusters] for p in range(len(features))]
+    known = [abs(e) for row in z for e in row if e is not None]
+    limit = min(max([1.0, *known]), 3.0)
+    cells: Spec = {
+        "type": "heatmap",
+        "z": z,
+        "x": list(range(len(clusters))),
+        "y": list(range(len(features))),
+        "customdata": [
+            [_hover(cluster, feature, place) for cluster in clusters]
+            for place, feature in enumerate(features)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "hoverongaps": False,
+        "colorscale": _DIVERGING,
+        "zmin": -limit,
+        "zmax": limit,
+        "xgap": 2,
+        "ygap": 2,
+        "showscale": False,
+    }
+    if len(clusters) <= _WRITTEN:
+        cells["text"] = [[NOT_TOLD if e is None else signed(e) for e in row] for row in z]
+        cells |= {"texttemplate": "%{text}", "textfont": {"color": "var(--ink)"}}
+    return cells
+
+
+def _hover(cluster: Mapping[str, Any], feature: Feature, place: int) -> str:
+    told = cluster["features"][place]
+    effect = "" if told["effect"] is None else f"<br>{signed(told['effect'], 2)} sd"
+    return (
+        f"<b>Cluster {cluster['id']}</b>: {escaped(feature.name)}<br>"
+        f"{escaped(feature.in_units(told['mean']))} {feature.spread(told['sd'])}"
+        f" (all: {feature.value(feature.overall)}){effect}"
+    )
+
+
+def score(run: RunFiles, index: str, place: int) -> Figure:
+    """One index over the numbers of clusters that were tried."""
+    choice = run.choice or {}
+    ks = [one["n_clusters"] for one in choice["scores"]]
+    best, favourite = choice["recommended"], choice["favourites"].get(index)
+    line = {
+        "type": "scatter",
+        "x": ks,
+        "y": [one.get(index) for one in choice["scores"]],
+        "mode": "lines+markers",
+        "line": {"color": "var(--soft)", "width": 2},
+        "marker": {
+            "size": [13 if k == favourite else 7 for k in ks],
+            "symbol": ["star" if k == favourite else "circle" for k in ks],
+            "opacity": 1,
+            "color": ["var(--accent)" if k == favourite else "var(--soft)" for k in ks],
+        },
+        "hovertemplate": "%{x} clusters: %{y:.4g}<extra></extra>",
+    }
+    mark = {"type": "line", "x0": best, "x1": best, "yref": "paper", "y0": 0, "y1": 1}
+    layout = {
+        "height": 210,
+        "margin": {"t": 12, "b": 44, "l": 52, "r": 12},
+        "xaxis": {
+            "title": {"text": "clusters"},
+            "showgrid": False,
+            "dtick": _step(ks),
+            "tickangle": 0,
+        },
+        "yaxis": {"nticks": 5, "zeroline": False},
+        "shapes": [mark | {"line": {"color": "var(--accent)", "width": 2, "dash": "dot"}}],
+    }
+    liked = "" if favourite is None else f" By this index alone: {favourite}."
+    label = f"{index_name(index)} for {ks[0]} to {ks[-1]} clusters; recommended: {best}.{liked}"
+    return Figure(f"choice-{place}", [line], layout, label)
+
+
+def _step(values: Sequence[int], ticks: int = 7) -> int:
+    """Between ticks, so that there are not too many."""
+    return max(1, -(-(max(values) - min(values)) // ticks))
+
+
+def shifts(run: RunFiles) -> Figure | None:
+    """How far the centres moved in each round; none if no round says so."""
+    told = [line for line in run.history if line["shift"]]  # zero has no place on a log scale
+    if not told:
+        return None
+    few = len(told) <= 40
+    line = {
+        "type": "scatter",
+        "x": [one["round"] + 1 for one in told],
+        "y": [one["shift"] for one in told],
+        "mode": "lines+markers" if few else "lines",
+        "line": {"color": "var(--accent)", "width": 2},
+        "marker": {"size": 7, "color": "var(--accent)"},
+        "customdata": [one["n_clients"] for one in told],
+        "hovertemplate": "round %{x}: %{y:.3g}<br>%{customdata} clients<extra></extra>",
+    }
+    layout = {
+        "height": 280,
+        "margin": {"t": 12},
+        "xaxis": {
+            "title": {"text": "round"},
+            "showgrid": False,
+            "tickformat": "d",
+            "dtick": _step([one["round"] for one in told], 12),
+        },
+        "yaxis": {
+            "title": {"text": "shift of the centres"},
+            "type": "log",
+            "tickformat": "~g",
+            "nticks": 6,
+        },
+    }
+    label = (
+        f"Shift of the centres in {len(told)} rounds, from {told[0]['shift']:.2g} to "
+        f"{told[-1]['shift']:.2g}, on a logarithmic scale."
+    )
+    return Figure("shifts", [line], layout, label)
+
+
+def sent(run: RunFiles) -> Figure | None:
+    """What each client sent in each phase; none if nothing is told."""
+    phases = run.profile["phases"]
+    clients = [client["name"] for client in run.profile["clients"]]
+    totals = [sum(phase["bytes_up"].get(c, 0) for phase in phases) for c in clients]
+    if not any(totals):
+        return None
+    divisor, unit = size_unit(max(totals))
+    layout = {
+        "height": 130 + 26 * len(clients),
+        "margin": {"t": 12, "b": 48},
+        "barmode": "stack",
+        "bargap": 0.3,
+        "xaxis": {"title": {"text": f"{unit} sent"}, "zeroline": False, "nticks": 6},
+        "yaxis": _names_axis(len(clients)),
+        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+    }
+    label = (
+        f"What {len(clients)} clients sent in {len(phases)} phases, from {data_size(min(totals))} "
+        f"to {data_size(max(totals))} each. The tables below have the values."
+    )
+    bars = [_bars(phase, place, clients, divisor) for place, phase in enumerate(phases)]
+    return Figure("sent", bars, layout, label, {"yaxis": clients})
+
+
+def _bars(phase: Mapping[str, Any], place: int, clients: Sequence[str], divisor: int) -> Spec:
+    sizes = [phase["bytes_up"].get(client, 0) for client in clients]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": escaped(phase["name"]),
+        "showlegend": True,
+        "x": [n / divisor for n in sizes],
+        "y": list(range(len(clients))),
+        "customdata": [
+            f"{escaped(client)}<br>{data_size(n)}" for client, n in zip(clients, sizes, strict=True)
+        ],
+        "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+        "marker": {
+            "color": f"var(--phase-{place % 8})",
+            "line": {"color": "var(--card)", "width": 1},
+        },
+    }

@@ -1,0 +1,107 @@
+"""The page: everything that it says, handed to the template."""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..core import ConfigError
+from ..core.files import write_text
+from . import amounts, words
+from .cluster_map import cluster_map
+from .features import features
+from .figures import Figure, effects, score, sent, shifts
+from .findings import cards, summary
+from .folder import RunFiles, read_run
+
+_PARTS = files(__package__) / "parts"
+
+
+def write_report(folder: Path) -> Path:
+    """Write report.html into a run folder, from the files that are there."""
+    target = Path(folder) / "report.html"
+    write_text(target, render(read_run(Path(folder))))
+    return target
+
+
+def render(run: RunFiles) -> str:
+    """The report of a run as one HTML page that loads nothing."""
+    try:
+        import jinja2
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ConfigError(
+            "the report needs jinja2 and plotly: pip install 'fedclust[study]'"
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_part),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "count": amounts.count,
+        "share": amounts.share,
+        "data_size": amounts.data_size,
+    }
+    page = environment.get_template("page.html")
+    return page.render(
+        style=_part("page.css"), script=_part("page.js"), plotly=get_plotlyjs(), **context(run)
+    )
+
+
+def _part(name: str) -> str:
+    return (_PARTS / name).read_text(encoding="utf-8")
+
+
+def context(run: RunFiles) -> dict[str, Any]:
+    """All that the template shows."""
+    columns = features(run)
+    figures = {
+        "effects": effects(run, columns),
+        "map": cluster_map(run, columns),
+        "shifts": shifts(run),
+        "sent": sent(run),
+        "choice": [score(run, index, place) for place, index in enumerate(_indices(run))],
+    }
+    return {
+        "run": run,
+        "model": run.model,
+        "profile": run.profile,
+        "choice": run.choice,
+        "features": columns,
+        "cards": cards(run, columns),
+        "summary": summary(run, columns),
+        "figures": figures,
+        "indices": _indices(run),
+        "specs": in_script([figure.spec | {"id": figure.id} for figure in _flat(figures)]),
+        "words": words,
+        "amounts": amounts,
+        "sizes_sent": [sum(_sizes(phase)) for phase in run.profile["phases"]],
+    }
+
+
+def _indices(run: RunFiles) -> list[str]:
+    """Indices with at least one value, in the order of the file."""
+    scores = run.choice["scores"] if run.choice else []
+    names = dict.fromkeys(name for one in scores for name in one if name != "n_clusters")
+    return [name for name in names if any(one.get(name) is not None for one in scores)]
+
+
+def _sizes(phase: Any) -> Sequence[float]:
+    return list(phase["bytes_up"].values())
+
+
+def _flat(figures: dict[str, Any]) -> list[Figure]:
+    listed = [one for f in figures.values() for one in (f if isinstance(f, list) else [f])]
+    return [figure for figure in listed if figure is not None]
+
+
+def in_script(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

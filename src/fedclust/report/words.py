@@ -1,0 +1,104 @@
+"""Names of algorithms, settings and indices in plain words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..algorithms import ALGORITHMS, VERTICAL
+from .amounts import listed, plain, several
+from .folder import RunFiles
+
+INDICES = {
+    "inertia": ("Inertia", "sum of squared distances to the nearest centre"),
+    "simplified-silhouette": (
+        "Simplified silhouette",
+        "how much nearer rows are to their own centre than to the next; at most 1",
+    ),
+    "davies-bouldin": ("Davies-Bouldin", "spread of clusters against the distance between them"),
+    "soft-davies-bouldin": (
+        "Soft Davies-Bouldin",
+        "spread of clusters, weighted by membership, against the distance between them",
+    ),
+    "xie-beni": ("Xie-Beni", "compactness against the smallest distance between centres"),
+    "elbow": ("Elbow", "how sharply the inertia bends here"),
+    "stability": ("Stability", "how alike clusterings of parts of the rows are"),
+}
+
+
+def index_name(index: str) -> str:
+    """What an index is called."""
+    return INDICES.get(index, (index, ""))[0]
+
+
+def index_meaning(index: str) -> str:
+    """What an index measures; nothing if it is not known here."""
+    return INDICES.get(index, (index, ""))[1]
+
+
+def algorithm_words(model: Mapping[str, Any]) -> str:
+    """What the algorithm does, as its own file says it."""
+    kind = {**VERTICAL, **ALGORITHMS}.get(model["algorithm"]["algorithm"])
+    return (kind.__doc__ or "").partition("\n")[0] if kind else ""
+
+
+def settings(model: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The settings of the algorithm that can be said in a word."""
+    hidden = {"algorithm", "n_clusters", "init"}
+    return [
+        (name, "yes" if value is True else "no" if value is False else str(value))
+        for name, value in model["algorithm"].items()
+        if name not in hidden and isinstance(value, str | int | float)
+    ]
+
+
+def exactness(model: Mapping[str, Any]) -> str:
+    """How the result relates to that of one table with all rows."""
+    if model["lossless"]:
+        return "The result is that of the same algorithm on one table with all rows (lossless)."
+    return "The result can differ from that of one table with all rows."
+
+
+def quality_words(run: RunFiles) -> str:
+    """How the federated values relate to the pooled ones."""
+    pairs = [(q["value"], q["pooled"]) for q in run.profile["quality"]]
+    known = [(v, p) for v, p in pairs if v is not None and p is not None]
+    gap = max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
+    if gap is None:
+        if run.model["lossless"]:
+            return (
+                "The algorithm is lossless, so the pooled values are equal by construction; "
+                "they were not computed."
+            )
+        return "The pooled values were not computed."
+    if gap > 1e-6:
+        return f"The largest difference from a pooled value is {_percent(gap)} of it."
+    if run.model["lossless"]:
+        return "The algorithm is lossless: the pooled values are equal by construction."
+    return "The pooled values are equal to six digits."
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g}%" if part < 0.1 else f"{plain(100 * part, 0)}%"
+
+
+def convergence_words(run: RunFiles) -> str:
+    """How the run ended."""
+    rounds = several(run.model["rounds"], "round")
+    known = [line["shift"] for line in run.history if line["shift"] is not None]
+    if run.model["converged"]:
+        return f"The run converged after {rounds}."
+    end = f"; in the last one the centres moved by {known[-1]:.2g}" if known else ""
+    return f"The run stopped after {rounds} without having converged{end}."
+
+
+def preparation_words(run: RunFiles) -> list[str]:
+    """What was done to the columns before they were clustered."""
+    prepared = run.model["preparation"]
+    said = []
+    if any(offset != 0 for offset in prepared["offset"]) or any(s != 1 for s in prepared["scale"]):
+        said.append("Columns were shifted and scaled, by the same numbers at every client.")
+    logs = [column["name"] for column in prepared["columns"] if column["log"]]
+    if logs:
+        said.append(f"Logarithms were taken of {listed(logs)}.")
+    if prepared["fill"] is not None:
+        said.append("Gaps were filled.")
+    return said or ["Columns were clustered as they are."]

@@ -1,0 +1,61 @@
+"""The clients of a study: what is asked of them, and those whose files are at hand."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from ..channels import LocalChannel
+from ..core import Channel
+from ..preprocessing import Column, Preparation
+from .client import ClientFiles
+from .file import Study
+from .model import Model
+from .preflight import Examination, Seen, examine
+
+
+class Clients(Protocol):
+    """Clients with files in this process, or behind a network: a study treats them alike."""
+
+    compares: bool  # whether a lossless run may be made only to compare with
+
+    def look(self, study: Study) -> Seen:
+        """What each client says of its own data: counts and problems."""
+
+    def encoded(self, columns: tuple[Column, ...]) -> Channel:
+        """A channel to the columns as numbers, gaps and all."""
+
+    def prepared(self, ready: Preparation) -> Channel:
+        """A channel to the rows as they are clustered."""
+
+    def label(self, model: Model) -> Mapping[str, Path | str]:
+        """Have each client label its own rows; where its labels are, or what it says of them."""
+
+
+class LocalClients:
+    """Clients whose files are at hand."""
+
+    compares = True
+
+    def __init__(self, labels: Mapping[str, Path]) -> None:
+        self._labels = labels
+        self._files: Mapping[str, ClientFiles] = {}
+
+    def look(self, study: Study) -> Examination:
+        """All problems of all clients at once."""
+        seen = examine(study)
+        self._files = seen.clients
+        return seen
+
+    def encoded(self, columns: tuple[Column, ...]) -> Channel:
+        """Columns in memory, or read whenever they are needed."""
+        return LocalChannel({c: files.encoded(columns) for c, files in self._files.items()})
+
+    def prepared(self, ready: Preparation) -> Channel:
+        """Rows in memory, or read whenever they are needed."""
+        return LocalChannel({c: files.prepared(ready) for c, files in self._files.items()})
+
+    def label(self, model: Model) -> dict[str, Path | str]:
+        """Labels beside each client's data, or wherever the study wants them."""
+        for client, target in self._labels.items():
+            self._files[client].label(model, target)
+        return dict(self._labels)

@@ -1,0 +1,109 @@
+"""What is true of a run besides its centres: for model.json and the report."""
+
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .. import __version__
+from ..algorithms import SEEDINGS
+from ..chain import Clustering
+from ..core import config
+from .file import Study
+from .journal import Told
+from .model import Model
+
+_PROMISES = {
+    "none": "The exact result. Clients send sums of their rows, also of clusters in which they "
+    "have one row only; no row is sent as such.",
+    "paper": "Clients withhold what the algorithm's paper says: clusters of few rows, or all if "
+    "they have few. A server that keeps the messages of many rounds can still subtract.",
+}
+CHOOSING = "choosing k"
+_NAMES = {  # of the plans that every study runs
+    "median-of-means": "filling gaps",
+    "evaluation": "scoring",
+    "profile": "profile",
+    "outline": "map",
+    "presence": "counts",
+}
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+
+
+def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]:
+    """All that model.json says besides the clusters."""
+    tier = study.privacy["tier"]
+    settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
+    return {
+        "fedclust": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "study": study.path.stem,
+        "algorithm": settings,
+        "lossless": found.algorithm.lossless and tier == "none",
+        "soft": found.algorithm.soft,
+        "inertia": found.inertia,
+        "rounds": found.run.n_rounds,
+        "converged": found.converged,
+        "privacy": {"tier": tier, "promise": _PROMISES[tier]},
+        "seed": study.clustering["seed"],
+        "like": (like.about or {}).get("study") if like else None,
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def phases(told: Sequence[Told]) -> list[dict[str, Any]]:
+    """What left the clients, phase by phase; runs of one phase that send the same are one line."""
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for run in told:
+        name = _named(run)
+        empty = {"name": name, "rounds": 0, "message": run.says, "bytes_up": Counter()}
+        line = lines.setdefault((name, run.says), empty)
+        line["rounds"] += run.rounds
+        line["bytes_up"].update(run.sent)
+    return [{**line, "bytes_up": dict(line["bytes_up"])} for line in lines.values()]
+
+
+def bytes_sent(told: Sequence[Told]) -> dict[str, int]:
+    """What left each client in all runs of the study together."""
+    total: Counter[str] = Counter()
+    for run in told:
+        total.update(run.sent)
+    return dict(total)
+
+
+def _named(run: Told) -> str:
+    if run.phase == CHOOSING:
+        return run.phase
+    if run.algorithm in SEEDINGS and run.phase == "clustering" and run.rounds <= 1:
+        return "start"
+    return _NAMES.get(run.algorithm, run.phase)
+
+
+def took_part(
+    rows: Mapping[str, int], used: Mapping[str, int], found: Clustering, told: Sequence[Told]
+) -> list[dict[str, Any]]:
+    """Every client: its rows, those left out and why, and the rounds it took part in."""
+    kept = next(run for run in told if run.sent is found.run.sent)
+    return [
+        {
+            "name": client,
+            "rows": n,
+            "used": used[client],
+            "left_out": n - used[client],
+            "why": "a gap in a feature" if used[client] < n else "",
+            "rounds": kept.took_part.get(client, 0),
+        }
+        for client, n in rows.items()
+    ]

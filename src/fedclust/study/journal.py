@@ -1,0 +1,144 @@
+"""Every run of a study on disk as it goes: a study that is stopped goes on where it was."""
+
+import inspect
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ..core import (
+    EVERYONE,
+    Channel,
+    ConfigError,
+    Line,
+    Participation,
+    Plan,
+    Round,
+    Run,
+    Schema,
+    load_round,
+    rounds,
+    save_round,
+)
+from ..core.files import write_text
+
+_PAUSE = 1.0  # seconds between two savings of one run: a round may take less than its saving
+
+OnRound = Callable[[str, Plan, Round], None]  # with the phase of the study
+
+
+@dataclass(frozen=True)
+class Told:
+    """What clients told in one run."""
+
+    phase: str
+    algorithm: str
+    rounds: int
+    says: str  # what a message of this run says, in words
+    sent: Mapping[str, int]  # bytes by client
+    took_part: Mapping[str, int]  # rounds by client
+
+
+class Journal:
+    """Runs plans as `fedclust.core.run` does, and saves what is needed to go on.
+
+    The runs of a study follow one another in one order, so a run is known by its number. What is
+    saved is checked against the plan: a journal of another study is refused, not continued.
+    """
+
+    def __init__(self, folder: Path, agreement: str, on_round: OnRound | None = None) -> None:
+        self._folder, self._on_round = folder, on_round
+        self._next = 0
+        self.phase = "preparing"  # what the next runs are for
+        self.told: list[Told] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        header = folder / "study.txt"
+        if header.exists() and header.read_text(encoding="utf-8") != agreement:
+            raise ConfigError(
+                f"{folder.parent}: the study or a client's file has changed since this run was "
+                "stopped; start anew, without --resume"
+            )
+        write_text(header, agreement)
+
+    def __call__(
+        self,
+        plan: Plan,
+        channel: Channel,
+        schema: Schema,
+        *,
+        participation: Participation = EVERYONE,
+    ) -> Run:
+        """Run the plan to its end, from where an earlier process left it."""
+        place, self._next = self._folder / f"{self._next:05d}", self._next + 1
+        left = last = self._left(place, plan)
+        kept = _Kept.of(place, left)
+        saved = time.monotonic()
+        for last in rounds(plan, channel, schema, participation=participation, resume=left):
+            kept.add(last)
+            if self._on_round:
+                self._on_round(self.phase, plan, last)
+            if time.monotonic() - saved > _PAUSE:
+                self._save(place, plan, last, kept)
+                saved = time.monotonic()
+        if last is not None:
+            self._save(place, plan, last, kept)
+        return self._finished(plan, schema, last, kept)
+
+    def _finished(self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept") -> Run:
+        says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
+        key, sent = plan.algorithm.key, kept.sent
+        self.told.append(Told(self.phase, key, len(kept.lines), says, sent, kept.rounds))
+        state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
+        number = last.number + 1 if last else 0
+        return Run(plan.algorithm, state, tuple(kept.lines), sent, number)
+
+    def _left(self, place: Path, plan: Plan) -> Round | None:
+        saved = place.with_suffix(".npz")
+        return load_round(saved, plan) if saved.exists() else None
+
+    def _save(self, place: Path, plan: Plan, last: Round, kept: "_Kept") -> None:
+        """Both files are whole at any time; the history may be one saving ahead of the state."""
+        write_text(place.with_suffix(".json"), json.dumps(kept.as_config()))
+        save_round(place.with_suffix(".npz"), plan, last)
+
+
+class _Kept:
+    """The history of a run, round by round, so that what is ahead of the state can be cut off."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self._sent: list[dict[str, int]] = []
+
+    def add(self, last: Round) -> None:
+        shift = getattr(last.state, "shift", float("nan"))
+        self.lines.append(
+            Line(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
+        )
+        self._sent.append(dict(last.sent))
+
+    @property
+    def sent(self) -> dict[str, int]:
+        total: Counter[str] = Counter()
+        for sent in self._sent:
+            total.update(sent)
+        return dict(total)
+
+    @property
+    def rounds(self) -> dict[str, int]:
+        return dict(Counter(client for sent in self._sent for client in sent))
+
+    def as_config(self) -> dict[str, Any]:
+        return {"lines": [asdict(line) for line in self.lines], "sent": self._sent}
+
+    @classmethod
+    def of(cls, place: Path, last: Round | None) -> Self:
+        kept = cls()
+        if last is not None:
+            told = json.loads(place.with_suffix(".json").read_text(encoding="utf-8"))
+            n = last.number + 1
+            kept.lines = [Line(**line) for line in told["lines"]][:n]
+            kept._sent = told["sent"][:n]
+        return kept

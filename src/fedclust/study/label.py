@@ -1,0 +1,43 @@
+"""Clusters for new rows, from files that may be larger than memory."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core import ConfigError, DataError
+from ..data.files import read_table
+from ..data.streams import Held, Source, Stream, kinds
+from .keys import DATA
+from .labels import write_labels, writer_for
+from .model import Model
+
+_WHOLE = (".npz",)  # kinds of files that cannot be read in batches
+
+
+def label_files(
+    model: Model, files: Sequence[Path], target: Path, *, id: str | None = None, force: bool = False
+) -> dict[int, int]:
+    """Write labels of all rows of the files; how many rows each cluster has."""
+    for file in files:
+        if not file.is_file():
+            raise DataError(f"there is no file {file}")
+        if file.resolve() == target.resolve():
+            raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
+    writer_for(target)
+    if target.exists() and not force:
+        raise ConfigError(f"{target} is there already; give another --out, or --force")
+    source = _source(model, tuple(files), id)
+    sizes = write_labels(model, source.batches(), target, id, str(files[0]))
+    return dict(zip(model.ids, sizes, strict=True))
+
+
+def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
+    gaps = DATA["gaps"].default
+    if all(file.suffix.lower() in _WHOLE for file in files):
+        return Held(read_table(files, gaps, id))
+    columns = model.preparation.columns
+    names = [column.name for column in columns] + ([id] if id else [])
+    absent = [name for name in names if name not in kinds(files, gaps)]
+    if absent:
+        raise DataError(f"{files[0]}: there is no column {', '.join(map(repr, absent))}")
+    words = frozenset(column.name for column in columns if column.categories)
+    return Stream(files, tuple(dict.fromkeys(names)), words, gaps, id)

@@ -1,0 +1,237 @@
+"""What the report says of the clusters: all of it from merged messages, none of it from rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..chain import Clustering
+from ..core import Channel, Plan, Runner, Schema
+from ..metrics import Evaluation, Outline, Presence, Profile
+from ..metrics.profile import OutlineState, ProfileState
+from ..privacy import transforms_for
+from ..typing import FloatArray
+from .model import Model
+
+_QUALITY = {
+    "simplified-silhouette": "high",
+    "soft-davies-bouldin": "low",
+    "davies-bouldin": "low",
+    "xie-beni": "low",
+}
+_CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave most of them empty
+_REACH = 3.5  # standard deviations around clusters that the map shows
+
+
+def profile_sums(
+    found: Clustering, channel: Channel, runner: Runner, min_count: int
+) -> ProfileState:
+    """Sizes, means and spreads of the clusters, in the order in which they were found."""
+    C, P = found.centers.shape
+    fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
+    asked = Profile(C, found.centers, fuzzifier, min_count)
+    sums: ProfileState = runner(Plan(asked), channel, Schema(P)).model
+    return sums
+
+
+def profile(
+    model: Model, sums: ProfileState, channel: Channel, runner: Runner, min_count: int
+) -> dict[str, Any]:
+    """Clusters in their own units, a map, and how many rows each client has where."""
+    P = model.centers.shape[1]
+    drawn = _map(model, sums, channel, runner, min_count) if P > 1 else None
+    by_client = drawn.pop("sizes") if drawn else _sizes_only(model, channel, runner, min_count)
+    return {
+        "minimum": min_count,
+        "clusters": _clusters(model, sums, by_client),
+        "map": drawn,
+    }
+
+
+def _clusters(
+    model: Model, sums: ProfileState, by_client: Mapping[str, FloatArray]
+) -> list[dict[str, Any]]:
+    held = np.maximum(sums.support, 1.0)[:, None]
+    means = model.centers + sums.total / held
+    spread = np.sqrt(np.maximum(sums.square / held - (sums.total / held) ** 2, 0.0))
+    overall = _overall(model, sums)
+    overall_spread = np.sqrt(np.maximum(np.diag(_covariance(model, sums)), 0.0))
+    told = []
+    for c, id in enumerate(model.ids):
+        known = sums.support[c] > 0  # else: too few rows at every client, or none at all
+        spoken = spread[c] if known else np.full(len(overall), np.nan)
+        soft = known and model.fuzzifier is not None
+        told.append(
+            {
+                "id": id,
+                "size": int(sums.size[c]),
+                "by_client": {client: int(sizes[c]) or None for client, sizes in by_client.items()},
+                "features": _features(model, means[c], spoken, overall, overall_spread),
+                "entropy": float(sums.entropy[c] / sums.support[c]) if soft else None,
+            }
+        )
+    return told
+
+
+def _overall(model: Model, sums: ProfileState) -> FloatArray:
+    """The mean of all rows that the sums speak of."""
+    total: FloatArray = sums.support @ model.centers + sums.total.sum(axis=0)
+    mean: FloatArray = total / max(sums.support.sum(), 1.0)
+    return mean
+
+
+def _covariance(model: Model, sums: ProfileState) -> FloatArray:
+    """Of all rows: the plan took products around the mean of the centres."""
+    apart = _overall(model, sums) - model.centers.mean(axis=0)
+    found: FloatArray = sums.scatter / max(sums.size.sum(), 1.0) - np.outer(apart, apart)
+    return found
+
+
+def _features(
+    model: Model,
+    mean: FloatArray,
+    spread: FloatArray,
+    overall: FloatArray,
+    overall_spread: FloatArray,
+) -> list[dict[str, Any]]:
+    ready = model.preparation
+    means, overalls = ready.in_units(mean[None])[0], ready.in_units(overall[None])[0]
+    # Half of what lies between one spread below and above: of a logarithm, too.
+    spreads, overall_spreads = (
+        (ready.in_units((m + s)[None])[0] - ready.in_units((m - s)[None])[0]) / 2
+        for m, s in ((mean, spread), (overall, overall_spread))
+    )
+    units = [column.unit for column in ready.columns for _ in column.encoded_names]
+    effect = (mean - overall) / np.where(overall_spread > 0, overall_spread, 1.0)
+    return [
+        {
+            "name": name,
+            "unit": units[p],
+            "mean": float(means[p]),
+            "sd": None if np.isnan(spreads[p]) else float(spreads[p]),
+            "overall_mean": float(overalls[p]),
+            "overall_sd": float(overall_spreads[p]),
+            "effect": float(effect[p]),
+        }
+        for p, name in enumerate(ready.names)
+    ]
+
+
+def _map(
+    model: Model, sums: ProfileState, channel: Channel, runner: Runner, min_count: int
+) -> dict[str, Any]:
+    C, P = model.centers.shape
+    values, vectors = np.linalg.eigh(_covariance(model, sums))
+    axes = vectors[:, ::-1][:, :2]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    shares = np.maximum(values[::-1][:2], 0.0) / max(values.sum(), 1e-300)
+    found: OutlineState = runner(
+        Plan(Outline(C, model.centers, axes, min_count)), channel, Schema(P)
+    ).model
+    ellipses = _ellipses(model, found, axes)
+    low, high = _frame(ellipses, model.centers @ axes)
+    counted = _presence(model, axes, (low, high), channel, runner, min_count)
+    names = model.preparation.names
+    cells = len(next(iter(counted["cells"].values())))
+    return {
+        "axes": [
+            {"share": float(share), "loadings": dict(zip(names, axis.tolist(), strict=True))}
+            for share, axis in zip(shares, axes.T, strict=True)
+        ],
+        "ellipses": ellipses,
+        "grid": {
+            "x": np.linspace(low[0], high[0], cells + 1).tolist(),
+            "y": np.linspace(low[1], high[1], cells + 1).tolist(),
+            "clients": counted["cells"],
+        },
+        "sizes": counted["sizes"],
+    }
+
+
+def _ellipses(model: Model, found: OutlineState, axes: FloatArray) -> list[dict[str, Any]]:
+    drawn = []
+    for c, id in enumerate(model.ids):
+        if found.support[c] == 0:
+            continue
+        mean = found.total[c] / found.support[c]
+        spread = found.square[c] / found.support[c] - np.outer(mean, mean)
+        values, vectors = np.linalg.eigh(spread)
+        radii = np.sqrt(np.maximum(values[::-1], 0.0))
+        angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
+        center = model.centers[c] @ axes + mean
+        drawn.append({"id": id, "center": center.tolist(), "radii": radii.tolist(), "angle": angle})
+    return drawn
+
+
+def _frame(
+    ellipses: Sequence[Mapping[str, Any]], centers: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The part of the plane that is shown: clusters and their reach, not anybody's extremes."""
+    middles = np.array([e["center"] for e in ellipses] or centers)
+    reach = _REACH * np.array([[max(e["radii"])] for e in ellipses] or [[1.0]])
+    low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
+    flat = high - low < 1e-9
+    return np.where(flat, low - 1.0, low), np.where(flat, high + 1.0, high)
+
+
+def _presence(
+    model: Model,
+    axes: FloatArray,
+    frame: tuple[FloatArray, FloatArray],
+    channel: Channel,
+    runner: Runner,
+    min_count: int,
+) -> dict[str, dict[str, Any]]:
+    C, P = model.centers.shape
+    cells = int(np.clip(np.sqrt(sum(model.sizes) / (2 * min_count)), *_CELLS))
+    asked = Presence(C, model.centers, axes, *frame, cells, min_count)
+    done = runner(Plan(asked), channel, Schema(P))
+    told, side = done.model, asked.cells
+    clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
+    return {
+        "sizes": dict(zip(clients, told.sizes, strict=True)),
+        # Rows of the picture are the second axis.
+        "cells": {
+            client: grid.reshape(side, side).T.astype(int).tolist()
+            for client, grid in zip(clients, told.cells, strict=True)
+        },
+    }
+
+
+def _sizes_only(
+    model: Model, channel: Channel, runner: Runner, min_count: int
+) -> dict[str, FloatArray]:
+    """Of one column no map is drawn; clients still have sizes."""
+    line = np.array([[1.0, 0.0]])
+    far = np.array([0.0, 1.0])
+    counted = _presence(model, line, (far * 0 - 1e6, far * 0 + 1e6), channel, runner, min_count)
+    return counted["sizes"]
+
+
+def quality(
+    found: Clustering,
+    pooled: FloatArray | None,
+    channel: Channel,
+    runner: Runner,
+    tier: str = "none",
+) -> list[dict[str, Any]]:
+    """Indices of the centres found, and of those that pooling would have given, if known."""
+    P = found.centers.shape[1]
+    if len(found.centers) < 2:
+        return []
+    fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
+
+    def scores(centers: FloatArray) -> dict[str, float]:
+        asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
+        plan = Plan(asked, transforms_for(asked, P, tier))
+        indices: dict[str, float] = runner(plan, channel, Schema(P)).model.indices
+        return indices
+
+    values = scores(found.centers)
+    expected: Mapping[str, float] = {}
+    if pooled is not None:
+        expected = values if pooled is found.centers else scores(pooled)
+    return [
+        {"index": name, "value": values[name], "pooled": expected.get(name), "better": better}
+        for name, better in _QUALITY.items()
+    ]

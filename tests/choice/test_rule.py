@@ -1,0 +1,123 @@
+"""Elbow, overlap, reference cloud and merging: functions of numbers, without clients."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedclust.choice import Score
+from fedclust.choice.rule import elbow, favourites, one_cloud, pick, weakest_cluster
+from fedclust.choice.sweep import rounds_per_k
+from fedclust.kernels.features import merged
+from fedclust.metrics import inertia
+
+
+def score(k: int, silhouette: float, weakest: float, **other: float) -> Score:
+    values = {"inertia": 1.0, "soft_davies_bouldin": 1.0, "xie_beni": 1.0, "elbow": 0.0, **other}
+    return Score(
+        k,
+        np.zeros((k, 1)),
+        simplified_silhouette=silhouette,
+        stability=weakest,
+        weakest_cluster=weakest,
+        **values,
+    )
+
+
+def test_the_elbow_is_where_the_fall_ends() -> None:
+    found = elbow([1, 2, 3, 4, 5], [1000.0, 100.0, 10.0, 9.0, 8.0])
+    assert found.argmax() == 2
+    assert found[[0, -1]].tolist() == [0.0, 0.0]
+    assert elbow([1, 2, 3], [8.0, 4.0, 2.0]) == pytest.approx([0.0, 0.0, 0.0])  # no bend
+
+
+def test_an_elbow_of_nothing_is_nothing() -> None:
+    assert elbow([1, 2], [0.0, 0.0]).tolist() == [0.0, 0.0]
+    assert elbow([1, 2], [3.0, 3.0]).tolist() == [0.0, 0.0]
+    assert np.isfinite(elbow([1, 2, 3], [5.0, 0.0, 0.0])).all()
+
+
+def test_the_weakest_cluster_is_the_one_found_least() -> None:
+    assert weakest_cluster(np.diag([5.0, 3.0])) == 1.0
+    assert weakest_cluster(np.array([[0.0, 4.0], [6.0, 0.0]])) == 1.0  # names do not matter
+    split = np.array([[10.0, 0.0, 0.0], [0.0, 5.0, 5.0], [0.0, 0.0, 0.0]])
+    assert weakest_cluster(split) == 0.0  # the third has no rows in one of the halves
+    assert weakest_cluster(np.array([[8.0, 2.0], [0.0, 10.0]])) == pytest.approx(0.8)
+
+
+def test_the_largest_stable_number_near_the_best_silhouette_is_picked() -> None:
+    scores = [score(2, 0.80, 1.0), score(3, 0.79, 0.9), score(4, 0.82, 0.3), score(5, 0.6, 1.0)]
+    assert pick(scores).n_clusters == 3  # 4 is not stable, 5 is not near
+    assert pick([score(2, 0.5, 0.2), score(3, 0.6, 0.1)]).n_clusters == 3  # else the silhouette
+    nothing = [score(2, 0.7, np.nan), score(3, 0.6, np.nan)]
+    assert pick(nothing).n_clusters == 2
+
+
+def test_every_index_has_its_favourite() -> None:
+    scores = [
+        score(2, 0.9, 1.0, soft_davies_bouldin=2.0, xie_beni=np.inf),
+        score(3, 0.5, 0.8, soft_davies_bouldin=1.0, xie_beni=0.3, elbow=0.1),
+        score(4, 0.5, 0.1, soft_davies_bouldin=3.0, xie_beni=0.2, elbow=0.4),
+    ]
+    assert favourites(scores) == {
+        "simplified-silhouette": 2,
+        "soft-davies-bouldin": 3,
+        "xie-beni": 4,
+        "elbow": 4,
+        "stability": 3,
+    }
+
+
+def test_one_cloud_is_what_one_cloud_gives() -> None:
+    """From eight centres and the spread around them, the silhouette that the rows themselves have.
+
+    The longer the cloud and the fewer its features, the higher.
+    """
+    from fedclust.kernels import hard_sums, k_means
+    from fedclust.metrics import simplified_silhouette
+
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, scale in {"long": [6.0, 1.0], "round": [1.0, 1.0], "wide": [1.0] * 8}.items():
+        X = rng.normal(size=(2000, len(scale))) * scale
+        centers = k_means(X, 8, rng, restarts=1)
+        sizes = hard_sums(X, centers).weight
+        found[name] = one_cloud(centers, sizes, inertia(X, centers), len(X), 2, 0)
+        own = simplified_silhouette(X, k_means(X, 2, rng))
+        assert found[name] == pytest.approx(own, abs=0.04)
+    assert found["long"] > found["round"] > found["wide"]
+
+
+@given(seed=st.integers(0, 1000), k=st.integers(1, 5))
+def test_a_merge_is_the_cheapest_one_and_keeps_the_mean(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    centers, sizes = rng.normal(size=(6, 2)), rng.integers(1, 9, 6).astype(float)
+    fewer = merged(centers, sizes, k)
+    assert fewer.shape == (k, 2)
+    if k == 1:
+        np.testing.assert_allclose(fewer[0], sizes @ centers / sizes.sum())
+    if k == 5:
+        costs = [
+            sizes[i] * sizes[j] / (sizes[i] + sizes[j]) * ((centers[i] - centers[j]) ** 2).sum()
+            for i in range(6)
+            for j in range(i)
+        ]
+        assert inertia(centers, fewer, sizes) <= min(costs) + 1e-9
+
+
+def test_an_empty_cluster_is_merged_first() -> None:
+    centers = np.array([[0.0], [1.0], [50.0], [80.0]])
+    fewer = merged(centers, np.array([5.0, 5.0, 0.0, 5.0]), 3)
+    assert sorted(fewer.ravel()) == pytest.approx([0.0, 1.0, 80.0], abs=1e-6)
+    assert np.isfinite(merged(centers, np.array([5.0, 0.0, 0.0, 0.0]), 2)).all()
+
+
+@given(n_rounds=st.integers(1, 300), top=st.integers(3, 15))
+def test_the_rounds_a_k_may_take_keep_the_limit(n_rounds: int, top: int) -> None:
+    ks = list(range(2, top + 1))
+    spent = top * (1 + n_rounds + 1)
+    per_k = rounds_per_k(spent, n_rounds, ks)
+    others = sum(ks[:-1])
+    halves = top * (1 + n_rounds + 2) + (2 * others if per_k else 0)
+    assert spent + halves + others + 2 * per_k * others + 1 < 6 * spent
+    assert rounds_per_k(spent, n_rounds, [top]) == 0

@@ -1,0 +1,100 @@
+"""Files read batch by batch give the rows that whole files give."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust import ConfigError, DataError
+from fedclust.data.files import read_table
+from fedclust.data.streams import Held, Stream, kinds
+
+pa = pytest.importorskip("pyarrow")
+
+GAPS = ("", "NA")
+COLUMNS: dict[str, Any] = {
+    "id": [f"0{i}" for i in range(25)],
+    "x": [None if i == 7 else i / 8 for i in range(25)],
+    "n": list(range(25)),
+    "s": [None if i == 3 else "fm"[i % 2] for i in range(25)],
+}
+
+
+def write(folder: Path, kind: str) -> Path:
+    from pyarrow import csv, feather, parquet
+
+    file = folder / f"t.{kind}"
+    table = pa.table(COLUMNS)
+    if kind == "parquet":
+        parquet.write_table(table, file, row_group_size=10)
+    elif kind == "feather":
+        feather.write_feather(table, str(file), chunksize=10)
+    else:
+        csv.write_csv(table, file)
+    return file
+
+
+def joined(stream: Stream) -> dict[str, list[Any]]:
+    parts = list(stream.batches())
+    assert all(len(part["x"]) <= stream.n_rows for part in parts)
+    assert len(parts) > 2
+    return {n: np.concatenate([part[n] for part in parts]).tolist() for n in stream.names}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_batches_are_the_rows_of_the_file(tmp_path: Path, kind: str) -> None:
+    file = write(tmp_path, kind)
+    found = kinds([file], GAPS)
+    assert list(found) == list(COLUMNS)
+    assert [name for name, is_number in found.items() if is_number][-2:] == ["x", "n"]
+    stream = Stream((file, file), ("id", "x", "s"), frozenset({"s"}), GAPS, "id", n_rows=4)
+    whole = read_table([file, file], GAPS, "id")
+    for name, values in joined(stream).items():
+        for one, other in zip(values, whole[name].tolist(), strict=True):
+            assert one == other or (one != one and other != other)
+
+
+def test_what_is_in_memory_is_one_batch() -> None:
+    columns = {"x": np.arange(3.0)}
+    assert list(Held(columns).batches()) == [columns]
+
+
+def test_a_word_among_numbers_is_told_without_the_word(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 20 + "secret\n")
+    stream = Stream((tmp_path / "t.csv",), ("x",), frozenset(), GAPS)
+    with pytest.raises(DataError, match="holds a word further down; declare it") as caught:
+        list(stream.batches())
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_damaged_files_are_named(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"t.{kind}"
+    file.write_bytes(b"")
+    with pytest.raises(DataError, match=rf"t\.{kind}: not readable"):
+        kinds([file], GAPS)
+    with pytest.raises(DataError, match=rf"t\.{kind}: not readable"):
+        list(Stream((file,), ("x",), frozenset(), GAPS).batches())
+
+
+def test_files_of_one_client_have_the_same_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x,z\n1,2\n")
+    with pytest.raises(DataError, match=r"b.csv: columns y, z are not in all files"):
+        kinds([tmp_path / "a.csv", tmp_path / "b.csv"], GAPS)
+
+
+def test_kinds_of_files_that_have_no_batches_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", x=np.arange(3))
+    with pytest.raises(ConfigError, match="only .parquet, .feather, .csv files are read in"):
+        kinds([tmp_path / "t.npz"], GAPS)
+
+
+def test_without_pyarrow_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
+        kinds([tmp_path / "t.csv"], GAPS)

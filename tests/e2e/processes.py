@@ -1,0 +1,213 @@
+"""A federation of real processes on this machine, and the care it takes to leave none behind."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+CLIENTS = ("north", "south", "west")
+PATIENCE = 60.0  # seconds; nothing here should ever take so long
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Command:
+    """A fedclust command as a process of its own, with all that it says."""
+
+    def __init__(self, log: Path, *words: str, env: dict[str, str] | None = None) -> None:
+        self.log = log
+        settings = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "300"}
+        with open(log, "wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "fedclust", *words],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **settings, **(env or {})},
+                start_new_session=True,
+            )
+        self.seen: dict[int, psutil.Process] = {}
+        self.family()
+
+    def family(self) -> list[psutil.Process]:
+        """The process and its descendants, remembered even when their parent is gone."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            parent = psutil.Process(self.process.pid)
+            for member in (parent, *parent.children(recursive=True)):
+                self.seen.setdefault(member.pid, member)
+        return [p for p in self.seen.values() if p.is_running() and p.status() != "zombie"]
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def says(self, pattern: str, seconds: float = PATIENCE) -> str:
+        """Wait until its output has the pattern."""
+        found = wait_for(
+            lambda: re.search(pattern, self.said()), repr(pattern), seconds, self.family
+        )
+        return str(found[0])
+
+    def ends(self, seconds: float = PATIENCE) -> int:
+        """Wait for its end; its exit status."""
+        wait_for(lambda: self.process.poll() is not None, "its end", seconds, self.family)
+        return int(self.process.returncode)
+
+    def kill(self) -> None:
+        """All of it at once, as when a machine loses its power."""
+        family = self.family()
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+        psutil.wait_procs(family, timeout=10)
+        self.process.wait(timeout=10)
+
+    def stop(self) -> None:
+        """Ask, wait, kill what is left, by process id; then nothing may be left."""
+        self.family()
+        with contextlib.suppress(ProcessLookupError):
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=25)
+        left = self.family()
+        for member in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+        psutil.wait_procs(left, timeout=10)
+        assert not self.family()
+
+
+def wait_for(
+    found: Callable[[], Any],
+    what: str,
+    seconds: float = PATIENCE,
+    meanwhile: Callable[[], Any] = lambda: None,
+) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        meanwhile()
+        if value := found():
+            return value
+        time.sleep(0.1)
+    raise AssertionError(f"waited {seconds:g} s in vain for {what}")
+
+
+class Federation:
+    """Kits, data and a study in a folder, and the processes started on them."""
+
+    def __init__(self, folder: Path, n_rows: int = 300) -> None:
+        self.folder, self.port = folder, free_port()
+        self.commands: list[Command] = []
+        self.write_kits("kits", self.port)
+        self.tables = tables(n_rows)
+        for client, table in self.tables.items():
+            self.write_data(client, table)
+
+    def write_kits(self, name: str, port: int) -> None:
+        clients = "".join(f'{client} = "Clinic {client}"\n' for client in CLIENTS)
+        (self.folder / f"{name}.toml").write_text(
+            f'[federation]\nname = "{name}"\nserver = "localhost"\nport = {port}\n'
+            f'coordinator = "ana@example.org"\n[clients]\n{clients}'
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "fedclust", "provision", f"{name}.toml", "--out", name],
+            cwd=self.folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def kit(self, client: str) -> Path:
+        return self.folder / "kits" / "clients" / client
+
+    def write_data(self, client: str, table: Any) -> None:
+        rows = [f"{client}{i},{a!r},{b!r}" for i, (a, b) in enumerate(table.tolist())]
+        text = "\n".join(["person,height,width", *rows]) + "\n"
+        (self.kit(client) / "people.csv").write_text(text)
+        (self.kit(client) / "client.toml").write_text(
+            '[data]\nfile = "people.csv"\nid = "person"\n'
+        )
+
+    def write_study(self, clustering: str, *, min_clients: int = 3) -> Path:
+        files = "".join(f'{c} = "kits/clients/{c}/people.csv"\n' for c in CLIENTS)
+        path = self.folder / "study.toml"
+        path.write_text(
+            f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = 3\n'
+            f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
+            '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
+        )
+        return path
+
+    def command(self, name: str, *words: str, env: dict[str, str] | None = None) -> Command:
+        log = self.folder / f"{name}-{len(self.commands)}.out"
+        self.commands.append(Command(log, *words, env=env))
+        return self.commands[-1]
+
+    def client(self, name: str, env: dict[str, str] | None = None) -> Command:
+        return self.command(name, "client", str(self.kit(name)), env=env)
+
+    def server(self, study: Path, *words: str) -> Command:
+        kits = str(self.folder / "kits")
+        return self.command("server", "server", str(study), "--kits", kits, *words)
+
+    def run_here(self, study: Path, out: str = "here") -> Path:
+        """The same study in one process: what has to come out."""
+        from fedclust.study import read_study
+        from fedclust.study.run import run_study
+
+        run_study(read_study(study), self.folder / out)
+        return self.folder / out
+
+    def close(self) -> None:
+        for command in self.commands:
+            command.family()
+        for command in reversed(self.commands):
+            command.stop()
+
+
+def told(folder: Path) -> tuple[Any, ...]:
+    """What a run says, but for the time."""
+    model = json.loads((folder / "model.json").read_text())
+    profile = json.loads((folder / "profile.json").read_text())
+    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
+
+
+@contextlib.contextmanager
+def federation(folder: Path) -> Iterator[Federation]:
+    """A federation; whatever happens in the block, none of its processes outlives it."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)  # else 'finally' would be skipped
+    try:
+        with contextlib.closing(Federation(folder)) as made:
+            yield made
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def tables(n: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.0, 10.0], [5.0, 20.0], [9.0, 2.0]])
+    return {
+        name: rng.normal(centers[rng.choice(3, n, p=np.roll([0.6, 0.3, 0.1], i))], 1.5)
+        for i, name in enumerate(CLIENTS)
+    }

@@ -1,0 +1,216 @@
+"""What goes wrong on real machines, one by one: the run goes on, or says in a sentence why not."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
+from .processes import CLIENTS, Command, Federation, federation, told, wait_for
+
+pytestmark = pytest.mark.e2e
+
+LONG = 'algorithm = "llf-fcm"\nmax_rounds = 150\ntol = 0.0'
+UNDER_WAY = r"llf-fcm, round 1\d:"
+
+
+@pytest.fixture
+def fed(tmp_path: Path) -> Iterator[Federation]:
+    with federation(tmp_path) as made:
+        yield made
+
+
+def history(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def same_result(fed: Federation, study: Path) -> bool:
+    return told(fed.run_here(study)) == told(fed.folder / "study-run")
+
+
+def job_process(client: Command) -> psutil.Process:
+    """The process that a client started for the job."""
+
+    def found() -> psutil.Process | None:
+        for member in client.family():
+            if "worker_process" in " ".join(member.cmdline()):
+                return member
+        return None
+
+    process = wait_for(found, "a job process")
+    assert isinstance(process, psutil.Process)
+    return process
+
+
+def test_a_client_that_is_killed_is_left_out_and_back_for_the_next_study(fed: Federation) -> None:
+    study = fed.write_study(LONG, min_clients=2)
+    clients = {name: fed.client(name) for name in CLIENTS}
+    server = fed.server(study, "--deadline", "3")
+    server.says(UNDER_WAY)
+    clients["west"].kill()
+    assert server.ends(120) == 0, server.said()
+    counts = [line["n_clients"] for line in history(fed.folder / "study-run")]
+    assert counts[0] == 3
+    assert counts[-1] == 2
+    assert len(counts) == 150
+    assert "west" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
+    fed.client("west")
+    again = fed.server(study, "--out", str(fed.folder / "second"), "--wait", "60", "--grace", "30")
+    assert again.ends(120) == 0, again.said()
+    assert {line["n_clients"] for line in history(fed.folder / "second")} == {3}
+
+
+def test_after_a_job_process_dies_the_run_goes_on_where_it_was(fed: Federation) -> None:
+    study = fed.write_study(LONG)
+    clients = {name: fed.client(name) for name in CLIENTS}
+    server = fed.server(study, "--deadline", "3")
+    server.says(UNDER_WAY)
+    job_process(clients["south"]).kill()
+    assert server.ends(150) == 0, server.said()
+    assert "submitting again" in server.said()
+    assert "the run goes on where it was" in server.said()
+    assert same_result(fed, study)
+
+
+def test_a_slow_client_misses_rounds_and_is_back(fed: Federation) -> None:
+    study = fed.write_study(LONG.replace("150", "300"), min_clients=2)
+    clients = {name: fed.client(name) for name in CLIENTS}
+    server = fed.server(study, "--deadline", "2")
+    server.says(UNDER_WAY)
+    slow = job_process(clients["north"])
+    slow.suspend()
+    time.sleep(3)
+    slow.resume()
+    assert server.ends(120) == 0, server.said()
+    counts = [line["n_clients"] for line in history(fed.folder / "study-run")]
+    assert 2 in counts
+    assert counts[-1] == 3
+    assert "no answer" in server.said()
+
+
+def test_a_server_that_is_killed_resumes_bit_for_bit(fed: Federation) -> None:
+    study = fed.write_study(LONG)
+    for name in CLIENTS:
+        fed.client(name)
+    first = fed.server(study)
+    first.says(UNDER_WAY)
+    first.kill()
+    refused = fed.server(study)
+    assert refused.ends() == 1
+    assert "--resume continues it" in refused.said()
+    second = fed.server(study, "--resume")
+    assert second.ends(150) == 0, second.said()
+    assert "the run goes on where it was" in second.said()
+    assert same_result(fed, study)
+    assert not list(fed.folder.glob(".study-run*"))
+
+
+def test_a_command_that_is_killed_alone_resumes_with_the_server_it_left(fed: Federation) -> None:
+    study = fed.write_study(f"{LONG}\nn_init = 8")
+    for name in CLIENTS:
+        fed.client(name)
+    first = fed.server(study)
+    first.says(UNDER_WAY)
+    first.family()
+    first.process.kill()
+    first.ends()
+    second = fed.server(study, "--resume")
+    assert second.ends(150) == 0, second.said()
+    assert "using the server that runs" in second.said()
+    assert "the run goes on where it was" in second.said()
+    assert same_result(fed, study)
+
+
+def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None:
+    fed.write_kits("others", fed.port)
+    study = fed.write_study(LONG)
+    intruder = fed.folder / "others" / "clients" / "west"
+    # It even has the right authority's certificate, but no key that this authority signed.
+    for file in ("people.csv", "client.toml", "startup/rootCA.pem"):
+        (intruder / file).write_text((fed.kit("west") / file).read_text())
+    fed.client("north")
+    fed.client("south")
+    fed.command("west", "client", str(intruder))
+    server = fed.server(study, "--wait", "15")
+    server.says("connected: north, south")
+    doctor = fed.command("doctor", "doctor", str(intruder), "--json")
+    assert doctor.ends() == 1
+    found = {check["what"]: check["says"] for check in json.loads(doctor.said())}
+    assert "does not accept this certificate" in found["connection"]
+    assert server.ends() == 1
+    assert "2 clients came within 15 s, not 3" in server.said()
+    assert "west" not in server.said()
+    log = (fed.folder / "kits" / "server" / "log.txt").read_text()
+    assert "SSL north" in log
+    assert "west" not in log
+
+
+HOSTILE = """
+import fedclust.federation.site as site
+
+answer, count = site.Site.answer, [0]
+
+def hostile(self, raw, author=""):
+    reply = answer(self, raw, author)
+    count[0] += 1
+    if b'"kind": "round"' not in raw:
+        return reply
+    return [b"garbage", reply[:-3], reply + bytes(70 * 2**20), 7][count[0] % 4]
+
+site.Site.answer = hostile
+"""
+
+
+def test_hostile_answers_are_left_out_with_a_sentence(fed: Federation, tmp_path: Path) -> None:
+    study = fed.write_study('algorithm = "llf-fcm"\nmax_rounds = 12\ntol = 0.0', min_clients=2)
+    (tmp_path / "hostile").mkdir()
+    (tmp_path / "hostile" / "sitecustomize.py").write_text(HOSTILE)
+    path = os.pathsep.join([str(tmp_path / "hostile"), os.environ.get("PYTHONPATH", "")])
+    fed.client("north")
+    fed.client("south")
+    fed.client("west", env={"PYTHONPATH": path})
+    server = fed.server(study)
+    assert server.ends() == 0, server.said()
+    assert {line["n_clients"] for line in history(fed.folder / "study-run")} == {2}
+    noted = (fed.folder / "study-run" / "incidents.jsonl").read_text()
+    for words in ("not a message of fedclust", "ends before", "more than the", "no bytes"):
+        assert words in noted
+
+
+def test_a_refusal_reaches_the_console_and_the_record(fed: Federation) -> None:
+    study = fed.write_study('algorithm = "llf-fcm"', min_clients=2)
+    with open(fed.kit("west") / "client.toml", "a") as file:
+        file.write('[consent]\nalgorithms = ["llf-cm"]\n')
+    for name in CLIENTS:
+        fed.client(name)
+    server = fed.server(study)
+    assert server.ends() == 0, server.said()
+    says = "west: refused: client.toml does not list 'llf-fcm' under algorithms"
+    assert says in server.said()
+    assert "does not list" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
+
+
+def test_a_running_federation_is_seen_and_ending_it_leaves_nothing_behind(
+    fed: Federation,
+) -> None:
+    study = fed.write_study(LONG.replace("150", "600"))
+    for name in CLIENTS:
+        fed.client(name)
+    server = fed.server(study)
+    server.says(UNDER_WAY)
+    status = fed.command("status", "status", "--kits", str(fed.folder / "kits"), "--json")
+    doctor = fed.command("doctor", "doctor", str(fed.kit("west")), "--json")
+    assert status.ends() == 0, status.said()
+    found = json.loads(status.said())
+    assert sorted(found["clients"]) == sorted(CLIENTS)
+    assert [job["study"] for job in found["jobs"]] == ["study"]
+    assert doctor.ends() == 0, doctor.said()
+    server.family()
+    server.process.send_signal(signal.SIGTERM)
+    assert server.ends() == 130
+    assert not server.family()

@@ -1,0 +1,23 @@
+"""Damage as it comes from broken lines and hostile hands."""
+
+import numpy as np
+
+
+def mutated(raw: bytes, rng: np.random.Generator) -> bytes:
+    """The bytes with some of them flipped, cut out, doubled, or put elsewhere."""
+    data = bytearray(raw)
+    for _ in range(int(rng.integers(1, 6))):
+        where = int(rng.integers(0, len(data)))
+        length = int(rng.integers(1, 9))
+        match int(rng.integers(0, 4)):
+            case 0:
+                data[where] = int(rng.integers(0, 256))
+            case 1:
+                del data[where : where + length]
+            case 2:
+                data[where:where] = rng.bytes(length)
+            case _:
+                data[where:where] = data[: int(rng.integers(0, len(data)))]
+        if not data:
+            break
+    return bytes(data)

@@ -1,0 +1,106 @@
+"""Three clients in one process, behind the bytes that a network would carry."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedclust.channels import RemoteChannel
+from fedclust.core import Data
+from fedclust.federation.clients import RemoteClients
+from fedclust.federation.site import Site
+from fedclust.study.file import Study
+from fedclust.study.folder import Folder
+from fedclust.study.run import Outcome, carry_out
+from fedclust.typing import FloatArray
+
+NAMES = ("north", "south", "west")
+Spoil = Callable[[int, str, bytes], "bytes | str | list[bytes | str]"]
+
+
+class InProcess:
+    """A transport to sites in this process; `spoil` may do to answers what networks do."""
+
+    def __init__(self, sites: Mapping[str, Site], spoil: Spoil | None = None) -> None:
+        self.sites = dict(sites)
+        self.spoil = spoil or (lambda number, client, answer: answer)
+        self.asked: list[tuple[str, ...]] = []
+
+    def clients(self) -> list[str]:
+        return list(self.sites)
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterator[tuple[str, bytes | str]]:
+        self.asked.append(tuple(clients))
+        for client in reversed(clients):  # the order of replies must not matter
+            found = self.spoil(
+                len(self.asked), client, self.sites[client].answer(request, "coordinator")
+            )
+            for answer in found if isinstance(found, list) else [found]:
+                yield client, answer
+
+
+def rows(n: int = 60, seed: int = 0) -> dict[str, FloatArray]:
+    """Each client's table: three clusters, of which each client mostly has one."""
+    rng = np.random.default_rng(seed)
+    centers = np.array([[0.0, 10.0], [5.0, 20.0], [9.0, 2.0]])
+    return {
+        name: rng.normal(centers[rng.choice(3, n, p=np.roll([0.6, 0.3, 0.1], i))], 1.0)
+        for i, name in enumerate(NAMES)
+    }
+
+
+def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str, Site]:
+    """A folder for each client, with its file and client.toml; and the sites that answer there."""
+    sites = {}
+    for name, table in (tables or rows()).items():
+        kit = folder / name
+        kit.mkdir(parents=True)
+        lines = ["person,height,width", *(f"{name}{i},{a},{b}" for i, (a, b) in enumerate(table))]
+        (kit / "people.csv").write_text("\n".join(lines) + "\n")
+        (kit / "client.toml").write_text(
+            f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
+        )
+        sites[name] = Site(kit, name)
+    return sites
+
+
+def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
+    """The study over clients that only a channel leads to."""
+    alone = replace(study, clients={})
+    place = Folder(alone, folder, force=False, resume=False)
+    return carry_out(alone, RemoteClients(remote), place)
+
+
+def told(folder: Path) -> tuple[Any, ...]:
+    """What a run says, but for the time, and for comparisons that only one process makes."""
+    model = json.loads((folder / "model.json").read_text())
+    profile = json.loads((folder / "profile.json").read_text())
+    del model["bytes_sent"]  # with the comparisons'
+    quality = [{**line, "pooled": None} for line in profile["quality"]]
+    return (
+        {**model, "created": ""},
+        {**profile, "quality": quality, "phases": None},
+        (folder / "history.jsonl").read_text(),
+    )
+
+
+def as_data() -> dict[str, Data]:
+    return {name: Data.of(table) for name, table in rows().items()}
+
+
+PLAIN = {  # the rows as they are
+    "preparation": {
+        "columns": [
+            {"name": n, "categories": [], "low": None, "high": None, "log": False, "unit": ""}
+            for n in ("height", "width")
+        ],
+        "offset": [0.0, 0.0],
+        "scale": [1.0, 1.0],
+        "fill": None,
+    }
+}

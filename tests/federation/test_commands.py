@@ -1,0 +1,158 @@
+"""The commands of a federation, as far as they go without a network."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fedclust.cli import app
+from fedclust.cli.signals import ended_by_signals
+from fedclust.federation.client_file import read_client_file
+
+from .example import write_kits
+from .test_hostile import PLAN, request
+from .test_kits import written
+
+
+def command(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
+
+
+def client_kit(folder: Path, name: str = "west") -> Path:
+    write_kits(folder)
+    about = {"role": "client", "name": name, "federation": {"name": "f", "server": "h", "port": 1}}
+    (folder / name / "fedclust.json").write_text(json.dumps(about))
+    return folder / name
+
+
+def test_provision_and_doctor(tmp_path: Path) -> None:
+    pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
+    file = written(tmp_path)
+    assert "Made 4 kits" in command("provision", file).output
+    again = command("provision", file)
+    assert "Made 0 kits" in again.output
+    assert again.exit_code == 0
+    kit = tmp_path / "federation-kits" / "clients" / "north"
+    shown = command("doctor", kit)
+    assert shown.exit_code == 1
+    assert "there is no file data.csv" in shown.output
+    found = json.loads(command("doctor", kit, "--json").output)
+    assert {"certificate", "policy", "data"} <= {check["what"] for check in found}
+
+
+def test_a_wrong_file_is_a_sentence(tmp_path: Path) -> None:
+    done = command("provision", written(tmp_path, "[federation]\n"))
+    assert done.exit_code == 1
+    assert "must have name" in done.output
+    assert "is not a kit" in command("doctor", tmp_path).output
+    assert "is not a kit" in command("client", tmp_path).output
+
+
+def test_what_left_is_shown_in_sum_and_one_by_one(tmp_path: Path) -> None:
+    sites = write_kits(tmp_path, 'studies = ["s"]')
+    kit = tmp_path / "west"
+    assert "Nothing has left" in command("disclosures", kit).output
+    for _ in range(3):
+        sites["west"].answer(request(PLAN), "ana@example.org")
+    sites["west"].answer(request(PLAN, study="other"), "ana@example.org")
+    summed = command("disclosures", kit).output
+    assert [cell.strip() for cell in summed.splitlines()[3].split("│")[1:5]] == [
+        "ana@example.org",
+        "s",
+        "llf-fcm",
+        "3",
+    ]
+    every = command("disclosures", kit, "--all").output
+    assert every.count("weight [3], total [3, 2]") == 3
+    assert "refused: client.toml does not list study 'other'" in every
+    (kit / "disclosures.jsonl").write_text("{\n")
+    assert ":1: this line is not readable" in command("disclosures", kit).output
+
+
+def test_a_client_starts_only_with_a_readable_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nvflare", reason="clients need fedclust[nvflare]")
+    from fedclust.channels.nvflare import process
+
+    kit = client_kit(tmp_path)
+    monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
+    done = command("client", kit)
+    assert done.exit_code == 1
+    assert "connecting to h, port 1" in done.output
+    assert "ended with status 1" in done.output
+    (kit / "people.csv").unlink()
+    missing = command("client", kit)
+    assert "there is no file people.csv" in missing.output
+    assert "connecting" not in missing.output
+
+
+def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("nvflare", reason="sessions need fedclust[nvflare]")
+    from fedclust.channels.nvflare import session
+
+    class Line(SimpleNamespace):
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            return None
+
+    jobs = [{"study": "heart", "submitted": "today", "state": "RUNNING"}]
+    line = Line(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
+    monkeypatch.setattr(session, "Session", lambda *_, **__: line)
+    (tmp_path / "admin").mkdir()
+    about = {"role": "admin", "name": "ana", "federation": {}}
+    (tmp_path / "admin" / "fedclust.json").write_text(json.dumps(about))
+    shown = command("status", "--kits", tmp_path).output
+    assert "3 s ago" in shown
+    assert "heart" in shown
+    found = json.loads(command("status", "--kits", tmp_path, "--json").output)
+    assert found == {"clients": {"west": 3.0}, "jobs": jobs}
+
+
+def test_without_nvflare_the_commands_say_what_to_install(tmp_path: Path) -> None:
+    """In a Python of its own, to which NVFlare is made unknown."""
+    blocked = (
+        "import sys, importlib.util as u; found = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n == 'nvflare' else found(n, *a)\n"
+        "from fedclust.cli import app; app()"
+    )
+    words = [sys.executable, "-c", blocked, "provision", str(written(tmp_path))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'fedclust[nvflare]'" in " ".join(done.stderr.split())
+
+
+def test_sigterm_cleans_up_before_it_ends() -> None:
+    cleaned = []
+
+    def block() -> None:
+        with ended_by_signals():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                signal.pause()
+            finally:
+                cleaned.append(True)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended:
+        block()
+    assert ended.value.code == 130
+    assert cleaned == [True]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_glob_names_several_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "b.csv").write_text("x\n2\n")
+    (tmp_path / "client.toml").write_text('[data]\nfile = "*.csv"\n')
+    names = [p.name for p in read_client_file(tmp_path / "client.toml").files()]
+    assert names == ["a.csv", "b.csv"]

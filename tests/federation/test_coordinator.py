@@ -1,0 +1,298 @@
+"""The run from submission to results, with a server that is only pretended."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fedclust.channels import RemoteChannel
+from fedclust.cli import app
+from fedclust.core import ConfigError, FedclustError, TooFewClients
+from fedclust.federation.coordinator import How, run_federated
+from fedclust.federation.driver import StudyRun
+from fedclust.federation.site import Site
+from fedclust.study.file import Study, read_study
+
+from .example import NAMES, InProcess, run_across, told, write_kits
+
+pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
+from fedclust.channels.nvflare import process, provision, session
+
+STUDY = """
+[clustering]
+algorithm = "llf-fcm"
+n_clusters = 3
+[participation]
+min_clients = 2
+[outputs]
+report = false
+"""
+QUICK = How(deadline=5.0, wait=0.5, grace=0.0, attempts=3)
+
+
+class Pretended:
+    """A server: `submit` runs the study that the job names over sites in this process."""
+
+    def __init__(self, transport: InProcess, folder: Path) -> None:
+        self.transport, self.folder = transport, folder
+        self.jobs: list[dict[str, Any]] = []
+        self.there = list(NAMES)
+        self.port_is_free = True
+        self.ready: tuple[str, ...] = NAMES
+        self.job = threading.Thread()
+        self.die_in_job = 0  # the first so many jobs end without an outcome
+        self.aborted = 0
+        self.aborted_names: list[str] = []
+
+    def __enter__(self) -> "Pretended":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def clients(self) -> list[str]:
+        return self.there
+
+    def submit(self, job: Path) -> str:
+        config = json.loads((job / "asks" / "config" / "config_fed_server.json").read_text())
+        arguments = config["components"][0]["args"]
+        self.jobs.append(arguments)
+        if len(self.jobs) > self.die_in_job:
+            run = StudyRun(**arguments).run
+            self.job = threading.Thread(target=run, args=(self.transport, self.ready))
+            self.job.start()
+        return str(len(self.jobs))
+
+    def status(self, job: str) -> str:
+        if int(job) <= self.die_in_job:
+            return "FINISHED:EXECUTION_EXCEPTION"
+        return "RUNNING" if self.job.is_alive() else "FINISHED:COMPLETED"
+
+    def abort_named(self, study: str) -> None:
+        self.aborted_names.append(study)
+
+    def abort(self, job: str) -> None:
+        self.aborted += 1
+        self.job.join()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    made = Pretended(InProcess(write_kits(tmp_path / "sites")), tmp_path)
+    for role, name in (("server", "localhost"), ("admin", "ana@example.org")):
+        (tmp_path / "kits" / role).mkdir(parents=True)
+        about = {"role": role, "name": name, "federation": {"port": 1, "name": "f"}}
+        (tmp_path / "kits" / role / "fedclust.json").write_text(json.dumps(about))
+
+    @contextlib.contextmanager
+    def running(command: Any, kit: Path) -> Iterator[Any]:
+        yield SimpleNamespace(pid=0)
+
+    monkeypatch.setattr(process, "running", running)
+    monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
+    monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
+    monkeypatch.setattr(session, "Session", lambda *_, **__: made)
+    monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
+    return made
+
+
+def study(tmp_path: Path, text: str = STUDY) -> Study:
+    (tmp_path / "s.toml").write_text(text)
+    return read_study(tmp_path / "s.toml", files=False)
+
+
+def run(
+    tmp_path: Path, text: str = STUDY, *, resume: bool = False, force: bool = False
+) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    kits, out = tmp_path / "kits", tmp_path / "run"
+    run_federated(study(tmp_path, text), kits, out, QUICK, said.append, resume=resume, force=force)
+    return said
+
+
+def expected(tmp_path: Path) -> Any:
+    sites = write_kits(tmp_path / "other")
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    run_across(study(tmp_path), remote, tmp_path / "expected")
+    return told(tmp_path / "expected")
+
+
+def test_a_study_is_submitted_watched_and_left_in_its_folder(
+    server: Pretended, tmp_path: Path
+) -> None:
+    said = run(tmp_path)
+    assert told(tmp_path / "run") == expected(tmp_path)
+    words = [line["say"] for line in said if "say" in line]
+    assert "connected: north, south, west (2 needed)" in words
+    assert any("plan" in line and line["answers"] == 3 for line in said)
+    assert not (tmp_path / ".run.federation").exists()
+    assert server.aborted == 0
+
+
+def test_a_job_that_dies_is_submitted_again(server: Pretended, tmp_path: Path) -> None:
+    server.die_in_job = 2
+    said = run(tmp_path)
+    assert len(server.jobs) == 3
+    assert len({job["run"] for job in server.jobs}) == 1
+    assert sum("submitting again" in line.get("say", "") for line in said) == 2
+    assert told(tmp_path / "run") == expected(tmp_path)
+
+
+def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
+    server: Pretended, tmp_path: Path
+) -> None:
+    calls = []
+
+    def lost(n: int, client: str, raw: bytes) -> bytes | str:
+        calls.append(client)
+        return "gone" if n >= 5 else raw
+
+    server.transport.spoil = lost
+    with pytest.raises(FedclustError, match="0 clients can take part.*gone"):
+        run(tmp_path)
+    assert len(server.jobs) == 3
+    with pytest.raises(ConfigError, match="--resume continues it, --force starts anew"):
+        run(tmp_path)
+    server.transport.spoil = lambda n, client, raw: raw
+    said = run(tmp_path, resume=True)
+    assert any("the run goes on where it was" in line.get("say", "") for line in said)
+    assert told(tmp_path / "run") == expected(tmp_path)
+    assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
+
+
+def test_a_server_that_runs_is_used(server: Pretended, tmp_path: Path) -> None:
+    server.port_is_free = False
+    assert run(tmp_path)[0] == {"say": "using the server that runs on port 1"}
+    assert server.aborted_names == ["s"]
+
+
+def test_force_starts_anew(server: Pretended, tmp_path: Path) -> None:
+    server.transport.spoil = lambda n, client, raw: "gone" if n >= 5 else raw
+    with pytest.raises(FedclustError):
+        run(tmp_path)
+    server.transport.spoil = lambda n, client, raw: raw
+    said = run(tmp_path, force=True)
+    assert any("the run begins" in line.get("say", "") for line in said)
+    run(tmp_path, force=True)
+    with pytest.raises(ConfigError, match="is there already"):
+        run(tmp_path)
+
+
+def test_a_run_that_went_on_unwatched_is_only_tidied_up(server: Pretended, tmp_path: Path) -> None:
+    def gone(line: dict[str, Any]) -> None:
+        if "plan" in line:
+            raise SystemExit
+
+    place = (study(tmp_path), tmp_path / "kits", tmp_path / "run", QUICK, gone)
+    with pytest.raises(SystemExit):
+        run_federated(*place, resume=False, force=False)
+    run(tmp_path, resume=True)
+    assert len(server.jobs) == 1
+    assert told(tmp_path / "run") == expected(tmp_path)
+    assert not (tmp_path / ".run.federation").exists()
+
+
+def test_without_a_run_there_is_nothing_to_resume(server: Pretended, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="nothing to resume"):
+        run(tmp_path, resume=True)
+
+
+def test_a_mistake_is_not_tried_again(server: Pretended, tmp_path: Path) -> None:
+    with pytest.raises(FedclustError, match="the column is not there"):
+        run(tmp_path, STUDY + "[features]\nage = {}\n")
+    assert len(server.jobs) == 1
+
+
+def test_too_few_rows_or_no_common_column_are_said(server: Pretended, tmp_path: Path) -> None:
+    with pytest.raises(FedclustError, match="180 rows cannot make"):
+        run(tmp_path, STUDY.replace("n_clusters = 3", "n_clusters = 200"))
+    text = (tmp_path / "sites" / "west" / "people.csv").read_text()
+    (tmp_path / "sites" / "west" / "people.csv").write_text(text.replace("height,width", "a,b"))
+    server.transport.sites["west"] = Site(tmp_path / "sites" / "west", "west")
+    with pytest.raises(FedclustError, match="no numeric column is shared"):
+        run(tmp_path, force=True)
+
+
+def test_nobody_willing_is_said_with_the_reasons(server: Pretended, tmp_path: Path) -> None:
+    for name in NAMES:
+        with open(tmp_path / "sites" / name / "client.toml", "a") as file:
+            file.write('studies = ["another"]\n')
+    with pytest.raises(FedclustError, match="0 clients can take part.*does not list study 's'"):
+        run(tmp_path)
+
+
+def test_an_unexpected_error_is_told_as_one(server: Pretended, tmp_path: Path) -> None:
+    def broken(n: int, client: str, raw: bytes) -> bytes:
+        raise ZeroDivisionError("x")
+
+    server.transport.spoil = broken
+    with pytest.raises(FedclustError, match="unexpected error at the server: ZeroDivisionError"):
+        run(tmp_path)
+
+
+def test_too_few_clients_are_waited_for_and_then_said(server: Pretended, tmp_path: Path) -> None:
+    server.there = ["west"]
+    with pytest.raises(TooFewClients, match="1 clients came within 0.5 s, not 2"):
+        run(tmp_path)
+
+
+def test_a_process_that_does_not_come_up_is_on_record(server: Pretended, tmp_path: Path) -> None:
+    server.ready = ("north", "south")
+    run(tmp_path)
+    assert "did not come up" in (tmp_path / "run" / "incidents.jsonl").read_text()
+
+
+def test_an_interrupt_aborts_the_job(server: Pretended, tmp_path: Path) -> None:
+    def interrupt(line: dict[str, Any]) -> None:
+        if "plan" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_federated(
+            study(tmp_path),
+            tmp_path / "kits",
+            tmp_path / "run",
+            QUICK,
+            interrupt,
+            resume=False,
+            force=False,
+        )
+    assert server.aborted == 1
+
+
+def test_a_hostile_look_is_left_out(server: Pretended, tmp_path: Path) -> None:
+    from fedclust.core.wire import pack, unpack
+
+    def lie(n: int, client: str, raw: bytes) -> bytes:
+        header, arrays = unpack(raw)
+        if client != "west" or n > 1:
+            return raw
+        lies = {"rows": "many", "complete": 0, "numbers": [], "problems": []}
+        return pack({**header, "told": lies}, arrays)
+
+    server.transport.spoil = lie
+    run(tmp_path)
+    assert told(tmp_path / "run")[1]["clients"][-1]["name"] == "west"  # its second look was fine
+
+
+def test_the_command_shows_progress_and_takes_no_markup_from_clients(
+    server: Pretended, tmp_path: Path
+) -> None:
+    server.transport.spoil = lambda n, client, raw: (
+        "[red]gone[/red]" if client == "west" and n == 5 else raw
+    )
+    (tmp_path / "s.toml").write_text(STUDY)
+    words = ["server", str(tmp_path / "s.toml"), "--kits", str(tmp_path / "kits")]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run"), "--grace", "0"])
+    assert done.exit_code == 0, done.output
+    assert "llf-fcm, round 0: " in done.output
+    assert "west: [red]gone[/red]" in done.output
+    again = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run")])
+    assert again.exit_code == 1
+    assert "there already" in again.output

@@ -1,0 +1,250 @@
+"""federation.toml and the kits made from it."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fedclust.core import ConfigError
+from fedclust.federation.federation_file import read_federation
+
+FEDERATION = """
+[federation]
+name = "heart"
+server = "localhost"
+port = 8123
+coordinator = "ana@example.org"
+
+[clients]
+north = "North clinic"
+south = "South clinic"
+"""
+
+
+def written(folder: Path, text: str = FEDERATION) -> Path:
+    (folder / "federation.toml").write_text(text)
+    return folder / "federation.toml"
+
+
+def test_a_federation_file_is_read(tmp_path: Path) -> None:
+    found = read_federation(written(tmp_path))
+    assert found.federation["port"] == 8123
+    assert list(found.clients) == ["north", "south"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('name = "heart"', 'name = "my heart"', ":3: name must be letters"),
+        ('server = "localhost"', 'server = "http://x"', ":4: server must be a host name"),
+        ("ana@example.org", "ana", ":6: coordinator must be an e-mail"),
+        ("port = 8123", "port = 99999", ":5: port must be at most"),
+        ("port = 8123", "prot = 8123", "did you mean 'port'"),
+        ("north =", '"north/east" =', "choose a name of letters"),
+        ("north =", "server =", "choose a name of letters"),
+        ('"North clinic"', "3", "say in words who that is"),
+        ('[clients]\nnorth = "North clinic"\nsouth = "South clinic"', "", "no \\[clients\\]"),
+        ("[clients]", "[client]", "did you mean 'clients'"),
+    ],
+)
+def test_a_wrong_federation_file_is_refused_with_its_line(
+    old: str, new: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        read_federation(written(tmp_path, FEDERATION.replace(old, new)))
+
+
+@pytest.fixture(scope="module")
+def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
+    from fedclust.federation.kits import provision
+
+    folder = tmp_path_factory.mktemp("federation")
+    new = provision(read_federation(written(folder)), folder / "kits")
+    assert new == ["localhost", "ana@example.org", "north", "south"]
+    return folder / "kits"
+
+
+def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
+    from fedclust.federation.kits import read_kit
+
+    assert read_kit(kits / "server", "server").name == "localhost"
+    assert read_kit(kits / "admin", "admin").name == "ana@example.org"
+    north = read_kit(kits / "clients" / "north", "client")
+    assert north.federation["port"] == 8123
+    assert "North clinic" in (north.folder / "README.md").read_text()
+    with pytest.raises(ConfigError, match="kit of client 'north', not of a server"):
+        read_kit(kits / "clients" / "north", "server")
+    with pytest.raises(ConfigError, match="is not a kit"):
+        read_kit(kits, "server")
+    names = zipfile.ZipFile(kits / "clients" / "north.zip").namelist()
+    assert {"north/client.toml", "north/startup/client.key", "north/README.md"} <= set(names)
+    assert not any("south" in name for name in names)
+
+
+def test_the_kit_that_is_handed_out_can_be_filled_in(kits: Path) -> None:
+    from fedclust.federation.client_file import read_client_file
+
+    file = read_client_file(kits / "clients" / "north" / "client.toml")
+    assert file.data["file"] == "data.csv"
+    with pytest.raises(ConfigError, match="there is no file data.csv"):
+        file.files()
+
+
+def test_keys_are_private_and_the_authority_is_not_handed_out(kits: Path) -> None:
+    for key in kits.rglob("*.key"):
+        assert key.stat().st_mode & 0o077 == 0
+    assert (kits / "clients" / "north.zip").stat().st_mode & 0o077 == 0
+    inside = [p.name for p in (kits / "clients").rglob("*")]
+    assert "cert.json" not in inside
+
+
+def test_a_site_lets_in_no_code_and_lets_nobody_read(kits: Path) -> None:
+    local = kits / "clients" / "north" / "local"
+    resources = json.loads((local / "resources.json").read_text())
+    assert resources["class_allow_list"] == [
+        "fedclust.channels.nvflare.client.SiteExecutor",
+        "fedclust.federation.site.Sites",
+    ]
+    assert resources["class_list_enforcement_mode"] == "enforce"
+    assert resources["allow_log_streaming"] is False
+    assert not any("log" in component["id"] for component in resources["components"])
+    rights = json.loads((local / "authorization.json").read_text())["permissions"]
+    assert list(rights) == ["project_admin"]
+    for right in ("byoc", "shell_commands", "operate", "download_job"):
+        assert rights["project_admin"][right] == "none"
+
+
+def test_a_client_that_is_added_gets_a_kit_and_nobody_elses_changes(
+    kits: Path, tmp_path: Path
+) -> None:
+    from fedclust.federation.kits import provision
+
+    mine = tmp_path / "kits"
+    shutil.copytree(kits, mine)
+    before = (mine / "clients" / "north" / "startup" / "client.crt").read_bytes()
+    (mine / "clients" / "north" / "client.toml").write_text("# mine\n")
+    more = read_federation(written(tmp_path, FEDERATION + 'west = "West clinic"\n'))
+    assert provision(more, mine) == ["west"]
+    assert (mine / "clients" / "north" / "startup" / "client.crt").read_bytes() == before
+    assert (mine / "clients" / "north" / "client.toml").read_text() == "# mine\n"
+    roots = {path.read_bytes() for path in mine.glob("clients/*/startup/rootCA.pem")}
+    assert len(roots) == 1
+
+
+def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> None:
+    from fedclust.channels.nvflare.provision import lock_server
+    from fedclust.federation.kits import ASKS
+
+    shutil.copytree(kits / "server", tmp_path / "moved")
+    lock_server(tmp_path / "moved", ASKS)
+    text = (tmp_path / "moved" / "local" / "resources.json").read_text()
+    assert str(tmp_path / "moved" / "store") in text
+    assert "/tmp/nvflare" not in text
+
+
+def test_what_cannot_be_provisioned_is_said_in_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
+    from fedclust.federation.kits import provision
+
+    bad = read_federation(written(tmp_path, FEDERATION.replace("localhost", "-x-")))
+    with pytest.raises(ConfigError, match="no kits could be made"):
+        provision(bad, tmp_path / "kits")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"role": "client"}'])
+def test_a_damaged_kit_is_refused(text: str, tmp_path: Path) -> None:
+    from fedclust.federation.kits import read_kit
+
+    (tmp_path / "fedclust.json").write_text(text)
+    with pytest.raises(ConfigError, match="not readable"):
+        read_kit(tmp_path, "client")
+
+
+class TestDoctor:
+    """`fedclust doctor` on a kit in every state."""
+
+    @pytest.fixture
+    def kit(self, kits: Path, tmp_path: Path) -> Path:
+        shutil.copytree(kits / "clients" / "north", tmp_path / "north")
+        (tmp_path / "north" / "data.csv").write_text("age,weight\n1,2\n3,4\n")
+        return tmp_path / "north"
+
+    def bad(self, kit: Path) -> dict[str, str]:
+        from fedclust.federation.doctor import examine_kit
+
+        return {check.what: check.says for check in examine_kit(kit) if not check.good}
+
+    def test_all_is_well_but_for_the_server_that_is_not_there(self, kit: Path) -> None:
+        found = self.bad(kit)
+        assert list(found) == ["connection"]
+        assert "is the server running" in found["connection"]
+
+    def test_the_server_kit(self, kits: Path, tmp_path: Path) -> None:
+        import socket
+
+        server = tmp_path / "server"
+        shutil.copytree(kits / "server", server)
+        with socket.socket() as taken:
+            taken.bind(("", 0))
+            port = taken.getsockname()[1]
+            about = (server / "fedclust.json").read_text().replace("8123", str(port))
+            (server / "fedclust.json").write_text(about)
+            taken.listen()
+            assert "running already" in self.bad(server)["port"]
+        assert self.bad(server) == {}
+
+    def test_data_that_is_not_there(self, kit: Path) -> None:
+        (kit / "data.csv").unlink()
+        assert "there is no file" in self.bad(kit)["data"]
+
+    def test_an_id_that_is_not_there(self, kit: Path) -> None:
+        (kit / "client.toml").write_text('[data]\nfile = "data.csv"\nid = "patient"\n')
+        assert "patient" in self.bad(kit)["id"]
+
+    def test_a_key_that_others_can_read(self, kit: Path) -> None:
+        (kit / "startup" / "client.key").chmod(0o644)
+        assert "chmod 600" in self.bad(kit)["key"]
+
+    def test_a_policy_that_was_loosened(self, kit: Path) -> None:
+        path = kit / "local" / "resources.json"
+        path.write_text(path.read_text().replace('"enforce"', '"warn"'))
+        assert "lets in more" in self.bad(kit)["policy"]
+        path.write_text("{")
+        assert "not readable" in self.bad(kit)["policy"]
+
+    def test_a_foreign_authority_or_key(self, kit: Path, kits: Path, tmp_path: Path) -> None:
+        south = kits / "clients" / "south" / "startup"
+        shutil.copy(south / "client.key", kit / "startup" / "client.key")
+        assert "not the certificate's" in self.bad(kit)["certificate"]
+        shutil.copy(south / "client.crt", kit / "startup" / "rootCA.pem")
+        assert "not signed" in self.bad(kit)["certificate"]
+        (kit / "startup" / "client.crt").write_text("no certificate")
+        found = self.bad(kit)
+        assert "not usable" in found["certificate"]
+        assert "connection" in found
+
+    def test_a_server_without_a_name(self, kit: Path) -> None:
+        about = json.loads((kit / "fedclust.json").read_text())
+        about["federation"]["server"] = "no-such-host.invalid"
+        (kit / "fedclust.json").write_text(json.dumps(about))
+        assert "not known here" in self.bad(kit)["server's name"]
+
+    def test_a_certificate_that_ended(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from fedclust.channels.nvflare import certificates
+
+        monkeypatch.setattr(certificates, "days_left", lambda startup, role: -3)
+        assert "ended 3 days ago" in self.bad(kit)["certificate"]
+        monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
+        assert "ends in 4 days" in self.bad(kit)["certificate"]
+
+    def test_software_that_is_missing(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from importlib import metadata
+
+        def missing(name: str) -> str:
+            raise metadata.PackageNotFoundError
+
+        monkeypatch.setattr(metadata, "version", missing)
+        assert "pip install" in self.bad(kit)["software"]

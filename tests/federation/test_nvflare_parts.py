@@ -1,0 +1,249 @@
+"""The few files that know NVFlare, with an engine that is not there."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+pytest.importorskip("nvflare", reason="this is the part that needs fedclust[nvflare]")
+from nvflare.apis.event_type import EventType
+from nvflare.apis.fl_constant import FLContextKey, ReturnCode
+from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.apis.signal import Signal
+from nvflare.fuel.flare_api.api_spec import NoConnection
+
+from fedclust.channels.nvflare import BODY, TOPIC, process, session
+from fedclust.channels.nvflare.client import SiteExecutor
+from fedclust.channels.nvflare.server import AuxTransport, StudyController
+from fedclust.core import ConfigError, FedclustError
+from fedclust.federation.site import Sites
+
+
+class Engine:
+    """An engine whose clients are executors in this process."""
+
+    def __init__(self, folder: Path, component: Any) -> None:
+        self.folder, self.component = folder, component
+        self.handlers: dict[str, Callable[..., Any]] = {}
+        self.replies: Callable[[str, Shareable], Any] = lambda client, request: None
+
+    def get_workspace(self) -> Any:
+        return SimpleNamespace(get_root_dir=lambda: str(self.folder))
+
+    def get_component(self, id: str) -> Any:
+        return self.component
+
+    def register_aux_message_handler(self, topic: str, handler: Callable[..., Any]) -> None:
+        self.handlers[topic] = handler
+
+    def get_clients(self) -> list[Any]:
+        return [SimpleNamespace(name=name) for name in ("west", "north", "south")]
+
+    def send_aux_request(self, targets: list[str], request: Shareable, **_: Any) -> Any:
+        found = {target: self.replies(target, request) for target in targets}
+        return {target: reply for target, reply in found.items() if reply is not None} or None
+
+
+class Context:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def get_engine(self) -> Engine:
+        return self.engine
+
+    def get_identity_name(self) -> str:
+        return "west"
+
+    def get_prop(self, key: str) -> Any:
+        return {"submitter_name": "ana"} if key == FLContextKey.JOB_META else None
+
+
+def body(raw: Any) -> Shareable:
+    made = make_reply(ReturnCode.OK)
+    made[BODY] = raw
+    return made
+
+
+def test_the_executor_hands_requests_to_the_site_and_says_who_asks(tmp_path: Path) -> None:
+    asked: list[tuple[bytes, str]] = []
+
+    class Echo:
+        def open(self, folder: Path, name: str) -> Any:
+            assert (folder, name) == (tmp_path, "west")
+            return self
+
+        def answer(self, raw: bytes, author: str) -> bytes:
+            asked.append((raw, author))
+            return raw[::-1]
+
+    engine = Engine(tmp_path, Echo())
+    executor = SiteExecutor()
+    executor.handle_event(EventType.ABOUT_TO_START_RUN, Context(engine))
+    assert not engine.handlers
+    executor.handle_event(EventType.START_RUN, Context(engine))
+    reply = engine.handlers[TOPIC](TOPIC, body(b"abc"), Context(engine))
+    assert reply[BODY] == b"cba"
+    assert asked == [(b"abc", "ana")]
+    assert engine.handlers[TOPIC](TOPIC, body(b""), Context(engine))[BODY] == b""
+    assert engine.handlers[TOPIC](TOPIC, body("text"), Context(engine))[BODY] == b""
+    assert executor.execute("x", Shareable(), Context(engine), Signal()).get_return_code() == (
+        ReturnCode.TASK_UNKNOWN
+    )
+    assert Sites().open(tmp_path, "west").answer(b"").startswith(b"fedclust")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (body(b"yes"), b"yes"),
+        (body("yes"), "its answer holds no bytes"),
+        (make_reply(ReturnCode.TIMEOUT), "no answer in time"),
+        (make_reply(ReturnCode.COMMUNICATION_ERROR), "cannot be reached"),
+        (make_reply(ReturnCode.BAD_REQUEST_DATA), "no answer (BAD_REQUEST_DATA)"),
+        ("what", "its answer is no message"),
+    ],
+)
+def test_the_transport_says_why_there_is_no_answer(
+    reply: Any, expected: bytes | str, tmp_path: Path
+) -> None:
+    engine = Engine(tmp_path, None)
+    engine.replies = lambda client, request: reply if client == "west" else None
+    transport = AuxTransport(Context(engine), Signal())
+    assert transport.clients() == ["north", "south", "west"]
+    assert list(transport.exchange(["north", "west"], b"q", 1.0)) == [("west", expected)]
+    assert list(transport.exchange(["north"], b"q", 1.0)) == []
+
+
+def test_an_aborted_job_asks_nobody(tmp_path: Path) -> None:
+    signal = Signal()
+    signal.trigger("enough")
+    with pytest.raises(KeyboardInterrupt):
+        list(AuxTransport(Context(Engine(tmp_path, None)), signal).exchange(["west"], b"", 1.0))
+
+
+def test_the_controller_waits_for_processes_and_runs_the_study(tmp_path: Path) -> None:
+    ran: list[list[str]] = []
+    study = SimpleNamespace(run=lambda transport, ready: ran.append(ready))
+    engine = Engine(tmp_path, study)
+    calls: list[str] = []
+
+    def replies(client: str, request: Shareable) -> Any:
+        calls.append(client)
+        return body(b"") if client != "south" and calls.count(client) > 1 else None
+
+    engine.replies = replies
+    controller = StudyController(wait=0.5)
+    controller.start_controller(Context(engine))
+    controller.control_flow(Signal(), Context(engine))
+    controller.stop_controller(Context(engine))
+    controller.process_result_of_unknown_task(None, "", "", None, Context(engine))
+    assert ran == [["north", "west"]]
+
+
+class FakeSession:
+    """What NVFlare's session answers, and what it says on the side."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.aborted: list[str] = []
+
+    def get_system_info(self) -> Any:
+        print("chatter")  # noqa: T201
+        now = __import__("time").time()
+        clients = [("west", now), ("north", now - 5), ("gone", now - 500)]
+        return SimpleNamespace(
+            client_info=[SimpleNamespace(name=n, last_connect_time=t) for n, t in clients]
+        )
+
+    def submit_job(self, path: str) -> str:
+        return "job-1"
+
+    def get_job_meta(self, job: str) -> dict[str, str]:
+        return {"status": "RUNNING"}
+
+    def list_jobs(self) -> list[dict[str, str]]:
+        running = {"job_id": "1", "job_name": "s", "submit_time": "now", "status": "RUNNING"}
+        ended = {"job_id": "2", "job_name": "s", "submit_time": "now", "status": "FINISHED:OK"}
+        return [running, ended, {**running, "job_id": "3", "job_name": "t"}]
+
+    def abort_job(self, job: str) -> None:
+        self.aborted.append(job)
+        raise NoConnection("gone")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_session_is_quiet_and_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = FakeSession()
+    monkeypatch.setattr(session, "new_secure_session", lambda *_, **__: fake)
+    with session.Session(tmp_path, "ana") as line:
+        assert line.clients() == ["north", "west"]
+        assert line.submit(tmp_path) == "job-1"
+        assert line.status("job-1") == "RUNNING"
+        assert [job["state"] for job in line.jobs()] == ["RUNNING", "FINISHED:OK", "RUNNING"]
+        line.abort_named("s")
+        assert fake.aborted == ["1"]
+        with pytest.raises(session.NoServer, match="does not answer"):
+            line._call("abort_job", "job-1")
+        with pytest.raises(FedclustError, match="refused no_such"):
+            line._call("no_such")
+    assert fake.closed
+    assert capsys.readouterr().out == ""
+
+
+def test_a_server_that_is_not_there_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(*_: Any, **__: Any) -> None:
+        raise NoConnection("nobody")
+
+    monkeypatch.setattr(session, "new_secure_session", nobody)
+    with pytest.raises(session.NoServer, match="the server does not answer"):
+        session.Session(tmp_path, "ana", seconds=0.4)
+
+
+PARENT = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(
+    [sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True
+)
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_is_ended_with_its_children_even_if_it_will_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_GRACE", 1.0)
+    with process.running([sys.executable, "-c", PARENT], tmp_path) as parent:
+        with pytest.raises(ConfigError, match=f"runs already, as process {parent.pid}"):
+            process.running([sys.executable, "-c", ""], tmp_path).__enter__()
+        while not (said := (tmp_path / "console.log").read_text().strip()):
+            assert parent.poll() is None
+        child = psutil.Process(int(said))
+        assert child.is_running()
+    assert parent.poll() is not None
+    assert not psutil.pid_exists(child.pid) or child.status() == "zombie"
+
+
+def test_a_process_that_ends_by_itself_says_how(tmp_path: Path) -> None:
+    with process.running([sys.executable, "-c", "raise SystemExit(3)"], tmp_path) as parent:
+        assert process.wait(parent) == 3
+    assert isinstance(parent, subprocess.Popen)
+
+
+def test_commands_name_the_kit_and_this_python(tmp_path: Path) -> None:
+    assert process.server_command(tmp_path)[0] == sys.executable
+    words = process.client_command(tmp_path, "west")
+    assert "uid=west" in words
+    assert "secure_train=true" in words

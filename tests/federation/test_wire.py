@@ -1,0 +1,120 @@
+"""Bytes on the wire: everything that is sent comes back, everything else is a MessageError."""
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fedclust.core import MessageError
+from fedclust.core.wire import VERSION, pack, unpack
+
+from .damage import mutated
+
+DTYPES = st.sampled_from(
+    ["|b1", "|i1", "|u1", "<i2", ">i2", "<i4", "<i8", "<u8", "<f4", "<f8", ">f8"]
+)
+ARRAYS = DTYPES.flatmap(
+    lambda dtype: hnp.arrays(
+        dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+    )
+)
+HEADERS = st.dictionaries(
+    st.text(max_size=8).filter(lambda name: name != "arrays"),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=3)),
+    max_size=4,
+)
+
+
+@given(HEADERS, st.dictionaries(st.text(max_size=8), ARRAYS, max_size=4))
+def test_a_frame_survives_the_wire(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    back = unpack(pack(header, arrays))
+    assert back.header == header
+    assert list(back.arrays) == list(arrays)
+    for name, array in arrays.items():
+        assert back.arrays[name].shape == array.shape
+        assert back.arrays[name].dtype == array.dtype.newbyteorder("<")
+        np.testing.assert_array_equal(back.arrays[name], array)
+
+
+def frame(header: Any, payload: bytes = b"", version: int = VERSION) -> bytes:
+    text = json.dumps(header).encode() if not isinstance(header, bytes) else header
+    return struct.pack("<8sHI", b"fedclust", version, len(text)) + text + payload
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"", "too short"),
+        (b"PK\x03\x04" + bytes(40), "not a message"),
+        (frame({"arrays": []}, version=9), "version 9"),
+        (frame(b"{"), "not JSON"),
+        (frame(b"[" * 100_000), "not JSON"),
+        (frame(b'{"arrays": NaN}'), "not JSON"),
+        (frame(b"\xff\xfe"), "not JSON"),
+        (frame([]), "not a table"),
+        (frame({}), "which arrays"),
+        (frame({"arrays": ["x"]}), "name, type and shape"),
+        (frame({"arrays": [["x", "<f8", 3]]}), "name, type and shape"),
+        (frame({"arrays": [["x", "<f8", [1] * 5]]}, bytes(8)), "name, type and shape"),
+        (frame({"arrays": [["x", "|O8", [1]]]}, bytes(8)), "type"),
+        (frame({"arrays": [["x", ["<f8"], [1]]]}, bytes(8)), "type"),
+        (frame({"arrays": [["x", "<f8", [-1]]]}, bytes(8)), "shape"),
+        (frame({"arrays": [["x", "<f8", [True]]]}, bytes(8)), "shape"),
+        (frame({"arrays": [["x", "<f8", [0, 2**27, 2**27, 2**27]]]}), "shape"),
+        (frame({"arrays": [["x", "<f8", [2**27, 2**27]]]}), "ends before"),
+        (frame({"arrays": [["x", "<f8", [2]]]}, bytes(15)), "ends before"),
+        (frame({"arrays": [["x", "<f8", [2]]]}, bytes(17)), "follow the last"),
+        (frame({"arrays": [["x", "<f8", [1]], ["x", "<f8", [1]]]}, bytes(16)), "twice"),
+        (frame({"arrays": [["x", "|b1", [1]]]}, b"\x07"), "neither true nor false"),
+        (frame({"arrays": []})[:-1], "ends before its header"),
+    ],
+)
+def test_what_is_no_frame_is_refused_with_a_reason(raw: bytes, says: str) -> None:
+    with pytest.raises(MessageError, match=says):
+        unpack(raw)
+
+
+def test_nothing_oversized_is_read() -> None:
+    raw = pack({}, {"x": np.zeros(100)})
+    assert len(unpack(raw, limit=len(raw)).arrays["x"]) == 100
+    with pytest.raises(MessageError, match="more than the"):
+        unpack(raw, limit=len(raw) - 1)
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "says"),
+    [
+        ({"x": float("nan")}, {}, "plain values"),
+        ({"x": {1, 2}}, {}, "plain values"),
+        ({"x": "y" * 2**20}, {}, "header has"),
+        ({}, {"x": np.array(["text"])}, "no array of numbers"),
+        ({}, {"x": np.array([1 + 2j])}, "no array of numbers"),
+        ({}, {"x": np.zeros((1, 1, 1, 1, 1))}, "no array of numbers"),
+    ],
+)
+def test_what_cannot_be_sent_is_not(header: Any, arrays: Any, says: str) -> None:
+    with pytest.raises(MessageError, match=says):
+        pack(header, arrays)
+
+
+def test_ten_thousand_damaged_frames_are_frames_or_message_errors() -> None:
+    rng = np.random.default_rng(0)
+    whole = pack(
+        {"kind": "reply", "answers": "q1", "round": 3},
+        {"total": rng.normal(size=(3, 2)), "rows": np.arange(3), "flag": np.array([True, False])},
+    )
+    refused = 0
+    for _ in range(10_000):
+        raw = mutated(whole, rng)
+        try:
+            back = unpack(raw, limit=2 * len(whole))
+        except MessageError:
+            refused += 1
+        else:
+            assert sum(a.nbytes for a in back.arrays.values()) <= len(raw) <= 2 * len(whole)
+    assert 1_000 < refused < 10_000  # some damage hits numbers only, which is not the frame's

@@ -1,0 +1,83 @@
+"""Profiles, outlines and presence are those of the pooled rows, less what is withheld."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedclust.channels import LocalChannel
+from fedclust.core import Plan, Schema, run
+from fedclust.kernels import memberships, nearest
+from fedclust.metrics import Outline, Presence, Profile
+
+CENTERS = np.array([[0.0, 0.0, 0.0], [5.0, 5.0, 0.0]])
+AXES = np.linalg.qr(np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 0.0]]))[0]
+rng = np.random.default_rng(0)
+X = CENTERS[rng.integers(0, 2, 90)] + rng.normal(size=(90, 3))
+LABELS = nearest(X, CENTERS)[0]
+
+
+def split(owner: list[int]) -> LocalChannel:
+    by = np.array(owner)
+    return LocalChannel({f"c{m}": X[by == m] for m in range(3)}, strict=True)
+
+
+owners = st.lists(st.integers(0, 2), min_size=90, max_size=90)
+
+
+@settings(max_examples=20, deadline=None)
+@given(owner=owners)
+def test_a_profile_is_that_of_the_pooled_rows(owner: list[int]) -> None:
+    sums = run(Plan(Profile(2, CENTERS, min_count=1)), split(owner), Schema(3)).model
+    for c in (0, 1):
+        rows = X[c == LABELS] - CENTERS[c]
+        assert sums.size[c] == sums.support[c] == len(rows)
+        assert np.allclose(sums.total[c], rows.sum(axis=0))
+        assert np.allclose(sums.square[c], (rows**2).sum(axis=0))
+    around = X - CENTERS.mean(axis=0)
+    assert np.allclose(sums.scatter, around.T @ around)
+    assert not sums.entropy.any()
+
+
+def test_fuzzy_clusters_have_an_entropy_between_none_and_all() -> None:
+    sums = run(Plan(Profile(2, CENTERS, 2.0, 1)), LocalChannel({"a": X}), Schema(3)).model
+    U = memberships(X, CENTERS, 2.0)
+    entropy = -(U * np.log2(U)).sum(axis=1)
+    for c in (0, 1):
+        assert sums.entropy[c] == pytest.approx(entropy[c == LABELS].sum())
+    alone = run(Plan(Profile(1, CENTERS[:1], 2.0, 1)), LocalChannel({"a": X}), Schema(3)).model
+    assert alone.entropy.tolist() == [0.0]
+
+
+def test_a_cluster_of_few_rows_is_counted_and_not_described() -> None:
+    lonely = np.vstack([X[LABELS == 0][:20], X[LABELS == 1][:3]])
+    sums = run(Plan(Profile(2, CENTERS, min_count=5)), LocalChannel({"a": lonely}), Schema(3)).model
+    assert sums.size.tolist() == [20, 3]
+    assert sums.support.tolist() == [20, 0]
+    assert not sums.total[1].any()
+    assert not sums.square[1].any()
+
+
+@settings(max_examples=20, deadline=None)
+@given(owner=owners)
+def test_an_outline_is_that_of_the_pooled_rows(owner: list[int]) -> None:
+    found = run(Plan(Outline(2, CENTERS, AXES, 1)), split(owner), Schema(3)).model
+    for c in (0, 1):
+        flat = (X[c == LABELS] - CENTERS[c]) @ AXES
+        assert np.allclose(found.total[c], flat.sum(axis=0))
+        assert np.allclose(found.square[c], flat.T @ flat)
+
+
+def test_presence_counts_each_client_and_withholds_small_counts() -> None:
+    owner = [0] * 50 + [1] * 37 + [2] * 3
+    low, high = np.full(2, -9.0), np.full(2, 9.0)
+    asked = Presence(2, CENTERS, AXES, low, high, cells=6, min_count=5)
+    told = run(Plan(asked), split(owner), Schema(3)).model
+    for m, (first, last) in enumerate([(0, 50), (50, 87), (87, 90)]):
+        counts = np.bincount(LABELS[first:last], minlength=2)
+        assert told.sizes[m].tolist() == np.where(counts >= 5, counts, 0).tolist()
+        place = ((X[first:last] @ AXES - low) / 3).astype(int)
+        cells = np.zeros((6, 6))
+        np.add.at(cells, (place[:, 0], place[:, 1]), 1)
+        assert told.cells[m].reshape(6, 6).tolist() == np.where(cells >= 5, cells, 0).tolist()
+    assert not told.sizes[2].any()

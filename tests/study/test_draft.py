@@ -1,0 +1,121 @@
+"""A first study file, from files or from answers, can be read and run."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import DataError
+from fedclust.cli import app
+from fedclust.study import examine, read_study
+from fedclust.study.draft import draft
+from fedclust.study.examples import EXAMPLES
+
+from .example import write
+
+invoke = CliRunner().invoke
+
+
+def test_a_draft_names_what_the_files_share(tmp_path: Path) -> None:
+    write(tmp_path)
+    out = tmp_path / "first.toml"
+    files = [str(tmp_path / "north.csv"), f"the south={tmp_path / 'south.csv'}"]
+    shown = invoke(app, ["init", *files, "--out", str(out)])
+    assert shown.exit_code == 0, shown.output
+    study = read_study(out)
+    assert dict(study.clients) == {"north": "north.csv", "the south": "south.csv"}
+    assert study.clustering["n_clusters"] == "auto"
+    assert study.data["id"] == "patient"  # words, none of which stands twice
+    assert [column.name for column in study.features or ()] == ["age", "weight"]
+    assert '# sex = { categories = ["f", "m"] }' in out.read_text()
+    assert examine(study).passes
+    again = invoke(app, ["init", *files, "--out", str(out)])
+    assert again.exit_code == 1
+    assert "is there already" in " ".join(again.output.split())
+
+
+def test_answers_make_a_study(tmp_path: Path) -> None:
+    write(tmp_path)
+    out = tmp_path / "asked.toml"
+    said = f"north\n{tmp_path / 'north.csv'}\nsouth\n{tmp_path / 'south.csv'}\n\n4\n"
+    shown = invoke(app, ["init", "--out", str(out)], input=said)
+    assert shown.exit_code == 0, shown.output
+    assert read_study(out).clustering["n_clusters"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no.csv"], "client 'no': there is no file"),
+        (["a.csv", "x/a.csv"], "two clients are called 'a'; give NAME=PATH"),
+        (["a.csv", "b.csv"], "the clients' files share no column"),
+        (["a.csv", "--n-clusters", "few"], 'n_clusters must be a whole number or "auto"'),
+    ],
+)
+def test_what_cannot_be_drafted_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "b.csv").write_text("y\n1\n")
+    shown = invoke(app, ["init", *arguments])
+    assert shown.exit_code == 1
+    assert words in " ".join(shown.output.split())
+    assert not (tmp_path / "study.toml").exists()
+
+
+def test_no_answer_is_no_study(tmp_path: Path) -> None:
+    shown = invoke(app, ["init", "--out", str(tmp_path / "s.toml")], input="\n\n")
+    assert shown.exit_code == 1
+    assert "needs the files of one client at least" in " ".join(shown.output.split())
+
+
+def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "studies").mkdir()
+    file = tmp_path / "data" / "a.csv"
+    file.write_text('id,"blood ""pressure"""," größe","free text"\n' + "".join(
+        f"{i},{i},{i},{'word ' * (i + 1)}\n" for i in range(20)
+    ))  # fmt: skip
+    target = tmp_path / "studies" / "s.toml"
+    target.write_text(draft({"st. mary's": file}, target, 2))
+    study = read_study(target)
+    assert study.files("st. mary's") == [file]
+    assert study.data["id"] == "id"
+    assert [column.name for column in study.features or ()] == ['blood "pressure"', " größe"]
+    assert "holds words" in target.read_text()
+
+
+def test_large_files_are_known_by_their_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    write(tmp_path)
+    monkeypatch.setattr("fedclust.study.draft._SAMPLE_BYTES", 10)
+    target = tmp_path / "s.toml"
+    target.write_text(draft({"north": tmp_path / "north.csv"}, target))
+    assert "age = {}" in target.read_text() or "# age: holds words" in target.read_text()
+    np.savez(tmp_path / "t.npz", x=np.arange(3.0))
+    assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target)
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_every_example_is_a_study(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    try:
+        shown = invoke(app, ["example", name, str(folder)], catch_exceptions=False)
+        if shown.exit_code:
+            raise DataError(shown.output)
+    except DataError as absent:
+        pytest.skip(f"the data set is not here: {absent}")
+    found = examine(read_study(folder / "study.toml"))
+    assert found.passes, found.problems
+    assert len(found.rows) >= 3
+    assert invoke(app, ["example", name, str(folder)]).exit_code == 1
+
+
+def test_examples_that_are_not_there_are_named(tmp_path: Path) -> None:
+    shown = invoke(app, ["example", "penguin", str(tmp_path / "x")])
+    assert shown.exit_code == 1
+    assert "there is no example 'penguin'; there are penguins" in " ".join(shown.output.split())

@@ -1,0 +1,106 @@
+"""Exported models say what the model says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import ConfigError
+from fedclust.cli import app
+from fedclust.preprocessing import Column, Preparation
+from fedclust.study.export import export
+from fedclust.study.model import Model
+
+rng = np.random.default_rng(0)
+CENTERS = rng.normal(size=(3, 3))
+
+
+def model(fuzzifier: float | None = None, fill: Any = None, log: bool = False) -> Model:
+    columns = (Column("age", log=log), Column("sex", categories=("f", "m")))
+    ready = Preparation(columns, np.array([2.0, 0, 0]), np.array([3.0, 1, 1]), fill)
+    about = {"algorithm": {"algorithm": "llf-cm"}}
+    return Model(CENTERS, (1, 4, 7), (5, 5, 5), ready, "llf-cm", fuzzifier, about)
+
+
+TABLE = {"age": rng.uniform(0.5, 9, 40), "sex": np.array(["f", "m"] * 20, dtype=object)}
+X = np.column_stack([TABLE["age"], TABLE["sex"] == "f", TABLE["sex"] == "m"]).astype(float)
+
+
+@pytest.mark.parametrize("fuzzifier", [None, 1.5, 2.0])
+@pytest.mark.parametrize("log", [False, True])
+def test_onnx_says_what_the_model_says(tmp_path: Path, fuzzifier: float | None, log: bool) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    chosen = model(fuzzifier, log=log)
+    export(chosen, tmp_path / "m.onnx")
+    session = ReferenceEvaluator(onnx.load(tmp_path / "m.onnx"))
+    found = session.run(None, {"X": X})
+    assert found[0].tolist() == chosen.predict(TABLE)
+    if fuzzifier is not None:
+        assert np.allclose(found[1], chosen.predict_proba(TABLE), atol=1e-12)
+
+
+def test_onnx_fills_gaps_and_knows_rows_on_centres(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    chosen = model(2.0, fill=np.array([4.0, 0.5, 0.5]))
+    export(chosen, tmp_path / "m.onnx")
+    session = ReferenceEvaluator(onnx.load(tmp_path / "m.onnx"))
+    rows = X.copy()
+    rows[3, 0] = np.nan
+    table = {**TABLE, "age": rows[:, 0]}
+    assert session.run(None, {"X": rows})[0].tolist() == chosen.predict(table)
+    on_centre = chosen.centers * chosen.preparation.scale + chosen.preparation.offset
+    U = session.run(None, {"X": on_centre})[1]
+    assert np.allclose(U, np.eye(3), atol=1e-9)
+
+
+def test_skops_is_a_pipeline_of_scikit_learn(tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io")
+    chosen = model()
+    export(chosen, tmp_path / "m.skops")
+    pipeline = skops.load(tmp_path / "m.skops")  # nothing in it needs to be trusted
+    assert [chosen.ids[c] for c in pipeline.predict(X)] == chosen.predict(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "words"),
+    [
+        (model(2.0), "m.skops", "scikit-learn has no fuzzy c-means; export to .onnx instead"),
+        (model(log=True), "m.skops", "logarithms and filled gaps are not exported to skops"),
+        (model(), "m.pkl", "models are exported to .onnx or .skops files"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(
+    tmp_path: Path, chosen: Model, name: str, words: str
+) -> None:
+    pytest.importorskip("skops.io")
+    with pytest.raises(ConfigError, match=words):
+        export(chosen, tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(("library", "name"), [("onnx", "m.onnx"), ("skops", "m.skops")])
+def test_absent_libraries_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    with pytest.raises(ConfigError, match=rf"needs {library}: pip install 'fedclust\[export\]'"):
+        export(model(), tmp_path / name)
+
+
+def test_the_export_command(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    import json
+
+    (tmp_path / "model.json").write_text(json.dumps(model().as_config()))
+    arguments = ["export", str(tmp_path), str(tmp_path / "m.onnx")]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0, shown.output
+    assert (tmp_path / "m.onnx").is_file()
+    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert CliRunner().invoke(app, [*arguments, "--force"]).exit_code == 0

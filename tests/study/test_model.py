@@ -1,0 +1,124 @@
+"""A model is a file of plain values that says of new rows what the run would have said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import ConfigError, DataError, load
+from fedclust.cli import app
+from fedclust.study import read_study
+from fedclust.study.label import label_files
+from fedclust.study.model import Model
+from fedclust.study.run import Outcome, run_study
+
+from .example import SMALLEST, write
+
+pq = pytest.importorskip("pyarrow.parquet")
+FUZZY = SMALLEST.replace('"lossless"', '"lossless"\nfuzzy = true') + '[data]\nid = "patient"\n'
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Outcome:
+    return run_study(read_study(write(tmp_path, FUZZY)), tmp_path / "run")
+
+
+def test_a_model_is_read_as_it_was_written(done: Outcome) -> None:
+    for path in (done.folder, done.folder / "model.json"):
+        assert load(path).as_config() == done.model.as_config()
+    assert np.array_equal(load(done.folder).centers, done.model.centers)
+
+
+def test_new_rows_get_the_labels_the_run_gave(done: Outcome, tmp_path: Path) -> None:
+    sizes = label_files(done.model, [tmp_path / "north.csv"], tmp_path / "n.parquet", id="patient")
+    found, given = pq.read_table(tmp_path / "n.parquet"), pq.read_table(done.labels["north"])
+    assert found.equals(given)
+    assert sum(sizes.values()) == 39
+
+
+def test_frames_get_labels_and_memberships(done: Outcome) -> None:
+    table = {"age": [40.0, np.nan, 61.0], "weight": [70.0, 70.0, 70.0]}
+    labels, U = done.model.predict(table), done.model.predict_proba(table)
+    assert labels[1] is None
+    assert labels[0] != labels[2]
+    assert [done.model.ids[c] for c in U[[0, 2]].argmax(axis=1)] == [labels[0], labels[2]]
+    assert np.isnan(U[1]).all()
+    assert done.model.columns == ["age", "weight"]
+    with pytest.raises(DataError, match="the table: there is no column 'weight'"):
+        done.model.predict({"age": [1.0]})
+
+
+def test_hard_clusters_have_no_memberships(tmp_path: Path) -> None:
+    model = run_study(read_study(write(tmp_path)), tmp_path / "run").model
+    with pytest.raises(ConfigError, match="llf-cm finds labels, not memberships"):
+        model.predict_proba({"age": [1.0], "weight": [2.0]})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: {**c, "format": 9}, "not a model of fedclust, format 1"),
+        (lambda c: {k: v for k, v in c.items() if k != "clusters"}, "not a readable model"),
+        (lambda c: {**c, "clusters": 3}, "not a readable model"),
+        (lambda c: [c], "not a model of fedclust"),
+    ],
+)
+def test_what_is_no_model_is_named(done: Outcome, change: Any, words: str) -> None:
+    file = done.folder / "model.json"
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+    with pytest.raises(ConfigError, match=rf"model.json: {words}"):
+        load(done.folder)
+    file.write_text("{")
+    with pytest.raises(ConfigError, match="model.json: not a readable model"):
+        load(done.folder)
+    with pytest.raises(ConfigError, match="there is no such file; give a run's folder"):
+        load(done.folder / "nothing")
+
+
+def test_files_larger_than_a_batch_are_labelled_in_batches(
+    done: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow as pa
+
+    monkeypatch.setattr("fedclust.data.streams.BATCH_ROWS", 10)
+    rng = np.random.default_rng(0)
+    table = {"age": rng.normal(50, 9, 95), "weight": rng.normal(70, 9, 95)}
+    pq.write_table(pa.table(table), tmp_path / "new.parquet")
+    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "new.csv")
+    lines = (tmp_path / "new.csv").read_text().splitlines()
+    assert lines[0] == "row,cluster,membership_1,membership_2"
+    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(95))
+    assert [int(line.split(",")[1]) for line in lines[1:]] == done.model.predict(table)
+    np.savez(tmp_path / "new.npz", age=table["age"], weight=table["weight"])
+    label_files(done.model, [tmp_path / "new.npz"], tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "new.csv").read_text()
+
+
+def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
+    north, invoke = tmp_path / "north.csv", CliRunner().invoke
+    shown = invoke(app, ["label", str(done.folder), str(north)])
+    assert shown.exit_code == 0, shown.output
+    assert "cluster 2: 38 rows" in shown.output
+    assert (tmp_path / "north.labels.parquet").is_file()
+    shown = invoke(app, ["label", str(done.folder), str(north)])
+    assert shown.exit_code == 1
+    for arguments, words in [
+        ([str(tmp_path / "no.csv")], "there is no file"),
+        ([str(north), "--out", str(tmp_path / "x.txt")], "labels are written to .parquet or .csv"),
+        ([str(north), "--out", str(north)], "labels would overwrite the data"),
+        ([str(north), "--id", "name", "--force"], "there is no column 'name'"),
+    ]:
+        shown = invoke(app, ["label", str(done.folder), *arguments])
+        assert shown.exit_code == 1
+        assert words in " ".join(shown.output.split())
+
+
+def test_a_model_says_what_it_is(done: Outcome) -> None:
+    about = Model.from_config(done.model.as_config()).about
+    assert about is not None
+    assert about["lossless"] is True
+    assert about["privacy"]["tier"] == "none"
+    assert about["versions"]["numpy"] == np.__version__

@@ -1,0 +1,114 @@
+"""A study that is stopped goes on where it was, and ends as if it had not been stopped."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedclust import ConfigError
+from fedclust.core import Plan, Round
+from fedclust.study import read_study
+from fedclust.study.journal import Journal
+from fedclust.study.run import run_study
+
+from .example import SMALLEST, write
+
+STUDY = SMALLEST + "n_init = 3\ntol = 0\nmax_rounds = 12\n"
+
+
+class Stop:
+    """Ctrl-C after so many rounds."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, phase: str, plan: Plan, last: Round) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def told(folder: Path) -> dict[str, Any]:
+    files = {name: (folder / name).read_text() for name in ("history.jsonl", "profile.json")}
+    model = json.loads((folder / "model.json").read_text())
+    return {**files, "model": {k: v for k, v in model.items() if k != "created"}}
+
+
+@pytest.fixture(autouse=True)
+def every_round_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedclust.study.journal._PAUSE", 0.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.99])
+def test_a_stopped_run_ends_like_any_other(tmp_path: Path, share: float) -> None:
+    study, seen = read_study(write(tmp_path, STUDY)), [0]
+    run_study(study, tmp_path / "whole", on_round=lambda *_: seen.append(1))
+    after = 1 + int(share * (len(seen) - 2))
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "cut", on_round=Stop(after))
+    assert not (tmp_path / "cut").exists()
+    run_study(study, tmp_path / "cut", resume=True)
+    assert told(tmp_path / "cut") == told(tmp_path / "whole")
+    labels = [tmp_path / "fedclust-labels" / run / "north.parquet" for run in ("cut", "whole")]
+    assert labels[0].read_bytes() == labels[1].read_bytes()
+    assert not list(tmp_path.glob(".*unfinished"))
+
+
+def test_rounds_that_were_run_are_not_run_again(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, STUDY))
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", on_round=Stop(20))
+    seen: list[int] = []
+    run_study(study, tmp_path / "run", resume=True, on_round=lambda *_: seen.append(1))
+    whole: list[int] = []
+    run_study(study, tmp_path / "other", on_round=lambda *_: whole.append(1))
+    assert len(seen) <= len(whole) - 19
+
+
+def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:
+    path = write(tmp_path, STUDY)
+    with pytest.raises(ConfigError, match="--resume: there is no unfinished run"):
+        run_study(read_study(path), tmp_path / "run", resume=True)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(read_study(path), tmp_path / "run", on_round=Stop(5))
+    path.write_text(STUDY.replace("n_init = 3", "n_init = 2"))
+    with pytest.raises(ConfigError, match="the study or a client's file has changed"):
+        run_study(read_study(path), tmp_path / "run", resume=True)
+    path.write_text(STUDY)
+    north = tmp_path / "north.csv"
+    north.write_text(north.read_text() + "north99,41.00,70.00,f\n")
+    with pytest.raises(ConfigError, match="the study or a client's file has changed"):
+        run_study(read_study(path), tmp_path / "run", resume=True)
+    run_study(read_study(path), tmp_path / "run")  # anew
+
+
+def test_a_history_that_is_ahead_of_its_state_is_cut(tmp_path: Path) -> None:
+    """Killed between the two files of a saving: the state decides."""
+    study = read_study(write(tmp_path, STUDY))
+    run_study(study, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", on_round=Stop(10))
+    journal = tmp_path / ".run.unfinished" / "journal"
+    last = sorted(journal.glob("*.json"))[-1]
+    kept = json.loads(last.read_text())
+    kept["lines"].append({**kept["lines"][-1], "round": 99})
+    kept["sent"].append({"north": 10**9})
+    last.write_text(json.dumps(kept))
+    run_study(study, tmp_path / "run", resume=True)
+    assert told(tmp_path / "run") == told(tmp_path / "whole")
+
+
+def test_plans_that_ask_nobody_have_no_rounds(tmp_path: Path) -> None:
+    import numpy as np
+
+    from fedclust.algorithms import make_seeding
+    from fedclust.channels import LocalChannel
+    from fedclust.core import Schema
+
+    journal = Journal(tmp_path / "journal", "words")
+    box = Schema(2, low=np.zeros(2), high=np.ones(2))
+    done = journal(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
+    assert done.n_rounds == 0
+    assert done.model.shape == (3, 2)
+    assert not list((tmp_path / "journal").glob("*.npz"))
