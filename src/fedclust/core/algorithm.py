@@ -165,6 +165,7 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     counted: ClassVar[bool] = False  # messages know how many records stand behind a cluster
     draws: ClassVar[bool] = False  # client steps draw random numbers
     additive: ClassVar[bool] = False  # a client's message is the sum of those of its rows
+    reads_rows: ClassVar[bool] = True  # a client's answer tells of its rows
     samples: ClassVar[bool] = False  # a sample of many rows does as well as all of them
     one_client: ClassVar[bool] = False  # a single client, drawn at random, is asked
     state: ClassVar[type[Record]]

@@ -158,6 +158,8 @@ def _over_batches(
         return reduce(lambda total, part: total.plus(part), map(step, data))
     if algorithm.samples:
         return step(data.sample(rng))
+    if not algorithm.reads_rows:
+        return step(data.without_rows())
     raise ConfigError(
         f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
         "choose a lossless algorithm"

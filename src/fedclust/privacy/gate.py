@@ -83,7 +83,7 @@ class Gate:
 
     def look(self, turn: Turn) -> None:
         """Before anything is computed: refuse what this client never answers, count the rest."""
-        if not self._watchful or not getattr(turn.plan.algorithm, "reads_rows", True):
+        if not self._watchful or not turn.plan.algorithm.reads_rows:
             return
         rules, what = self.rules, f"{turn.plan.algorithm.key}, round {turn.round}"
         missing = set(rules.requires) - {type(t).__name__ for t in turn.plan.transforms}
