@@ -12,7 +12,7 @@ import sklearn
 
 from fedclust.kernels.threads import n_threads
 
-from . import authors, choice, local_step, loop, memory, vertical
+from . import authors, choice, local_step, loop, memory, privacy, vertical
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -29,6 +29,17 @@ SECTIONS = [
         "against the two matrix products that a step contains. With a fuzzifier other than 2 and\n"
         "1.5 every membership takes two logarithms and two exponentials.",
         local_step.fuzzy,
+    ),
+    (
+        "Exact sums",
+        "The same steps in whole numbers, each record's contribution rounded once: bits that no\n"
+        "split or order of the rows changes.",
+        privacy.exact,
+    ),
+    (
+        "Secure aggregation",
+        "Keys, signatures and pairwise masks, all clients in one process, one after the other.",
+        privacy.masks,
     ),
     (
         "Memory of a step",

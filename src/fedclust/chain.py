@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from .algorithms import make_seeding
+from .algorithms.cell_seeding import CellSeeding
+from .algorithms.seeding import UniformSeeding
 from .core import (
     EVERYONE,
     Algorithm,
@@ -25,15 +27,15 @@ from .core import (
     Run,
     Runner,
     Schema,
-    Transform,
     derived,
     run,
 )
 from .metrics import Evaluation
-from .privacy import transforms_for
+from .privacy import Privacy as Privacy
+from .privacy import Promise, Tier, tier_of
+from .protection import adapted, seeding_under
 from .typing import FloatArray
 
-Privacy = str | tuple[Transform, ...]
 Init = str | FloatArray | AnyAlgorithm
 
 
@@ -43,8 +45,9 @@ class Clustering:
 
     algorithm: AnyAlgorithm  # with the start it was given
     run: Run
-    inertia: float  # pooled, from a federated run
+    inertia: float  # pooled, from a federated run; NaN where that would cost privacy
     sent: Mapping[str, int]  # bytes each client sent in all runs: seeding, clustering, scoring
+    promise: Promise  # of the tier it ran under
 
     @property
     def centers(self) -> FloatArray:
@@ -76,9 +79,16 @@ def cluster(
 
     Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
     """
+    tier = tier_of(privacy)
     if n_init < 1:
         raise ConfigError(f"n_init must be at least 1, got {n_init}")
+    if tier.noisy and n_init > 1:
+        raise ConfigError(
+            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}: each start would cost as "
+            "much again"
+        )
     everybody = Participation(min_clients=participation.min_clients)
+    channel = tier.channel(channel)
     found: list[Clustering] = []
     sent: dict[str, int] = {}
     for attempt in range(n_init):
@@ -87,21 +97,22 @@ def cluster(
             channel,
             schema,
             init=init,
-            privacy=privacy,
+            privacy=tier,
             participation=participation,
             seed=derived(seed, "seeding", attempt),
             runner=runner,
         )
-        transforms = transforms_for(ready, schema.n_features, privacy)
-        plan = Plan(ready, transforms, derived(seed, "clustering", attempt))
+        plan = _planned(ready, channel, schema, tier, derived(seed, "clustering", attempt))
         done = runner(plan, channel, schema, participation=participation)
-        scoring = Evaluation(len(done.model), done.model)
-        withheld = transforms_for(scoring, schema.n_features, privacy)
-        score = runner(Plan(scoring, withheld), channel, schema, participation=everybody)
-        for part in (*seeding, done, score):
+        scores = []
+        if not tier.noisy:
+            scoring = _planned(Evaluation(len(done.model), done.model), channel, schema, tier)
+            scores = [runner(scoring, channel, schema, participation=everybody)]
+        for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
-        found.append(Clustering(ready, done, score.model, sent))
+        inertia = scores[0].model if scores else float("nan")
+        found.append(Clustering(ready, done, inertia, sent, tier.promise))
     return min(found, key=lambda one: one.inertia)
 
 
@@ -116,8 +127,10 @@ def seeded(
     seed: int = 0,
     runner: Runner = run,
 ) -> tuple[AnyAlgorithm, list[Run]]:
-    """The algorithm with its start centres, and the runs it took to find them."""
+    """The algorithm as it runs, with its start centres, and the runs it took to find them."""
+    tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
+    algorithm = adapted(algorithm, schema, tier, n_clients)
     if "init" not in vars(algorithm):
         if not auto:
             raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
@@ -125,13 +138,35 @@ def seeded(
     if auto and vars(algorithm)["init"] is not None:
         return algorithm, []
     if isinstance(init, str):
-        init = make_seeding(str(algorithm.seeding) if auto else init, algorithm.n_clusters)
+        init = _seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
         return _starting_at(algorithm, as_centers(init)), []
-    transforms = transforms_for(init, schema.n_features, privacy)
-    plan = Plan(init, transforms, seed)
+    if isinstance(init, UniformSeeding):  # which asks nobody
+        plan = Plan(init, seed=seed)
+    else:
+        tier.check(init)
+        plan = _planned(init, channel, schema, tier, seed)
     done = _seeding_run(plan, channel, schema, participation, runner)
     return _starting_at(algorithm, done.model), [done]
+
+
+def _planned(
+    algorithm: AnyAlgorithm, channel: Channel, schema: Schema, tier: Tier, seed: int = 0
+) -> Plan:
+    n_clients = len(tuple(channel.clients()))
+    return Plan(algorithm, tier.transforms(algorithm, schema, n_clients), seed)
+
+
+def _seeding(
+    init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
+) -> AnyAlgorithm:
+    """The seeding of a name; "auto" is what suits the tier, and then the algorithm."""
+    if init in ("auto", "cells"):
+        found = seeding_under(tier, algorithm, schema, n_clients)
+        if found is not None or init == "cells":
+            return found or CellSeeding(algorithm.n_clusters, *schema.box())
+        init = str(algorithm.seeding)
+    return make_seeding(init, algorithm.n_clusters)
 
 
 def as_centers(init: Any) -> FloatArray:

@@ -4,14 +4,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from .algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS, did_you_mean
+from .algorithms.bounded_c_means import BoundedCMeans
+from .algorithms.cell_seeding import CellSeeding
 from .algorithms.record_alignment import RecordAlignment
+from .algorithms.robust_c_means import RobustCMeans
 from .algorithms.vertical_assignment import VerticalAssignment
 from .choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
 from .core import AnyAlgorithm, ConfigError, Plan, Transform
 from .core.envelope import PlanConfig, one_line
 from .metrics import Contingency, Evaluation, Outline, Presence, Profile
 from .preprocessing import Histogram, MedianOfMeans, Moments
-from .privacy import MinCount, MinSamples
+from .privacy import (
+    ChangeGuard,
+    FixedPoint,
+    IntegerGaussian,
+    MinCount,
+    MinSamples,
+    PairwiseMasks,
+    Released,
+)
+from .privacy.keys import KeyExchange
 
 _KINDS: tuple[Any, ...] = (
     *ALGORITHMS.values(),
@@ -31,9 +43,22 @@ _KINDS: tuple[Any, ...] = (
     MedianOfMeans,
     RecordAlignment,
     VerticalAssignment,
+    KeyExchange,
+    CellSeeding,
+    BoundedCMeans,
+    RobustCMeans,
 )
 PLANS: Mapping[str, type[AnyAlgorithm]] = {kind.__name__: kind for kind in _KINDS}
-TRANSFORMS: Mapping[str, type[Transform]] = {kind.__name__: kind for kind in (MinCount, MinSamples)}
+_TRANSFORMS: tuple[type[Transform], ...] = (
+    MinCount,
+    MinSamples,
+    ChangeGuard,
+    Released,
+    FixedPoint,
+    IntegerGaussian,
+    PairwiseMasks,
+)
+TRANSFORMS: Mapping[str, type[Transform]] = {kind.__name__: kind for kind in _TRANSFORMS}
 
 
 def build_plan(config: PlanConfig) -> Plan:

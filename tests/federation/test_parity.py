@@ -13,13 +13,18 @@ import pytest
 
 import fedclust
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
+from fedclust.algorithms.bounded_c_means import BoundedCMeans
+from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.algorithms.robust_c_means import RobustCMeans
+from fedclust.chain import cluster
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
-from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, Transform, run
+from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
 from fedclust.metrics import INDICES, Contingency, Evaluation, Outline, Presence, Profile
 from fedclust.plans import PLANS, TRANSFORMS
 from fedclust.preprocessing import Histogram, MedianOfMeans, Moments
 from fedclust.privacy import transforms_for
+from fedclust.privacy.keys import KeyExchange
 from fedclust.study.file import Study, read_study
 from fedclust.study.run import run_study
 
@@ -50,12 +55,15 @@ def plans() -> list[AnyAlgorithm]:
         Moments(),
         MedianOfMeans(),
         Histogram(low, high),
+        CellSeeding(3, low, high),
+        BoundedCMeans(3, low, high, init=START),
+        RobustCMeans(3, START),
     ]
     return [*clustering, *seeding, *scores, *others]
 
 
 def test_all_that_can_be_asked_over_rows_is_tried_here() -> None:
-    tried = {type(algorithm) for algorithm in plans()}
+    tried = {KeyExchange, *(type(algorithm) for algorithm in plans())}  # keys are new each time
     assert tried == {kind for kind in PLANS.values() if kind.partition == "horizontal"}
 
 
@@ -94,6 +102,30 @@ def test_every_plan_gives_the_same_bits(
     ]
     assert str(there.history) == str(here.history)
     assert there.sent == here.sent
+
+
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
+def test_masks_travel_and_the_sum_is_the_same_bits(key: str, tmp_path: Path) -> None:
+    """Keys, rosters and grids as plain values: a site builds them itself."""
+    wide = Schema(2, low=np.full(2, -9.0), high=np.full(2, 30.0))
+    here = cluster(make(key, 3), LocalChannel(as_data()), wide, privacy="secure", seed=3)
+    remote = RemoteChannel(InProcess(write_kits(tmp_path)), about={"study": "s"})
+    there = cluster(make(key, 3), remote.over(PLAIN, wide), wide, privacy="secure", seed=3)
+    assert there.centers.tobytes() == here.centers.tobytes()
+    noisy = cluster(make(key, 3), remote.over(PLAIN, wide), wide, privacy="secure+dp")
+    assert noisy.centers.shape == (3, 2)
+
+
+def test_who_lists_algorithms_lists_their_protected_kin(tmp_path: Path) -> None:
+    for listed, answers in (("llf-cm", True), ("fkm", False)):
+        sites = write_kits(tmp_path / listed, f'algorithms = ["{listed}"]')
+        remote = RemoteChannel(InProcess(sites), about={"study": "s"}).over(PLAIN, SCHEMA)
+        plan = Plan(BoundedCMeans(3, np.zeros(2), np.full(2, 25.0), init=START))
+        if answers:
+            run(plan, remote, SCHEMA)
+        else:
+            with pytest.raises(TooFewClients, match="does not list 'bounded-c-means'"):
+                run(plan, remote, SCHEMA)
 
 
 STUDY = """

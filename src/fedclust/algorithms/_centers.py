@@ -19,7 +19,9 @@ from ..core import (
     Summed,
     checks,
 )
+from ..core.message import in_steps
 from ..kernels import k_means, matched, memberships, nearest
+from ..kernels.grid import Grid
 from ..typing import Array, BoolArray, FloatArray, Rng
 
 
@@ -56,6 +58,17 @@ class Sums(Summed):
     weight: Annotated[FloatArray, Dims("C")]
     total: Annotated[FloatArray, Dims("C", "F")]
     support: Annotated[FloatArray | None, Dims("C", stays=True)] = None  # records behind each row
+
+    def on_grid(self, grid: Grid) -> Self:
+        """As the kernels do it: values are counted from the middle of their bounds."""
+        if self.weight.dtype == np.int64:
+            return self
+        moved = self.total - self.weight[:, None] * grid.offset
+        return type(self)(in_steps(self.weight, grid.mass), in_steps(moved, grid.unit))
+
+    def off_grid(self, grid: Grid) -> Self:
+        weight = self.weight / grid.mass
+        return type(self)(weight, self.total / grid.unit + weight[:, None] * grid.offset)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,9 @@ from ..core import (
     checks,
 )
 from ..core.algorithm import Partition
+from ..core.message import in_steps
 from ..kernels.columns import Distances, added, change, weighted_means
+from ..kernels.grid import Grid
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 
 WIRES = ("float64", "float32")
@@ -40,11 +42,20 @@ class PartialDistances(Summed):
 
     @classmethod
     def merge(cls, messages: Sequence[Self]) -> Self:
+        if messages[0].d2.dtype == np.int64:  # masked, or to be: whole numbers, made whole
+            return super().merge(messages)
         # By blocks of records: in one process no single owner's matrix is ever made whole.
         return cls(added([message.d2 for message in messages]))
 
     def says_nothing(self) -> bool:
         return self.d2.size == 0  # distances of zero are an answer too
+
+    def on_grid(self, grid: Grid) -> Self:
+        """Finer than other sums: only owners add up here, not records."""
+        return type(self)(in_steps(np.asarray(self.d2), grid.square))
+
+    def off_grid(self, grid: Grid) -> Self:
+        return type(self)(self.d2 / grid.square)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,11 +25,12 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
 
     key: ClassVar[str] = "llf-cm"
     counted: ClassVar[bool] = True
+    conserves: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     up: ClassVar[type[Message]] = Sums
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        sums = hard_sums(data.X, down.centers, data.weight)  # Eq. 3
+        sums = hard_sums(data.X, down.centers, data.weight, data.grid)  # Eq. 3
         return Sums(sums.weight, sums.total, sums.records)
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:

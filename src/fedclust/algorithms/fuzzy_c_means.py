@@ -39,7 +39,8 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
         checks.fuzzifier(self)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        return Sums(*fuzzy_sums(data.X, down.centers, self.fuzzifier, data.weight))  # Algorithm 3
+        sums = fuzzy_sums(data.X, down.centers, self.fuzzifier, data.weight, data.grid)
+        return Sums(*sums)  # Algorithm 3
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
         return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 7

@@ -1,12 +1,14 @@
 """All clients in this process: for research, for simulation, and for one data owner alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..core import Batches, Data, Message, Plan, Request, respond
 from ..core.envelope import answer_to, decode_request, encode_reply, encode_request, record_of
 from ..core.wire import unpack
 from ..kernels.threads import in_parallel, worth_a_thread
+from ..privacy import Gate
 
 
 class LocalChannel:
@@ -17,12 +19,7 @@ class LocalChannel:
     """
 
     def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
-        self._data: dict[str, Data | Batches] = {
-            name: rows
-            if isinstance(rows, Data | Batches)
-            else Data.of(rows, client=f"client {name!r}")
-            for name, rows in data.items()
-        }
+        self._data = {name: _with_gate(name, given) for name, given in data.items()}
         self._strict = strict
 
     def clients(self) -> Iterable[str]:
@@ -47,3 +44,11 @@ class LocalChannel:
         yield from in_parallel(answer, [c for c in request.cohort if one_thread[c]])
         # The large use all threads by themselves, the small none.
         yield from (answer(c) for c in request.cohort if not one_thread[c])
+
+
+def _with_gate(name: str, given: Data | Batches | Any) -> Data | Batches:
+    """A client's data, with a gate of its own: keys that last as long as the channel."""
+    rows = given
+    if not isinstance(given, Data | Batches):
+        rows = Data.of(given, client=f"client {name!r}")
+    return rows if rows.gate is not None else replace(rows, gate=Gate())

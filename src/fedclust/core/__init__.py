@@ -10,6 +10,7 @@ from .errors import (
     FedclustError,
     MessageError,
     NothingToSay,
+    Refusal,
     TooFewClients,
 )
 from .loop import (
@@ -50,6 +51,7 @@ __all__ = [
     "Participation",
     "Plan",
     "Record",
+    "Refusal",
     "Request",
     "Round",
     "Rule",

@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from ..kernels.grid import Grid
 from ..typing import Array, FloatArray, Rng
 from .errors import ConfigError, DataError
 from .message import Message, Record
@@ -24,6 +26,14 @@ class Data:
 
     X: FloatArray  # (N, F)  C-contiguous, float64 or float32
     weight: FloatArray  # (N,) positive, or (0,) where every row counts once
+    grid: Grid | None = None  # where the plan wants sums of whole numbers
+    # The client's own keeper of keys and releases (fedclust.privacy.Gate); it never leaves.
+    gate: Any = None
+
+    @cached_property
+    def extent(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest value of each column: people's values, for the client's eyes only."""
+        return self.X.min(axis=0), self.X.max(axis=0)
 
     @classmethod
     def of(
@@ -151,9 +161,11 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     partition: ClassVar[Partition] = "horizontal"
     soft: ClassVar[bool] = False  # assigns memberships, not labels
     seeding: ClassVar[str | None] = None  # the run that finds its start, unless told otherwise
+    conserves: ClassVar[bool] = False  # sums over all clusters are the same in every round
     counted: ClassVar[bool] = False  # messages know how many records stand behind a cluster
     draws: ClassVar[bool] = False  # client steps draw random numbers
     additive: ClassVar[bool] = False  # a client's message is the sum of those of its rows
+    reads_rows: ClassVar[bool] = True  # a client's answer tells of its rows
     samples: ClassVar[bool] = False  # a sample of many rows does as well as all of them
     one_client: ClassVar[bool] = False  # a single client, drawn at random, is asked
     state: ClassVar[type[Record]]

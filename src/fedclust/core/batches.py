@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Batches:
     read: Callable[[], Iterable[Data]]
     n_rows: int
     n_features: int
+    gate: Any = None  # as that of `Data`
 
     def __len__(self) -> int:
         return self.n_rows
@@ -34,7 +36,11 @@ class Batches:
             there = True
             yield batch
         if not there:
-            yield _rows([np.empty((0, self.n_features))])
+            yield self.without_rows()
+
+    def without_rows(self) -> Data:
+        """The client as it would be if it had no rows."""
+        return Data(np.empty((0, self.n_features)), np.empty(0), gate=self.gate)
 
     def sample(self, rng: Rng, most: int = SAMPLE_ROWS) -> Data:
         """Rows drawn without replacement, each as likely as any other, in their order."""

@@ -8,6 +8,7 @@
     ├── MessageError      (ValueError)    a reply that is not what the plan says
     ├── TooFewClients     (RuntimeError)  a round that not enough clients answered
     │   └── NothingToSay                  all who answered had nothing they could send
+    ├── Refusal           (RuntimeError)  a client that will not answer, and why
     └── CheckpointError   (RuntimeError)  a saved round that cannot be continued
 """
 
@@ -34,6 +35,10 @@ class TooFewClients(FedclustError, RuntimeError):
 
 class NothingToSay(TooFewClients):
     """Clients answered, but none had anything to send."""
+
+
+class Refusal(FedclustError, RuntimeError):
+    """A client declines: what it is asked would break a rule it has set itself."""
 
 
 class CheckpointError(FedclustError, RuntimeError):

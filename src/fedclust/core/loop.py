@@ -1,6 +1,6 @@
 """The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, Protocol, cast
@@ -12,7 +12,7 @@ from .batches import Batches
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
-from .transform import Transform, Turn, check_order, receive, send
+from .transform import Transform, Turn, check_order, prepare, receive, send
 
 AnyAlgorithm = Algorithm[Any, Any, Any]
 SERVER = "server"
@@ -136,22 +136,30 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
     rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
-    if isinstance(data, Batches):
-        message = _over_batches(algorithm, request.down, data, rng)
-    else:
-        message = cast(Message, algorithm.client_step(request.down, data, rng))
-    turn = Turn(request.round, client, request.cohort, len(data))
+    turn = Turn(request.round, client, request.cohort, len(data), plan, request.down, data)
+    if data.gate is not None:
+        data.gate.look(turn)  # the client's own rules come before the plan's
+
+    def step(rows: Data) -> Message:
+        if algorithm.partition == "horizontal":
+            rows = prepare(plan.transforms, rows, turn)
+        return cast(Message, algorithm.client_step(request.down, rows, rng))
+
+    message = _over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
     released: Message = algorithm.release(message)
     return send(plan.transforms, released, turn)
 
 
-def _over_batches(algorithm: AnyAlgorithm, down: Record, data: Batches, rng: Rng) -> Message:
+def _over_batches(
+    algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
+) -> Message:
     """The step over rows that do not fit into memory: what sums can be streamed."""
     if algorithm.additive:
-        steps = (algorithm.client_step(down, batch, rng) for batch in data)
-        return cast(Message, reduce(lambda total, step: total.plus(step), steps))
+        return reduce(lambda total, part: total.plus(part), map(step, data))
     if algorithm.samples:
-        return cast(Message, algorithm.client_step(down, data.sample(rng), rng))
+        return step(data.sample(rng))
+    if not algorithm.reads_rows:
+        return step(data.without_rows())
     raise ConfigError(
         f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
         "choose a lossless algorithm"
@@ -193,7 +201,7 @@ def rounds(
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
-        turn = Turn(number, SERVER, answered, 0)
+        turn = Turn(number, SERVER, answered, 0, plan)
         merged = receive(plan.transforms, merged, turn)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
         sent = {client: replies[client].nbytes for client in answered}

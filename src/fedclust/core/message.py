@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
 
-from ..typing import Array, BoolArray
+from ..kernels.grid import SUM_BITS, Grid
+from ..typing import Array, BoolArray, FloatArray
 from .errors import MessageError
 
 
@@ -136,6 +137,32 @@ class Summed(Message):
 
     def says_nothing(self) -> bool:
         return not any(a.any() for a in self.arrays().values())
+
+    def on_grid(self, grid: Grid) -> Self:
+        """The message in whole numbers (int64), each rounded once; itself if it is so already."""
+        return self._sent_as(lambda a: in_steps(a, grid.plain))
+
+    def off_grid(self, grid: Grid) -> Self:
+        """Inverse of `on_grid`, after the merge."""
+        return self._sent_as(lambda a: a / grid.plain)
+
+    def _sent_as(self, change: Callable[[Array], Array]) -> Self:
+        """Every array that travels changed; what stays at home is dropped."""
+        at_home = {n: None for n, d in self._arrays.items() if d.stays}
+        changed = {n: change(np.asarray(getattr(self, n))) for n in self._sent}
+        return replace(self, **changed, **at_home)  # type: ignore[type-var]
+
+
+def in_steps(values: FloatArray, unit: Any) -> Array:
+    """Values in steps of a grid."""
+    steps = np.rint(values * unit)
+    if not (np.abs(steps) <= 2.0**SUM_BITS).all():
+        raise MessageError(f"a sum is too large for the plan's grid; {COARSER}")
+    whole: Array = steps.astype(np.int64)
+    return whole
+
+
+COARSER = "widen the bounds, or raise max_records, for a coarser grid"
 
 
 class Stacked(Message):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, TypeVar
 
-from .algorithm import Algorithm
+from .algorithm import Algorithm, Data
+from .batches import Batches
 from .errors import ConfigError
-from .message import Message
+from .message import Message, Record
 
 M = TypeVar("M", bound=Message)
 
@@ -17,11 +18,12 @@ class Stage(IntEnum):
 
     SUPPRESS = 1
     CLIP = 2
-    NOISE = 3
-    MASK = 4
+    ENCODE = 3  # to whole numbers: noise and masks are added to those
+    NOISE = 4
+    MASK = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Turn:
     """Whose message it is, and when."""
 
@@ -29,6 +31,9 @@ class Turn:
     party: str
     cohort: tuple[str, ...]
     samples: int  # the client's records; at the server 0: it does not know
+    plan: Any = None  # the whole Plan, which this file comes before
+    down: Record | None = None  # what the client was sent
+    data: Data | Batches | None = None  # at the client only: all of its rows
 
 
 class Transform:
@@ -39,6 +44,10 @@ class Transform:
 
     def check(self, algorithm: Algorithm[Any, Any, Any]) -> None:
         """Refuse, before any data is touched, an algorithm this cannot work with."""
+
+    def at_rows(self, data: Data, turn: Turn) -> Data:
+        """Client: before its rows are used, where rows are split between clients."""
+        return data
 
     def at_client(self, message: M, turn: Turn) -> M:
         """Client: before the message leaves."""
@@ -54,9 +63,18 @@ def check_order(transforms: Sequence[Transform], algorithm: Algorithm[Any, Any, 
     stages = [t.stage for t in transforms]
     if stages != sorted(stages):
         names = ", ".join(type(t).__name__ for t in transforms)
-        raise ConfigError(f"privacy: order must be suppress, clip, noise, mask; got {names}")
+        raise ConfigError(
+            f"privacy: order must be suppress, clip, encode, noise, mask; got {names}"
+        )
     for transform in transforms:
         transform.check(algorithm)
+
+
+def prepare(transforms: Sequence[Transform], data: Data, turn: Turn) -> Data:
+    """A client's rows as the plan wants them."""
+    for transform in transforms:
+        data = transform.at_rows(data, turn)
+    return data
 
 
 def send(transforms: Sequence[Transform], message: M, turn: Turn) -> M:

@@ -16,11 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithms import ALGORITHMS, did_you_mean, make
-from ..chain import Clustering, Init, Privacy, cluster
+from ..chain import Clustering, Init, cluster
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema, checks
 from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
 from ..kernels import nearest, sq_distances
+from ..privacy import Privacy
 from ..typing import FloatArray, IntArray
 
 TABLE: dict[str, Any] = {
@@ -240,6 +241,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.converged_ = found.converged
         self.history_ = [asdict(line) for line in found.run.history]
         self.bytes_sent_ = dict(found.sent)
+        self.promise_ = found.promise
         self._n_features_out = self.n_clusters
 
     def _warn(self) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..chain import Init, Privacy
+from ..chain import Init
 from ..core import AnyAlgorithm
 from ..kernels import memberships
 from ..metrics import fuzzy_objective
+from ..privacy import Privacy
 from ..typing import FloatArray
 from ._federated import Federated
 

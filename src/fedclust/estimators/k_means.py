@@ -33,11 +33,15 @@ class FederatedKMeans(Federated):
         Share of clients asked in each round, drawn afresh every time.
     min_clients : int, default=1
         Fewest clients asked, and answering, in a round.
-    privacy : "none", "paper" or tuple of transforms, default="none"
-        "none" is the exact result. "paper" withholds what the algorithm's paper withholds
-        (clusters of one record, small clients), at the price of exactness.
+    privacy : str, tier or tuple of transforms, default="none"
+        "none" is the exact result, in the open. "paper" withholds what the algorithm's paper
+        withholds. "guarded" withholds differences that would show single records. "secure" hides
+        every client's sums in their total, exactly. "dp" and "secure+dp" add noise: differential
+        privacy. A tier of `fedclust.privacy` has settings; `fedclust.privacy.promise` says in
+        plain words what each promises.
     bounds : (low, high), optional
-        Public bounds of the features, for init="uniform"; each a number or one per feature.
+        Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";
+        each a number or one per feature.
     random_state : int, RandomState or None, default=None
         Makes seeding, sampling of clients and server-side restarts reproducible.
 
@@ -56,6 +60,8 @@ class FederatedKMeans(Federated):
         What left each client, in all runs: seeding, clustering, scoring.
     algorithm_ : algorithm
         The algorithm as it ran, with its start.
+    promise_ : Promise
+        What may be said of this run's privacy: tier, parameters and words.
 
     Examples
     --------

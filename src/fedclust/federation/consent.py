@@ -4,12 +4,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..algorithms import ALGORITHMS
+from ..algorithms.bounded_c_means import BoundedCMeans
+from ..algorithms.c_means import CMeans
+from ..algorithms.fuzzy_c_means import FuzzyCMeans
+from ..algorithms.robust_c_means import RobustCMeans
 from ..core import AnyAlgorithm, ConfigError, Plan, Transform
 from ..privacy import MinSamples, transforms_for
 from .client_file import ClientFile
 
 # What algorithms call the number of records that must stand behind a part of their message.
 _COUNTS = ("min_count", "neighbours")
+
+
+_OTHER_C_MEANS: tuple[Any, ...] = (BoundedCMeans, RobustCMeans)  # with noise; with medians
 
 
 class Refused(ConfigError):
@@ -55,7 +62,9 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
 def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
     listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
-    clusters = isinstance(algorithm, tuple(ALGORITHMS.values()))
+    if set(listed) & {CMeans, FuzzyCMeans}:
+        listed += _OTHER_C_MEANS
+    clusters = isinstance(algorithm, (*ALGORITHMS.values(), *_OTHER_C_MEANS))
     if listed and clusters and not isinstance(algorithm, listed):
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
@@ -76,7 +85,7 @@ def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
 
 
 def _at_most(settings: Mapping[str, Any], name: str, most: int, key: str) -> None:
-    if settings.get(name, 0) > most:
+    if (settings.get(name) or 0) > most:  # None: as many as its default is
         raise Refused(f"{name} = {settings[name]}, client.toml allows {key} = {most}")
 
 

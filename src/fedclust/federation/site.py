@@ -7,6 +7,7 @@ and refuses what client.toml does not allow. What leaves is on record before it 
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from ..core.envelope import (
 from ..core.wire import Frame, unpack
 from ..plans import build_plan
 from ..preprocessing import Column, Preparation
+from ..privacy import Gate
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
@@ -43,6 +45,7 @@ class Site:
         self._folder, self._name, self._study = folder, name, study
         self._forms: dict[str, Data | Batches] = {}
         self._answered = 0
+        self._gate = Gate()  # keys for masks, as long as this process lives
 
     @cached_property
     def _file(self) -> ClientFile:
@@ -176,7 +179,8 @@ class Site:
         problems, _ = self._files.look(columns)
         if stops := [problem for problem in problems if problem.stops]:
             raise DataError(f"{stops[0].column} {stops[0].what}")
-        return self._files.prepared(ready) if ready else self._files.encoded(columns)
+        made = self._files.prepared(ready) if ready else self._files.encoded(columns)
+        return replace(made, gate=self._gate)
 
 
 def _is_whole(value: Any) -> bool:

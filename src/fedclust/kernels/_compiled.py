@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..typing import FloatArray, IntArray
-from . import _fuzzy_loops, _hard_loops
+from . import _exact_loops, _fuzzy_loops, _hard_loops
 from ._plain import DIRECT_FEATURES
+from .grid import Grid
 
 # Two scores closer than this share of their size may have swapped places by rounding.
 _DOUBT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
@@ -60,6 +61,22 @@ def hard_block(
     return count, weight if len(w) else count, total
 
 
+def exact_hard_block(
+    X: FloatArray, w: FloatArray, ready: Centers, grid: Grid
+) -> tuple[IntArray, IntArray, IntArray]:
+    """`hard_block` in whole numbers."""
+    k, F = ready.C.shape
+    count, weight = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    total = np.zeros((k, F), np.int64)
+    steps = (grid.mass, grid.offset, grid.unit)
+    if ready.dims:
+        _exact_loops.hard_direct(X, w, ready.C, ready.dims, *steps, count, weight, total)
+    else:
+        doubt = _DOUBT[X.dtype]
+        _exact_loops.hard_product(X, w, *ready.moved, doubt, *steps, count, weight, total)
+    return count, weight if len(w) else count * np.int64(grid.mass), total
+
+
 def nearest_block(X: FloatArray, ready: Centers) -> tuple[IntArray, FloatArray]:
     """Nearest centre of each row (ties to the lowest index) and its squared distance."""
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
@@ -79,6 +96,19 @@ def fuzzy_block(
         _fuzzy_loops.fuzzy_direct(X, w, ready.C, fuzzifier, ready.dims, weight, total)
     else:
         _fuzzy_loops.fuzzy_product(X, w, *ready.moved, fuzzifier, weight, total)
+    return weight, total
+
+
+def exact_fuzzy_block(
+    X: FloatArray, w: FloatArray, ready: Centers, fuzzifier: float, grid: Grid
+) -> tuple[IntArray, IntArray]:
+    """`fuzzy_block` in whole numbers."""
+    weight, total = np.zeros(len(ready.C), np.int64), np.zeros(ready.C.shape, np.int64)
+    steps = (grid.mass, grid.offset, grid.unit)
+    if ready.dims:
+        _exact_loops.fuzzy_direct(X, w, ready.C, fuzzifier, ready.dims, *steps, weight, total)
+    else:
+        _exact_loops.fuzzy_product(X, w, *ready.moved, fuzzifier, *steps, weight, total)
     return weight, total
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..typing import FloatArray, IntArray
+from .grid import Grid
 
 CHUNK_ELEMENTS = 2**18  # of the (rows, C) scratch: 2 MB
 # Up to here differences, one feature at a time, beat a matrix product.
 DIRECT_FEATURES = 16
+_LIMB = 2**23  # whole numbers are split in two at this: 2^18 such rows still add up exactly
 
 
 def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
@@ -72,6 +74,39 @@ def hard_block(
     return count, weight, total
 
 
+def exact_hard_block(
+    X: FloatArray, w: FloatArray, C: FloatArray, grid: Grid
+) -> tuple[IntArray, IntArray, IntArray]:
+    """`hard_block` in whole numbers: split in two, so that products of matrices are exact."""
+    count, weight = np.zeros(len(C), np.int64), np.zeros(len(C), np.int64)
+    total = np.zeros(C.shape, np.int64)
+    for chunk in _chunks(len(X), len(C)):
+        rows, v = X[chunk], w[chunk, None] if len(w) else 1.0
+        one_hot = np.zeros((len(rows), len(C)))
+        one_hot[np.arange(len(rows)), _sure_labels(rows, C)] = 1.0
+        count += one_hot.sum(axis=0).astype(np.int64)
+        mass = np.broadcast_to(np.rint(v * grid.mass), (len(rows), 1))
+        steps = np.hstack([mass, np.rint(v * ((rows - grid.offset) * grid.unit))])
+        high = np.floor(steps / _LIMB)
+        found = (one_hot.T @ high).astype(np.int64) * _LIMB
+        found += (one_hot.T @ (steps - high * _LIMB)).astype(np.int64)
+        weight += found[:, 0]
+        total += found[:, 1:]
+    return count, weight, total
+
+
+def _sure_labels(X: FloatArray, C: FloatArray) -> IntArray:
+    """Nearest centres; where two are too close to call by products, by differences."""
+    D = sq_distances(X, C)
+    labels: IntArray = D.argmin(axis=1)
+    if X.shape[1] > DIRECT_FEATURES and len(C) > 1:
+        best, second = np.partition(D, 1, axis=1)[:, :2].T
+        close = np.flatnonzero(second - best <= 1e-12 * (best + (C**2).sum(axis=1).max()))
+        for row in close.tolist():
+            labels[row] = ((X[row] - C) ** 2).sum(axis=1).argmin()
+    return labels
+
+
 def nearest_block(X: FloatArray, C: FloatArray) -> tuple[IntArray, FloatArray]:
     """Nearest centre of each row (ties to the lowest index) and its squared distance."""
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
@@ -88,13 +123,32 @@ def fuzzy_block(
     """Sum of u^m and of u^m x, per centre."""
     weight, total = np.zeros(len(C)), np.zeros(C.shape)
     for chunk in _chunks(len(X), len(C)):
-        U = memberships_of(sq_distances(X[chunk], C), fuzzifier)
-        U = U * U if fuzzifier == 2.0 else U * np.sqrt(U) if fuzzifier == 1.5 else U**fuzzifier
+        U = _powered(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         weight += U.sum(axis=0)
         total += U.T @ X[chunk]
     return weight, total
+
+
+def exact_fuzzy_block(
+    X: FloatArray, w: FloatArray, C: FloatArray, fuzzifier: float, grid: Grid
+) -> tuple[IntArray, IntArray]:
+    """`fuzzy_block` in whole numbers."""
+    weight, total = np.zeros(len(C), np.int64), np.zeros(C.shape, np.int64)
+    for chunk in _chunks(len(X), len(C)):
+        U = _powered(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
+        if len(w):
+            U *= w[chunk, None]
+        weight += np.rint(U * grid.mass).astype(np.int64).sum(axis=0)
+        steps = (X[chunk] - grid.offset) * grid.unit
+        for c in range(len(C)):
+            total[c] += np.rint(U[:, c, None] * steps).astype(np.int64).sum(axis=0)
+    return weight, total
+
+
+def _powered(U: FloatArray, fuzzifier: float) -> FloatArray:
+    return U * U if fuzzifier == 2.0 else U * np.sqrt(U) if fuzzifier == 1.5 else U**fuzzifier
 
 
 def memberships_block(X: FloatArray, C: FloatArray, fuzzifier: float) -> FloatArray:

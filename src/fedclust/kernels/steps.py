@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..typing import FloatArray, IntArray
+from ..typing import Array, FloatArray, IntArray
 from . import _plain
+from .grid import Grid
 from .threads import map_blocks
 
 _UNIT = np.empty(0)  # no weights: every row counts once
@@ -19,16 +20,16 @@ _UNIT = np.empty(0)  # no weights: every row counts once
 class HardSums(NamedTuple):
     """What an assignment of rows to their nearest centres adds up to."""
 
-    records: FloatArray  # (C,)    rows
-    weight: FloatArray  # (C,)    their weights
-    total: FloatArray  # (C, F)  their weighted sum
+    records: Array  # (C,)    rows
+    weight: Array  # (C,)    their weights
+    total: Array  # (C, F)  their weighted sum
 
 
 class FuzzySums(NamedTuple):
     """What a pass of memberships adds up to."""
 
-    weight: FloatArray  # (C,)    sum of u^m
-    total: FloatArray  # (C, F)  sum of u^m x
+    weight: Array  # (C,)    sum of u^m
+    total: Array  # (C, F)  sum of u^m x
 
 
 @cache
@@ -41,30 +42,50 @@ def backend() -> Any:
     return _compiled
 
 
-def hard_sums(X: FloatArray, centers: FloatArray, weight: FloatArray = _UNIT) -> HardSums:
-    """Counts, weights and sums of the rows nearest to each centre (ties to the lowest index)."""
-    X, code = np.ascontiguousarray(X), backend()
-    ready = code.prepare(centers, X.dtype)
+def hard_sums(
+    X: FloatArray, centers: FloatArray, weight: FloatArray = _UNIT, grid: Grid | None = None
+) -> HardSums:
+    """Counts, weights and sums of the rows nearest to each centre (ties to the lowest index).
 
-    def step(block: slice) -> tuple[FloatArray, ...]:
-        return tuple(code.hard_block(X[block], weight[block] if len(weight) else weight, ready))
+    On a grid the sums are whole numbers, and the same for any split and order of the rows.
+    """
+    X, code = np.ascontiguousarray(X), backend()
+    ready = code.prepare(centers, X.dtype if grid is None else np.float64)
+
+    def step(block: slice) -> tuple[Any, ...]:
+        w = weight[block] if len(weight) else weight
+        if grid is None:
+            return tuple(code.hard_block(X[block], w, ready))
+        return tuple(code.exact_hard_block(_as_double(X[block]), w, ready, grid))
 
     return HardSums(*_added(map_blocks(step, *X.shape, products=_products(X))))
 
 
 def fuzzy_sums(
-    X: FloatArray, centers: FloatArray, fuzzifier: float, weight: FloatArray = _UNIT
+    X: FloatArray,
+    centers: FloatArray,
+    fuzzifier: float,
+    weight: FloatArray = _UNIT,
+    grid: Grid | None = None,
 ) -> FuzzySums:
-    """Sum of u^m and of u^m x per centre, never holding all memberships at once."""
+    """Sum of u^m and of u^m x per centre, never holding all memberships at once.
+
+    On a grid the sums are whole numbers, each record's contribution rounded once.
+    """
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, np.float64)
 
-    def step(block: slice) -> tuple[FloatArray, ...]:
-        rows = X[block].astype(np.float64, copy=False)
-        w = weight[block] if len(weight) else weight
-        return tuple(code.fuzzy_block(rows, w, ready, fuzzifier))
+    def step(block: slice) -> tuple[Any, ...]:
+        rows, w = _as_double(X[block]), weight[block] if len(weight) else weight
+        if grid is None:
+            return tuple(code.fuzzy_block(rows, w, ready, fuzzifier))
+        return tuple(code.exact_fuzzy_block(rows, w, ready, fuzzifier, grid))
 
     return FuzzySums(*_added(map_blocks(step, *X.shape, products=_products(X))))
+
+
+def _as_double(rows: FloatArray) -> FloatArray:
+    return rows.astype(np.float64, copy=False)
 
 
 def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -116,7 +137,7 @@ def _products(X: FloatArray) -> bool:
     return backend() is _plain or X.shape[1] > _plain.DIRECT_FEATURES
 
 
-def _added(parts: list[tuple[FloatArray, ...]]) -> list[FloatArray]:
+def _added(parts: list[tuple[Any, ...]]) -> list[Any]:
     if len(parts) == 1:
         return list(parts[0])
     return [reduce(np.add, field) for field in zip(*parts, strict=True)]

@@ -1,6 +1,45 @@
-"""Transforms that stand between a client's message and the wire."""
+"""Transforms that stand between a client's message and the wire, and the tiers they make."""
 
-from .rules import PRIVACY, transforms_for
+from .fixed_point import FixedPoint
+from .gate import Gate, Rules
+from .guard import ChangeGuard
+from .keyring import stored_identity
+from .ledger import Ledger
+from .masking import PairwiseMasks
+from .noise import IntegerGaussian
+from .plausible import CheckedChannel
+from .released import Released
+from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
+from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
+from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
 
-__all__ = ["MinCount", "MinSamples", "PRIVACY", "transforms_for"]
+__all__ = [
+    "ChangeGuard",
+    "CheckedChannel",
+    "FixedPoint",
+    "Gate",
+    "Guarded",
+    "IntegerGaussian",
+    "Ledger",
+    "MinCount",
+    "MinSamples",
+    "PRIVACY",
+    "PairwiseMasks",
+    "Paper",
+    "Privacy",
+    "Private",
+    "Promise",
+    "Released",
+    "Rules",
+    "Secure",
+    "SecureChannel",
+    "SecurePrivate",
+    "TIERS",
+    "Tier",
+    "Unprotected",
+    "promise",
+    "stored_identity",
+    "tier_of",
+    "transforms_for",
+]

@@ -1,32 +1,71 @@
-"""From one word to the transforms of a plan."""
+"""From one word to a tier, and from a tier to the transforms of a plan."""
 
-from ..core import AnyAlgorithm, ConfigError, Transform
-from .suppression import MinCount, MinSamples
+from dataclasses import dataclass
+from typing import ClassVar
 
-PRIVACY = ("none", "paper")
+from ..core import AnyAlgorithm, ConfigError, Schema, Transform
+from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
+
+TIERS = {kind.name: kind for kind in (Unprotected, Paper, Guarded, Secure, Private, SecurePrivate)}
+PRIVACY = ("none", "paper")  # those that every plan can have: no bounds, keys or memory needed
+
+Privacy = str | Tier | tuple[Transform, ...]
+
+
+@dataclass(frozen=True)
+class Given(Tier):
+    """Transforms that the caller has chosen."""
+
+    chosen: tuple[Transform, ...] = ()
+
+    name: ClassVar[str] = "transforms"
+
+    def transforms(
+        self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
+    ) -> tuple[Transform, ...]:
+        return self.chosen
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised: whoever chose them knows."""
+        return Promise(self.name, {"chosen": [repr(t) for t in self.chosen]}, self._words())
+
+    def _words(self) -> str:
+        return "What these transforms promise together."
+
+
+def tier_of(privacy: Privacy) -> Tier:
+    """The tier that `privacy` names, is, or makes of transforms."""
+    if isinstance(privacy, Tier):
+        return privacy
+    if isinstance(privacy, tuple) and all(isinstance(t, Transform) for t in privacy):
+        return Given(privacy)
+    if not isinstance(privacy, str) or privacy not in TIERS:
+        raise ConfigError(
+            f"privacy must be one of {', '.join(map(repr, TIERS))}, a tier, or a tuple of "
+            f"transforms, got {privacy!r}"
+        )
+    return TIERS[privacy]()
+
+
+def promise(privacy: Privacy) -> Promise:
+    """What a tier promises, with its parameters.
+
+    >>> promise("none").words.startswith("Nothing is promised.")
+    True
+    """
+    return tier_of(privacy).promise
 
 
 def transforms_for(
-    algorithm: AnyAlgorithm, n_features: int, privacy: str | tuple[Transform, ...]
+    algorithm: AnyAlgorithm, n_features: int | Schema, privacy: Privacy, n_clients: int = 1
 ) -> tuple[Transform, ...]:
     """The transforms that `privacy` stands for with this algorithm.
 
-    "paper" is the rule of the algorithm's paper; "none" is no transform at all. What algorithms
-    that promise no exact result withhold by themselves (`min_count`) is withheld either way.
+    What algorithms that promise no exact result withhold by themselves (`min_count`) is withheld
+    in every tier. The tiers that hide clients' sums need their channel too (`Tier.channel`).
     """
-    if isinstance(privacy, tuple) and all(isinstance(t, Transform) for t in privacy):
-        return privacy
-    if not isinstance(privacy, str) or privacy not in PRIVACY:
-        raise ConfigError(
-            f"privacy must be one of {', '.join(map(repr, PRIVACY))} or a tuple of transforms, "
-            f"got {privacy!r}"
-        )
-    if privacy == "none":
-        return ()
-    rule = algorithm.rule(n_features)
-    wanted: list[Transform] = []
-    if rule.min_samples > 1:
-        wanted.append(MinSamples(rule.min_samples))
-    if rule.min_count > 1:
-        wanted.append(MinCount(rule.min_count))
-    return tuple(wanted)
+    tier = tier_of(privacy)
+    tier.check(algorithm)
+    schema = n_features if isinstance(n_features, Schema) else Schema(n_features)
+    return tier.transforms(algorithm, schema, n_clients)

@@ -1,0 +1,143 @@
+"""Seeds from counts in cells: messages sum, so masks and noise can protect them.
+
+Up to three features: one round, counts per cell of a grid over the public bounds; the server
+clusters the cells. More features: a first round for the second moments, whose main directions span
+the space of the cells, and a last one that carries the seeds back to all features.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..core import ConfigError, Data, Message, MessageError, Record, Schema, checks
+from ..kernels import divide_or_keep, k_means, nearest
+from ..typing import FloatArray, Rng
+from ._cells import (
+    CELLS,
+    COUNTS,
+    DIRECTIONS,
+    LIFT,
+    MOMENTS,
+    OVER,
+    CellState,
+    Stage,
+    cells_of,
+    directions,
+    middles,
+    moments,
+    moments_sensitivity,
+    projected,
+)
+from ._whole import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
+
+_MOST_CELLS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class CellSeeding(BoundedAlgorithm[CellState, Stage]):
+    """Counts in cells at the clients, k-means over the cells at the server."""
+
+    cells: int | None = None  # per direction; None: 128, 24 or 10 in one, two or three directions
+    noise: float = 0.0  # standard deviation of what is added to a count: cells below are empty
+    restarts: int = 10  # of the server's k-means
+
+    key: ClassVar[str] = "cells"
+    additive: ClassVar[bool] = True
+    state: ClassVar[type[Record]] = CellState
+    down: ClassVar[type[Record]] = Stage
+    up: ClassVar[type[Message]] = WholeSums
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "n_clusters")
+        if self.cells is not None:
+            checks.whole(self, "cells", 2)
+            if self.cells ** min(len(self.low), DIRECTIONS) > _MOST_CELLS:
+                raise ConfigError(f"{self.key}: cells={self.cells} per direction are too many")
+        checks.number(self, "noise")
+        checks.whole(self, "restarts")
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """The rounds it takes: one for each."""
+        return (COUNTS,) if len(self.low) <= DIRECTIONS else (MOMENTS, COUNTS, LIFT)
+
+    @property
+    def _per_direction(self) -> int:
+        return self.cells or CELLS[min(len(self.low), DIRECTIONS)]
+
+    def start(self, schema: Schema, rng: Rng) -> CellState:
+        F, k = len(self.low), self.n_clusters
+        P = min(F, DIRECTIONS)
+        basis = np.eye(F)[:P] * (self.high - self.low) / 2 / self.unit
+        nowhere, anywhere = np.zeros((k, P)), np.zeros((k, F))
+        return CellState(self.stages[0], np.zeros(F), basis, nowhere, self.radius, anywhere)
+
+    def broadcast(self, state: CellState) -> Stage:
+        return Stage(state.stage, state.center, state.basis, state.seeds, state.spread)
+
+    def client_step(self, down: Stage, data: Data, rng: Rng) -> WholeSums:
+        # Bounds on a record's influence must hold whatever the server sends.
+        if not (np.isfinite(down.basis).all() and 0 < down.spread <= 2 * self.radius):
+            raise MessageError(f"{self.key}: directions or a spread that are none from the server")
+        rows, weight = self.in_cube(data), weights_of(data)
+        if down.stage == MOMENTS:
+            return moments(rows, weight, self.radius)
+        if down.stage == COUNTS:
+            cells = cells_of(projected(rows, down), self._per_direction)
+            n_cells = self._per_direction ** len(down.basis)
+            return whole(summed_by(cells, np.rint(weight * STEPS)[:, None], n_cells))
+        return self._lifted(rows, weight, down)
+
+    def _lifted(self, rows: FloatArray, weight: FloatArray, down: Stage) -> WholeSums:
+        """Weight and sum of the rows nearest to each seed, around the mean of all."""
+        lengths = np.linalg.norm(down.basis, axis=1)
+        label = nearest(projected(rows, down) * lengths, down.seeds * lengths)[0]
+        around = clipped(rows - down.center, down.spread)
+        vectors = np.hstack([np.full((len(rows), 1), down.spread), around])
+        return whole(summed_by(label, np.rint(vectors * weight[:, None] * STEPS), self.n_clusters))
+
+    def sensitivity(self, down: Stage) -> float:
+        F = len(self.low)
+        if down.stage == MOMENTS:
+            return moments_sensitivity(F, self.radius)
+        if down.stage == COUNTS:
+            return STEPS
+        return float(np.sqrt(2) * down.spread * STEPS + np.sqrt(F + 1) / 2)
+
+    def server_step(self, state: CellState, merged: WholeSums, rng: Rng) -> CellState:
+        values = merged.values.astype(np.float64)
+        if state.stage == MOMENTS:
+            mean, basis, spread = directions(values, len(self.low), self.radius)
+            return replace(state, stage=COUNTS, center=mean, basis=basis, spread=spread)
+        if state.stage == COUNTS:
+            return self._with_seeds(state, values / STEPS, rng)
+        sums = values.reshape(self.n_clusters, -1) / STEPS
+        held = np.maximum(sums[:, 0] / state.spread, 0.0)
+        lifted = state.center + divide_or_keep(sums[:, 1:], held, np.zeros_like(sums[:, 1:]))
+        return replace(state, stage=OVER, centers=self.in_data(lifted))
+
+    def _with_seeds(self, state: CellState, counts: FloatArray, rng: Rng) -> CellState:
+        per, P = self._per_direction, len(state.basis)
+        if len(counts) != per**P:
+            raise MessageError(f"{len(counts)} counts came for {per**P} cells")
+        held = np.flatnonzero(counts > 2.0 * self.noise)
+        if len(held) == 0:
+            held = np.array([np.argmax(counts)])
+        # Distances between cells are those of the data: directions have lengths.
+        lengths = np.linalg.norm(state.basis, axis=1)
+        places, mass = middles(held, per, P) * lengths, np.maximum(counts[held], 1e-9)
+        seeds = k_means(places, self.n_clusters, rng, mass, restarts=self.restarts) / lengths
+        centers = self.in_data(state.center + seeds @ state.basis)
+        after = LIFT if LIFT in self.stages else OVER
+        return replace(state, stage=after, seeds=seeds, centers=centers)
+
+    def done(self, state: CellState) -> bool:
+        return state.stage == OVER
+
+    def model(self, state: CellState) -> FloatArray:
+        return state.centers
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {}

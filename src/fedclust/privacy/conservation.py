@@ -1,0 +1,34 @@
+"""What k-means conserves: over all clusters together, every round has the same records.
+
+On a grid the sums over clusters are the same whole numbers in every round, run and restart, under
+masks too. If they change, a client's data changed, a message was damaged, lost or doubled, or a
+mask did not cancel: the run must stop.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..core import Message, MessageError, Plan, Request, Stage
+
+
+class Conservation:
+    """The totals of each cohort, as first seen."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[bytes, ...]] = {}
+
+    def check(self, plan: Plan, request: Request, replies: Mapping[str, Message]) -> None:
+        """Refuse replies whose totals are not those of the rounds before."""
+        grids = [repr(t) for t in plan.transforms if t.stage == Stage.ENCODE]
+        rest = {t.stage for t in plan.transforms} - {Stage.ENCODE, Stage.MASK}
+        if not plan.algorithm.conserves or rest or not grids or not replies:
+            return
+        merged = plan.algorithm.up.merge([replies[c] for c in sorted(replies)])
+        now = tuple(np.sum(a, axis=0).tobytes() for a in merged.arrays().values())
+        before = self._seen.setdefault((grids[0], tuple(sorted(replies))), now)
+        if now != before:
+            raise MessageError(
+                f"round {request.round}: the sums over all clusters differ from those of the "
+                "rounds before, which k-means conserves: a client's data changed, or a message did"
+            )

@@ -1,0 +1,127 @@
+"""Sums of whole numbers: exact in any split and order, and the ground that masks and noise need.
+
+Every record's contribution to the lossless algorithms' sums is rounded once, to a grid that all
+clients share (docs/adr/0013-exact-sums.md); sums of other algorithms are rounded once per client.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+
+from ..core import (
+    AnyAlgorithm,
+    ConfigError,
+    Data,
+    DataError,
+    Message,
+    MessageError,
+    Schema,
+    Stage,
+    Summed,
+    Transform,
+    Turn,
+    checks,
+)
+from ..core.message import COARSER
+from ..kernels.grid import Grid, grid_over
+
+M = TypeVar("M", bound=Message)
+
+MAX_RECORDS = 2**24
+_FEWEST_BITS = 30  # of a record's contribution: a step is then a billionth of the range
+
+
+@dataclass(frozen=True)
+class FixedPoint(Transform):
+    """Messages in steps of a grid over public bounds, fine enough and too coarse to overflow."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    max_records: int = MAX_RECORDS  # of all clients together
+    max_weight: float = 1.0  # of one record
+
+    stage: ClassVar[Stage] = Stage.ENCODE
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "max_records")
+        checks.number(self, "max_weight", above=True)
+        for name in ("low", "high"):  # as plain numbers: two sides must write them alike
+            object.__setattr__(self, name, tuple(float(v) for v in getattr(self, name)))
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        if low.shape != high.shape or not (np.isfinite(high - low).all() and (low < high).all()):
+            raise ConfigError("FixedPoint: low must be below high, both finite, in every column")
+        bits = self.grid.bits
+        if bits < _FEWEST_BITS:
+            raise ConfigError(
+                f"FixedPoint: max_records={self.max_records} leaves {bits} bits for a record, and "
+                f"{_FEWEST_BITS} are needed; the sums of so many could overflow"
+            )
+
+    @classmethod
+    def over(cls, schema: Schema, **settings: Any) -> "FixedPoint":
+        """The grid over a schema's public bounds."""
+        low, high = schema.box()
+        return cls(tuple(low), tuple(high), **settings)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid that all clients share."""
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        return grid_over(low, high, self.max_records, self.max_weight)
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        if not issubclass(algorithm.up, Summed):
+            raise ConfigError(
+                f"FixedPoint: messages of {algorithm.key} stack; only those that sum can be whole "
+                "numbers"
+            )
+        fuzzifier = getattr(algorithm, "fuzzifier", 1.0)
+        lost = (fuzzifier - 1.0) * np.log2(max(2, algorithm.n_clusters)) if fuzzifier > 1 else 0.0
+        if self.grid.bits - lost < _FEWEST_BITS - 4:
+            raise ConfigError(
+                f"FixedPoint: with fuzzifier={fuzzifier:g} and {algorithm.n_clusters} clusters the "
+                f"weights u^m are too small for a grid of {self.grid.bits} bits; lower the "
+                "fuzzifier or max_records"
+            )
+
+    def at_rows(self, data: Data, turn: Turn) -> Data:
+        """The client's rows with the grid, once they are seen to lie within the bounds."""
+        who = f"client {turn.party!r}"
+        if turn.samples > self.max_records:
+            raise DataError(f"{who}: more than max_records={self.max_records} rows")
+        if len(data.weight) and data.weight.max() > self.max_weight:
+            raise DataError(f"{who}: a sample_weight exceeds max_weight={self.max_weight:g}")
+        if len(data):
+            lowest, highest = data.extent
+            outside = (lowest < np.asarray(self.low)) | (highest > np.asarray(self.high))
+            for column in np.flatnonzero(outside).tolist():
+                raise DataError(  # and not which value: this text may travel
+                    f"{who}: column {column} has values outside its public bounds "
+                    f"[{self.low[column]:g}, {self.high[column]:g}]; widen these, or mend the data"
+                )
+        return replace(data, grid=self.grid)
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        whole = cast(Summed, message).on_grid(self.grid)
+        if whole is message:  # made by records, whose number is bounded, hence so is their sum
+            return message
+        most = 2**62 // len(turn.cohort)
+        if any(a.size and max(a.max(), -a.min()) > most for a in whole.arrays().values()):
+            raise MessageError(
+                f"client {turn.party!r}: {len(turn.cohort)} sums of this size could overflow; "
+                + COARSER
+            )
+        return cast(M, whole)
+
+    def at_server(self, merged: M, turn: Turn) -> M:
+        weight = getattr(merged, "weight", None)
+        if weight is not None and weight.dtype == np.int64:
+            most = self.max_records * self.grid.mass * self.max_weight
+            if (weight < 0).any() or weight.astype(float).sum() > most:
+                raise MessageError(
+                    f"round {turn.round}: the clients' weights sum to less than nothing, or to "
+                    f"more than max_records={self.max_records} allows"
+                )
+        return cast(M, cast(Summed, merged).off_grid(self.grid))

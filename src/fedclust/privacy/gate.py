@@ -1,0 +1,165 @@
+"""The gate: what a client keeps to itself between rounds, and the questions it will not answer.
+
+Algorithms need no memory at the client; protection does. The gate holds the client's keys, the
+ledger of its releases, and what it last released. It belongs to the client (`Data.gate`), is never
+sent, and its rules are the client's own: no plan can loosen them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import Batches, ConfigError, Data, Refusal, Stage, Turn, checks
+from ..core.files import write_atomically
+from ..typing import IntArray
+from .accounting import epsilon_of, mu_for
+from .keyring import FEWEST, Keyring
+from .ledger import Ledger
+from .questions import broadcast_digest, question
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a client insists on, whatever the plan says."""
+
+    min_samples: int = 1  # with fewer records it does not answer at all
+    min_cohort: int = FEWEST  # under masks
+    max_rounds: int = 300  # of one plan
+    max_releases: int | None = None  # of the data set, over all plans, runs and restarts
+    max_cohorts: int = 3  # that its sums are ever hidden among: their differences tell of members
+    max_shrinks: int = 2  # cohorts that lose members, per run
+    bounds: Bounds | None = None  # centres outside are refused
+    requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
+    epsilon: float | None = None  # of the data set, for good
+    delta: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for name in ("min_samples", "min_cohort", "max_rounds", "max_cohorts"):
+            checks.whole(self, name)
+        checks.whole(self, "max_shrinks", 0)
+        if self.max_releases is not None:
+            checks.whole(self, "max_releases")
+
+    @property
+    def budget(self) -> float | None:
+        """The sum of squares of mu that epsilon and delta allow."""
+        return None if self.epsilon is None else mu_for(self.epsilon, self.delta) ** 2
+
+
+class Gate:
+    """A client's keeper of keys, releases and rules.
+
+    ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
+    as told at enrolment and not by the server: without them the server is believed. With rules or
+    a ledger every question is looked at before it is answered.
+    """
+
+    def __init__(
+        self,
+        identity: bytes | None = None,
+        *,
+        peers: Mapping[str, bytes] | None = None,
+        rules: Rules | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.peers = dict(peers) if peers is not None else None
+        self.rules = rules or Rules()
+        self.keys = Keyring(
+            identity,
+            min_cohort=self.rules.min_cohort,
+            max_rounds=self.rules.max_rounds,
+            max_shrinks=self.rules.max_shrinks,
+        )
+        self._watchful = rules is not None or ledger is not None
+        self.ledger = ledger or Ledger()
+        self._noise: dict[bytes, IntArray] = {}
+        self._told: list[IntArray] | None = None
+        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
+
+    def look(self, turn: Turn) -> None:
+        """Before anything is computed: refuse what this client never answers, count the rest."""
+        if not self._watchful or not turn.plan.algorithm.reads_rows:
+            return
+        rules, what = self.rules, f"{turn.plan.algorithm.key}, round {turn.round}"
+        missing = set(rules.requires) - {type(t).__name__ for t in turn.plan.transforms}
+        if missing:
+            raise Refusal(f"{what}: this client answers plans with {', '.join(sorted(missing))}")
+        if turn.samples < rules.min_samples:
+            raise Refusal(f"{what}: this client has too few records to answer")
+        if turn.round >= rules.max_rounds:
+            raise Refusal(f"{what}: this client answers {rules.max_rounds} rounds")
+        self._within_bounds(turn, what)
+        self.count(turn, rules.max_releases)
+
+    def count(self, turn: Turn, most: int | None) -> None:
+        """Enter a question in the ledger, or refuse it; the same question again is free."""
+        what = f"{turn.plan.algorithm.key}, round {turn.round}"
+        if any(t.stage == Stage.MASK for t in turn.plan.transforms):
+            cohorts = self.rules.max_cohorts
+            self.ledger.join(turn.cohort, broadcast_digest(turn), what=what, most=cohorts)
+        self.ledger.release(question(turn), what=what, most=most)
+
+    def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
+        """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
+
+        The same question gets the same noise, for two draws could be averaged. What was drawn is
+        not kept on disk: after a restart it is drawn anew, and paid for anew.
+        """
+        if asked not in self._noise:
+            self.ledger.spend(cost, what=what, budget=self.rules.budget)
+            self._noise[asked] = draw()
+        return self._noise[asked]
+
+    @property
+    def epsilon(self) -> float:
+        """What all noised releases so far amount to, at the delta of the rules."""
+        spent = self.ledger.spent
+        return epsilon_of(spent**0.5, self.rules.delta) if spent else 0.0
+
+    @property
+    def told(self) -> list[IntArray]:
+        """Of each release of sums by cluster, the cluster of every record; for guards."""
+        if self._told is None:
+            file = self._told_file()
+            self._told = list(load_arrays(file)) if file is not None and file.exists() else []
+        return self._told
+
+    def tell(self, labels: IntArray) -> None:
+        """Remember a release, beside the ledger if that is a file: guards outlive a process."""
+        self.told.append(labels)
+        file = self._told_file()
+        if file is not None:
+            write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
+
+    def _told_file(self) -> Path | None:
+        path = self.ledger.path
+        return None if path is None else path.with_suffix(".told.npz")
+
+    def _within_bounds(self, turn: Turn, what: str) -> None:
+        centers = getattr(turn.down, "centers", None)
+        if centers is None or self.rules.bounds is None:
+            return
+        low, high = map(np.asarray, self.rules.bounds)
+        if not ((centers >= low) & (centers <= high)).all():
+            raise Refusal(f"{what}: centres outside the public bounds ask about single records")
+
+
+def gate_of(data: Data | Batches | None) -> Gate:
+    """The client's gate, without which it has no keys and no memory."""
+    if data is None or not isinstance(data.gate, Gate):
+        raise ConfigError(
+            "this client has no gate to keep its keys and releases: give Data a gate "
+            "(fedclust.privacy.Gate)"
+        )
+    return data.gate
+
+
+def load_arrays(path: Path) -> list[IntArray]:
+    """What `tell` has written."""
+    with np.load(path, allow_pickle=False) as saved:
+        return [saved[name] for name in saved.files]

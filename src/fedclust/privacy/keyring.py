@@ -1,0 +1,157 @@
+"""A client's keys: its identity, its secrets of running runs, and what went out under masks."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..core import ConfigError, Refusal
+from .crypto import (
+    KEY_BYTES,
+    digest,
+    exchange_public,
+    fresh_secret,
+    shared_secret,
+    signature,
+    signing_public,
+)
+
+FEWEST = 3  # of two, either could subtract itself from the sum
+_RUNS_KEPT = 64
+
+
+@dataclass
+class _Secrets:
+    """A run's key, and what it gave with every peer's."""
+
+    secret: bytes = field(default_factory=fresh_secret, repr=False)
+    shared: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+    shrinks: int = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question under masks: of which run and plan, of whom, and everything else in a hash."""
+
+    run: str
+    plan: bytes
+    round: int
+    cohort: tuple[str, ...]
+    header: bytes
+
+
+class Keyring:
+    """Keys of one client, and the promise to use each mask for one message."""
+
+    def __init__(
+        self,
+        identity: bytes | None = None,
+        *,
+        min_cohort: int = FEWEST,
+        max_rounds: int = 300,
+        max_shrinks: int = 2,
+    ) -> None:
+        self._identity = identity
+        self._min_cohort, self._max_rounds = max(FEWEST, min_cohort), max_rounds
+        self._max_shrinks = max_shrinks
+        self._runs: dict[str, _Secrets] = {}
+        self._done: set[bytes] = set()
+        self._answers: dict[tuple[str, bytes], dict[int, tuple[Asked, bytes]]] = {}
+
+    @property
+    def identity(self) -> bytes:
+        """The public identity."""
+        return signing_public(self._secret_identity())
+
+    def _secret_identity(self) -> bytes:
+        if self._identity is None:  # nobody knows it yet, so any will do
+            self._identity = fresh_secret()
+        return self._identity
+
+    def offer(self, run: str) -> tuple[bytes, bytes]:
+        """The public key of this client for a run, and its signature; the same when asked again."""
+        public = exchange_public(self._of(run).secret)
+        return public, signature(self._secret_identity(), offered(run, public))
+
+    def _of(self, run: str) -> _Secrets:
+        if run not in self._runs:
+            while len(self._runs) >= _RUNS_KEPT:
+                gone = next(iter(self._runs))
+                del self._runs[gone]
+                self._answers = {k: v for k, v in self._answers.items() if k[0] != gone}
+            self._runs[run] = _Secrets()
+        return self._runs[run]
+
+    def has_offered(self, run: str, public: bytes) -> bool:
+        """Whether this is the key that was offered for the run."""
+        return run in self._runs and exchange_public(self._runs[run].secret) == public
+
+    def shared_with(self, run: str, peer: str, public: bytes) -> bytes:
+        """The secret of this client and a peer, computed once per run."""
+        own = self._of(run)
+        if public not in own.shared:
+            found = shared_secret(own.secret, public)
+            if found is None:
+                raise Refusal(f"the key of {peer!r} is no key")
+            own.shared[public] = found
+        return own.shared[public]
+
+    def once(self, what: bytes, check: Callable[[], None]) -> None:
+        """Do a check that need not be done again if it went well."""
+        if what not in self._done:
+            check()
+            self._done.add(what)
+
+    def admit(self, asked: Asked, payload: bytes) -> None:
+        """Let an answer go, or refuse: masks hide one answer to one question, and no second."""
+        if len(asked.cohort) < self._min_cohort:
+            raise Refusal(
+                f"round {asked.round}: {len(asked.cohort)} clients are too few to hide among; at "
+                f"least {self._min_cohort} are needed"
+            )
+        if asked.round >= self._max_rounds:
+            raise Refusal(f"round {asked.round}: this client answers {self._max_rounds} rounds")
+        answered = self._answers.setdefault((asked.run, asked.plan), {})
+        before = answered.get(asked.round)
+        if before is None:
+            if answered and asked.round < max(answered):
+                raise Refusal(f"round {asked.round} is over; round {max(answered)} was answered")
+        else:
+            self._same_again(asked, payload, *before)
+        answered[asked.round] = asked, payload
+
+    def _same_again(self, asked: Asked, payload: bytes, before: Asked, sent: bytes) -> None:
+        if asked == before:
+            if payload != sent:
+                raise Refusal(f"round {asked.round}: the data changed since this was answered")
+            return
+        smaller = set(asked.cohort) < set(before.cohort)
+        own = self._of(asked.run)
+        if not smaller or own.shrinks >= self._max_shrinks:
+            raise Refusal(
+                f"round {asked.round} was answered before, to another cohort or at other centres; "
+                f"a cohort may lose members {self._max_shrinks} times in a run"
+            )
+        own.shrinks += 1
+
+
+def offered(run: str, public: bytes) -> bytes:
+    """What a client signs when it offers a key."""
+    return digest(b"fedclust key", run.encode(), public)
+
+
+def stored_identity(path: str | os.PathLike[str]) -> bytes:
+    """The identity in a file that its owner alone can read; made on the first call."""
+    file = Path(path)
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as fresh:
+            fresh.write(fresh_secret().hex() + "\n")
+    try:
+        secret = bytes.fromhex(file.read_text().strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise ConfigError(f"{file}: no identity; it must hold {2 * KEY_BYTES} hexadecimal digits")
+    return secret

@@ -1,0 +1,112 @@
+"""Pairwise masks: every client's message is uniform noise, and their sum is the true sum.
+
+For each pair of clients one adds a mask and the other subtracts the same, modulo 2^64. A mask is a
+ChaCha20 keystream under a key that HKDF makes of the pair's secret and of everything the two must
+agree on: run, roster, plan, round, cohort and broadcast. A server that tells two clients different
+things gets masks that do not cancel. Bonawitz et al. (2017), without secret sharing: when a client
+fails the round is asked again, which tells nothing new (docs/privacy.md).
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Summed, Transform, Turn
+from ..typing import Array
+from .crypto import digest, is_signed, key_for, mask_words
+from .gate import Gate, gate_of
+from .keyring import Asked, offered
+from .questions import broadcast_digest, plan_digest
+
+M = TypeVar("M", bound=Message)
+
+Roster = tuple[tuple[str, str, str, str], ...]  # client, key, identity, signature; hexadecimal
+
+
+@dataclass(frozen=True)
+class PairwiseMasks(Transform):
+    """Hide every message among those of the cohort."""
+
+    run: str = field(repr=False)  # a run that is continued later has other keys, and is the same
+    roster: Roster = field(repr=False)
+
+    stage: ClassVar[Stage] = Stage.MASK
+    needs_all: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "roster", tuple(tuple(entry) for entry in self.roster))
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        if not issubclass(algorithm.up, Summed):
+            raise ConfigError(
+                f"PairwiseMasks: messages of {algorithm.key} stack, and masks cancel in sums only"
+            )
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        gate, keys = gate_of(turn.data), self._keys(turn)
+        arrays = {name: np.asarray(array) for name, array in message.arrays().items()}
+        if any(a.dtype != np.int64 for a in arrays.values()):
+            raise ConfigError("PairwiseMasks: masks need whole numbers; put FixedPoint before them")
+        agreement = digest(self._listed, *(client.encode() for client in turn.cohort))
+        gate.keys.once(agreement, lambda: self._recognise(gate, turn.party, keys))
+        plan = plan_digest(turn.plan)
+        shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
+        header = digest(plan, str(turn.round).encode(), broadcast_digest(turn), *shapes)
+        asked = Asked(self.run, plan, turn.round, turn.cohort, header)
+        gate.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())))
+        bound = digest(agreement, header)
+        mask = _mask(gate, self.run, turn.party, keys, bound, sum(a.size for a in arrays.values()))
+        return _shifted(message, arrays, mask)
+
+    def _keys(self, turn: Turn) -> dict[str, bytes]:
+        """The public keys of the cohort."""
+        listed = {client: bytes.fromhex(key) for client, key, *_ in self.roster}
+        missing = [client for client in turn.cohort if client not in listed]
+        if missing or turn.party not in turn.cohort or len(set(turn.cohort)) < len(turn.cohort):
+            raise Refusal(
+                f"the cohort does not fit the roster of the run: {missing or 'odd names'}"
+            )
+        return {client: listed[client] for client in turn.cohort}
+
+    def _recognise(self, gate: Gate, me: str, keys: dict[str, bytes]) -> None:
+        """Refuse a roster in which anybody is not who it says."""
+        if not gate.keys.has_offered(self.run, keys[me]):
+            raise Refusal(f"the roster has another key for {me!r} than it offered in this run")
+        if len(set(keys.values())) < len(keys):
+            raise Refusal("two clients of the roster have the same key")
+        for client, key, identity, signed in self.roster:
+            if client not in keys:
+                continue
+            who = bytes.fromhex(identity)
+            if gate.peers is not None and client != me and gate.peers.get(client) != who:
+                raise Refusal(f"{client!r} is not who it was at enrolment: its identity differs")
+            text = offered(self.run, bytes.fromhex(key))
+            if not is_signed(who, text, bytes.fromhex(signed)):
+                raise Refusal(f"the key of {client!r} is not signed by its identity")
+
+    @cached_property
+    def _listed(self) -> bytes:
+        """Run and roster in a hash."""
+        return digest(self.run.encode(), *(p.encode() for entry in self.roster for p in entry))
+
+
+def _mask(gate: Gate, run: str, me: str, keys: dict[str, bytes], bound: bytes, size: int) -> Array:
+    """The sum of this client's masks with all others: plus towards later names, minus earlier."""
+    total = np.zeros(size, np.int64)
+    for peer, public in keys.items():
+        if peer == me:
+            continue
+        words = mask_words(key_for(gate.keys.shared_with(run, peer, public), bound), size)
+        total += words if me < peer else -words
+    return total
+
+
+def _shifted(message: M, arrays: dict[str, Array], mask: Array) -> M:
+    parts = np.split(mask, np.cumsum([a.size for a in arrays.values()])[:-1])
+    masked = {
+        name: array + part.reshape(array.shape)
+        for (name, array), part in zip(arrays.items(), parts, strict=True)
+    }
+    return type(message).from_arrays(masked)

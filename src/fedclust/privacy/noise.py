@@ -1,0 +1,74 @@
+"""Noise for differential privacy: whole Gaussian numbers from OpenDP, never from floats.
+
+What is noised must be whole numbers of known sensitivity (`sensitivity` of the algorithm). Under
+secure aggregation every client adds its share of the variance, and only the sum carries all of it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Transform, Turn, checks
+from ..typing import IntArray
+from .gate import gate_of
+from .questions import question
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class IntegerGaussian(Transform):
+    """Add Gaussian whole numbers: the release is mu-GDP for every record."""
+
+    mu: float
+    share: float = 1.0  # of the variance that this client adds
+
+    stage: ClassVar[Stage] = Stage.NOISE
+
+    def __post_init__(self) -> None:
+        checks.number(self, "mu", above=True)
+        checks.number(self, "share", 0.0, 1.0, above=True)
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        if not hasattr(algorithm, "sensitivity"):
+            raise ConfigError(
+                f"IntegerGaussian: {algorithm.key} does not say how much one record can change its "
+                "messages"
+            )
+
+    def at_client(self, message: M, turn: Turn) -> M:
+        asked, gate = question(turn), gate_of(turn.data)
+        what = f"{turn.plan.algorithm.key}, round {turn.round}"
+        masked = any(t.stage == Stage.MASK for t in turn.plan.transforms)
+        # Under masks half of the cohort must be enough for all the noise; else each client is.
+        if self.share < (1.0 / math.ceil(len(turn.cohort) / 2) if masked else 1.0) - 1e-12:
+            raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
+        size = turn.plan.algorithm.sensitivity(turn.down) / self.mu * self.share**0.5
+        arrays = message.arrays()
+        n = sum(a.size for a in arrays.values())
+        noise = gate.noise(asked, self.mu**2, what, lambda: gaussian(size, n))
+        parts = np.split(noise, np.cumsum([a.size for a in arrays.values()])[:-1])
+        noised = {
+            name: array + part.reshape(array.shape)
+            for (name, array), part in zip(arrays.items(), parts, strict=True)
+        }
+        return type(message).from_arrays(noised)
+
+
+def gaussian(scale: float, n: int) -> IntArray:
+    """Independent draws from the discrete Gaussian distribution."""
+    return np.array(_sampler(float(scale))([0] * n), dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _sampler(scale: float) -> Any:
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise ConfigError("differential privacy needs OpenDP: pip install 'fedclust[dp]'") from None
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    return dp.m.make_gaussian(*space, scale=scale)

@@ -1,0 +1,109 @@
+"""What no honest client can send: looked for in every message that can be read, at no loss.
+
+Sums of rows within public bounds obey laws: weights are not negative, means lie within the bounds,
+k-means conserves a client's sums over all clusters, fuzzy weights have a least and a most. Whoever
+breaks one is left out from then on. Under masks single messages cannot be read; there only
+the totals can be checked (`conservation`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..core import Channel, Message, Plan, Request, Schema, Stage
+from ..typing import FloatArray
+from .fixed_point import FixedPoint
+
+_ROUNDING = 1e-9  # of the largest value: sums in floats keep about so much
+CAP = 100.0  # times the median: no client may have more records
+
+
+class CheckedChannel:
+    """The clients of another channel, less those whose sums cannot be sums of rows.
+
+    ``records`` are the clients' sizes as enrolled, where they are known. ``left_out`` says who was
+    left out, and why.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        schema: Schema,
+        *,
+        records: Mapping[str, int] | None = None,
+        cap: float = CAP,
+    ) -> None:
+        self._channel, self._schema = channel, schema
+        self._records, self._cap = dict(records or {}), cap
+        self._first: dict[tuple[str, str], FloatArray] = {}
+        self.left_out: dict[str, str] = {}
+
+    def clients(self) -> Iterable[str]:
+        """Those that were not left out."""
+        return [c for c in self._channel.clients() if c not in self.left_out]
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        """The replies of those that sent what an honest client can send."""
+        replies = dict(self._channel.ask(plan, request))
+        sums = {c: _sums(plan, m) for c, m in replies.items()}
+        told = [found[:, 0].sum() for found in sums.values() if found is not None]
+        usual = float(np.median(told)) if told else 0.0
+        for client, message in replies.items():
+            found = sums[client]
+            odd = self._odd(plan, client, found, usual) if found is not None else None
+            if odd is None:
+                yield client, message
+            else:
+                self.left_out[client] = f"round {request.round}: {odd}"
+
+    def _odd(self, plan: Plan, client: str, sums: FloatArray, usual: float) -> str | None:
+        weight, total = sums[:, 0], sums[:, 1:]
+        size = weight.sum()
+        if not np.isfinite(sums).all() or (weight < 0).any():
+            return "weights that are negative, or values that are no numbers"
+        enrolled = self._records.get(client)
+        if size > self._cap * max(usual, 1.0) or (enrolled and size > enrolled * (1 + _ROUNDING)):
+            return "more records than it can have"
+        if not self._within_bounds(weight, total):
+            return "means outside the public bounds"
+        if plan.algorithm.conserves and not any(t.stage < Stage.ENCODE for t in plan.transforms):
+            return self._conserved(plan, client, sums)
+        return self._shares(plan, enrolled, size)
+
+    def _within_bounds(self, weight: FloatArray, total: FloatArray) -> bool:
+        if self._schema.low is None or self._schema.high is None:
+            return True
+        low, high = self._schema.low, self._schema.high
+        slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + weight[:, None])
+        least, most = weight[:, None] * low - slack, weight[:, None] * high + slack
+        return bool(((total >= least) & (total <= most)).all())
+
+    def _conserved(self, plan: Plan, client: str, sums: FloatArray) -> str | None:
+        now = sums.sum(axis=0)
+        grid = [repr(t) for t in plan.transforms if t.stage == Stage.ENCODE]
+        before = self._first.setdefault((client, "".join(grid)), now)
+        slack = _ROUNDING * max(1.0, float(np.abs(before).max()), float(np.abs(sums).sum()))
+        if np.abs(now - before).max() > slack:
+            return "sums over all clusters that changed since its first round"
+        return None
+
+    def _shares(self, plan: Plan, enrolled: int | None, size: float) -> str | None:
+        """Memberships sum to one, so their powers sum to C^(1-m) at least."""
+        m = getattr(plan.algorithm, "fuzzifier", None)
+        if m is None or enrolled is None or not plan.algorithm.lossless:
+            return None
+        least = enrolled * plan.algorithm.n_clusters ** (1.0 - m)
+        return None if size >= least * (1 - _ROUNDING) else "weights less than memberships sum to"
+
+
+def _sums(plan: Plan, message: Any) -> FloatArray | None:
+    """Weights and sums by cluster, as one table; None where a message has none, or is masked."""
+    if any(t.stage == Stage.MASK for t in plan.transforms):
+        return None
+    if not (hasattr(message, "weight") and hasattr(message, "total")):
+        return None
+    for transform in plan.transforms:
+        if isinstance(transform, FixedPoint) and message.weight.dtype == np.int64:
+            message = message.off_grid(transform.grid)
+    return np.hstack([np.asarray(message.weight, float)[:, None], np.asarray(message.total, float)])

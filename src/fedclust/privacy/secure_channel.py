@@ -1,0 +1,107 @@
+"""A channel over which the server sees sums of clients only.
+
+It wraps any other channel: keys are exchanged in an ordinary round, every plan gets masks at its
+end, and a round that somebody failed to answer is asked again. The same question gets the same
+masked answer, so asking again tells nothing; a smaller cohort is another question, and clients
+allow two of those per run.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
+from .conservation import Conservation
+from .keyring import FEWEST
+from .keys import KeyExchange
+from .masking import PairwiseMasks
+
+ATTEMPTS = 8  # with one client in a hundred failing, twenty clients fail so often once in a million
+
+
+class SecureChannel:
+    """The clients of another channel, whose messages only their sum can be read from."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        min_cohort: int = FEWEST,
+        attempts: int = ATTEMPTS,
+        max_shrinks: int = 2,
+    ) -> None:
+        self._channel, self._attempts = channel, attempts
+        self._min_cohort, self._shrinks = max(FEWEST, min_cohort), max_shrinks
+        self._conservation = Conservation()
+        self.masks = self._agreed()
+        self._cohort = tuple(entry[0] for entry in self.masks.roster)
+
+    def _agreed(self) -> PairwiseMasks:
+        asked = sorted(self._channel.clients())
+        if len(asked) < self._min_cohort:
+            raise TooFewClients(
+                f"{len(asked)} clients are there; secure aggregation needs {self._min_cohort}, "
+                "so that no two can subtract themselves from the sum"
+            )
+        exchange = KeyExchange(secrets.token_hex(16))
+        plan = Plan(exchange)
+        (done,) = rounds(plan, _Steady(self._channel, self._attempts), Schema(n_features=1))
+        if len(done.cohort) < self._min_cohort:
+            raise TooFewClients(
+                f"{len(done.cohort)} of {len(asked)} clients offered a key, and "
+                f"{self._min_cohort} are needed"
+            )
+        offers = zip(done.cohort, exchange.model(done.state), strict=True)
+        return PairwiseMasks(exchange.run, tuple((client, *offer) for client, offer in offers))
+
+    def clients(self) -> Iterable[str]:
+        """Those that exchanged keys and have not been left out since."""
+        return self._cohort
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        """Masked replies of the whole cohort, which may have lost members on the way."""
+        if set(request.cohort) != set(self._cohort):
+            raise ConfigError(
+                "secure aggregation asks every client in every round: sums over changing cohorts "
+                "tell clients apart; set participation to 1, and choose no seeding that asks one"
+            )
+        masked = replace(plan, transforms=(*plan.transforms, self.masks))
+        while True:
+            asked = replace(request, cohort=tuple(sorted(self._cohort)))
+            replies = dict(_Steady(self._channel, self._attempts).ask(masked, asked))
+            silent = sorted(set(self._cohort) - set(replies))
+            if not silent:
+                break
+            self._leave_out(plan, request, silent)
+        self._conservation.check(masked, request, replies)
+        yield from replies.items()
+
+    def _leave_out(self, plan: Plan, request: Request, silent: list[str]) -> None:
+        left = tuple(c for c in self._cohort if c not in silent)
+        vertical = plan.algorithm.partition == "vertical"
+        if vertical or self._shrinks == 0 or len(left) < self._min_cohort:
+            raise TooFewClients(
+                f"round {request.round}: no answer from {', '.join(silent)} after "
+                f"{self._attempts} attempts, and the others cannot go on without: masks of the "
+                "missing do not cancel"
+            )
+        self._shrinks -= 1
+        self._cohort = left
+
+
+class _Steady:
+    """A channel that asks again until everybody has answered, a few times."""
+
+    def __init__(self, channel: Channel, attempts: int) -> None:
+        self._channel, self._attempts = channel, attempts
+
+    def clients(self) -> Iterable[str]:
+        return self._channel.clients()
+
+    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
+        replies: dict[str, Message] = {}
+        for _ in range(self._attempts):
+            replies |= dict(self._channel.ask(plan, request))
+            if len(replies) == len(request.cohort):
+                break
+        return replies.items()

@@ -1,0 +1,76 @@
+"""Rows that are read in batches are protected as those in memory are."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust import DataError
+from fedclust.algorithms import make
+from fedclust.chain import cluster
+from fedclust.channels import LocalChannel
+from fedclust.core import Batches, Data, Plan, Refusal, Schema, run
+from fedclust.privacy import ChangeGuard, FixedPoint, Gate, Ledger, Released, Rules
+from fedclust.typing import FloatArray
+
+BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
+
+
+def rows() -> dict[str, FloatArray]:
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.2, 0.2], [0.8, 0.2], [0.5, 0.8]])
+    return {
+        name: np.clip(rng.normal(centers[rng.integers(0, 3, 300)], 0.06), 0, 1) for name in "abc"
+    }
+
+
+def streamed(X: FloatArray, gate: Any = None) -> Batches:
+    parts = [X[:7], X[7:130], X[130:]]
+    return Batches(lambda: [Data.of(part) for part in parts], len(X), X.shape[1], gate)
+
+
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
+def test_sums_on_a_grid_are_the_same_bits_in_batches(key: str) -> None:
+    data = rows()
+    start = np.array([[0.3, 0.3], [0.7, 0.3], [0.5, 0.7]])
+    plan = Plan(make(key, 3, init=start), (FixedPoint.over(BOX),))
+    whole = run(plan, LocalChannel(data), BOX).model
+    parts = run(plan, LocalChannel({c: streamed(X) for c, X in data.items()}), BOX).model
+    assert whole.tobytes() == parts.tobytes()
+
+
+@pytest.mark.parametrize("tier", ["guarded", "secure", "dp", "secure+dp"])
+def test_every_tier_takes_batches(tier: str) -> None:
+    data = {c: streamed(X) for c, X in rows().items()}
+    found = cluster(make("llf-cm", 3), LocalChannel(data), BOX, privacy=tier, seed=2)
+    assert found.centers.shape == (3, 2)
+    if tier == "secure":
+        memory = cluster(make("llf-cm", 3), LocalChannel(rows()), BOX, privacy=tier, seed=2)
+        assert memory.centers.tobytes() == found.centers.tobytes()
+
+
+def test_a_guard_looks_at_all_batches() -> None:
+    data, start = rows(), np.array([[0.3, 0.3], [0.7, 0.3], [0.5, 0.7]])
+    plan = Plan(make("llf-cm", 3, init=start), (ChangeGuard(5),))
+    whole = run(plan, LocalChannel(data), BOX).model
+    parts = run(plan, LocalChannel({c: streamed(X) for c, X in data.items()}), BOX).model
+    np.testing.assert_allclose(whole, parts, rtol=1e-12)
+
+
+def test_a_round_over_batches_is_one_release(tmp_path: Any) -> None:
+    gate = Gate(rules=Rules(max_releases=2), ledger=Ledger(tmp_path / "a.jsonl"))
+    data = {"a": streamed(rows()["a"], gate)}
+    plan = Plan(make("llf-cm", 3, max_rounds=3, tol=0.0), (Released(9),))
+    with pytest.raises(Refusal, match="llf-cm, round 2: .* answered 2 questions"):
+        run(plan, LocalChannel(data), BOX)
+
+
+def test_bounds_and_sizes_hold_for_all_batches() -> None:
+    X = rows()["a"]
+    X[-1] = 7.0
+    plan = Plan(make("llf-cm", 3, max_rounds=3), (FixedPoint.over(BOX),))
+    with pytest.raises(DataError, match="column 0 has values outside"):
+        run(plan, LocalChannel({"a": streamed(X)}), BOX)
+    few = Plan(make("llf-cm", 3, max_rounds=3), (FixedPoint.over(BOX, max_records=250),))
+    with pytest.raises(DataError, match="more than max_records=250 rows"):
+        run(few, LocalChannel({"a": streamed(rows()["a"])}), BOX)

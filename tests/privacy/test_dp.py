@@ -1,0 +1,422 @@
+"""Differential privacy: sensitivities that hold, an account that two libraries agree on, noise."""
+
+import math
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedclust import ConfigError, MessageError
+from fedclust.algorithms import make
+from fedclust.algorithms._cells import COUNTS, LIFT, MOMENTS, Stage
+from fedclust.algorithms._centers import CenterState
+from fedclust.algorithms.bounded_c_means import Around, BoundedCMeans, CubeState
+from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.channels import LocalChannel
+from fedclust.core import Data, Plan, Refusal, Request, Schema, respond, run
+from fedclust.privacy import (
+    Gate,
+    IntegerGaussian,
+    Ledger,
+    Private,
+    Rules,
+    SecureChannel,
+    SecurePrivate,
+)
+from fedclust.privacy import noise as noise_module
+from fedclust.privacy.accounting import delta_of, epsilon_of, mu_for
+from fedclust.privacy.noise import gaussian
+from fedclust.protection import adapted, seeding_under
+from fedclust.typing import FloatArray
+
+pytest.importorskip("opendp")
+NO_WEIGHTS = np.empty(0)
+
+
+def question(chosen: Any, rng: np.random.Generator, kind: int) -> Any:
+    """A broadcast, honest or made up by a server that wants to know."""
+    k, F, R = chosen.n_clusters, len(chosen.low), chosen.radius
+    wild = rng.choice([1.0, 1.0, 100.0, 1e200])
+    if isinstance(chosen, BoundedCMeans):
+        centers = chosen.middle + rng.normal(size=(k, F)) * chosen.unit * wild
+        return Around(centers, float(rng.uniform(1e-3, 2 * R)))
+    P = min(F, 3)
+    basis, seeds = rng.normal(size=(P, F)), rng.normal(size=(k, P))
+    return Stage(kind, rng.uniform(-1, 1, F), basis, seeds, float(rng.uniform(1e-3, 2 * R)))
+
+
+@pytest.mark.parametrize("kind", ["k-means", "fuzzy", MOMENTS, COUNTS, LIFT])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=60)
+def test_no_record_changes_a_message_by_more_than_the_sensitivity(kind: Any, seed: int) -> None:
+    """Records inside and far outside of the bounds, of any weight, one at a time: 1,200 each."""
+    rng = np.random.default_rng(seed)
+    F, k = int(rng.integers(1, 7)), int(rng.integers(1, 6))
+    low = rng.normal(size=F) * 10
+    high = low + rng.uniform(0.1, 10, F)
+    if isinstance(kind, str):
+        m = 1.0 if kind == "k-means" else float(rng.choice([1.05, 1.5, 2.0, 3.0]))
+        chosen: Any = BoundedCMeans(k, low, high, fuzzifier=m)
+    else:
+        chosen = CellSeeding(k, low, high)
+        if kind == MOMENTS and F < 2:
+            return
+    down = question(chosen, rng, kind if isinstance(kind, int) else 0)
+    most = chosen.sensitivity(down)
+    reach = rng.choice([0.4, 1.0, 3.0])
+    rows = chosen.middle + rng.uniform(-1, 1, (20, F)) * reach * (high - low)
+    if isinstance(kind, str):  # on a centre all the weight is in one place
+        rows[:k] = np.clip(down.centers, low, high)[:20]
+    for row, weight in zip(rows, rng.choice([1.0, 1.0, 0.3, 50.0], 20), strict=True):
+        data = Data(row[None], np.array([weight]))
+        length = np.linalg.norm(chosen.client_step(down, data, rng).values.astype(float))
+        assert length <= most * (1 + 1e-12)
+
+
+def test_the_sensitivity_is_reached() -> None:
+    """So that it is no larger than it has to be."""
+    chosen = BoundedCMeans(2, np.zeros(2), np.ones(2))
+    down = Around(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
+    row = Data(np.array([[0.4, 0.1]]), NO_WEIGHTS)
+    length = np.linalg.norm(chosen.client_step(down, row, None).values)  # type: ignore[arg-type]
+    assert length > 0.999 * chosen.sensitivity(down)
+
+
+@pytest.mark.parametrize(
+    "down",
+    [
+        Around(np.full((2, 2), np.nan), 0.5),
+        Around(np.zeros((2, 2)), -1.0),
+        Around(np.zeros((2, 2)), math.nan),
+        Around(np.zeros((2, 2)), 1e9),
+    ],
+)
+def test_broadcasts_that_would_break_the_bound_are_refused(down: Around) -> None:
+    with pytest.raises(MessageError, match="a reach that are none"):
+        BoundedCMeans(2, np.zeros(2), np.ones(2)).client_step(
+            down,
+            Data(np.ones((3, 2)), NO_WEIGHTS),
+            None,  # type: ignore[arg-type]
+        )
+
+
+def test_stages_that_would_break_the_bound_are_refused() -> None:
+    chosen = CellSeeding(2, np.zeros(2), np.ones(2))
+    bad = Stage(COUNTS, np.zeros(2), np.full((2, 2), np.nan), np.zeros((2, 2)), 1.0)
+    data = Data(np.ones((3, 2)), NO_WEIGHTS)
+    for down in (bad, replace(bad, basis=np.eye(2), spread=-1.0)):
+        with pytest.raises(MessageError, match="a spread that are none"):
+            chosen.client_step(down, data, None)  # type: ignore[arg-type]
+
+
+@given(mu=st.floats(0.05, 5.0), delta=st.sampled_from([1e-9, 1e-6, 1e-4]))
+def test_conversions_are_inverse(mu: float, delta: float) -> None:
+    epsilon = epsilon_of(mu, delta)
+    if epsilon > 1e-6:
+        assert delta_of(mu, epsilon) == pytest.approx(delta, rel=1e-4)
+        assert mu_for(epsilon, delta) == pytest.approx(mu, rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("rounds", [1, 4, 7])
+def test_the_account_is_that_of_a_second_library(epsilon: float, rounds: int) -> None:
+    accounting = pytest.importorskip("dp_accounting")
+    from dp_accounting.pld import PLDAccountant
+
+    mu = mu_for(epsilon, 1e-6) / math.sqrt(rounds)
+    account = PLDAccountant()
+    account.compose(accounting.GaussianDpEvent(1.0 / mu), rounds)
+    assert account.get_epsilon(1e-6) == pytest.approx(epsilon, rel=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (101.0, 1e-6), (1.0, 0.0), (1.0, 1.0)])
+def test_promises_that_are_none_are_refused(epsilon: float, delta: float) -> None:
+    with pytest.raises(ConfigError, match="epsilon must be above 0 .* got"):
+        Private(epsilon, delta)
+
+
+def test_noise_is_gaussian_and_whole() -> None:
+    drawn = gaussian(1000.0, 20_000)
+    assert drawn.dtype == np.int64
+    assert abs(drawn.mean()) < 50
+    assert drawn.std() == pytest.approx(1000.0, rel=0.03)
+    assert np.mean(np.abs(drawn) < 1000) == pytest.approx(0.6827, abs=0.02)
+
+
+BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
+
+
+def asked(gate: Gate, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
+    chosen = BoundedCMeans(2, BOX.low, BOX.high)  # type: ignore[arg-type]
+    down = Around(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
+    data = Data(np.random.default_rng(0).random((50, 2)), NO_WEIGHTS, gate=gate)
+    plan = Plan(chosen, (IntegerGaussian(mu, share),))
+    sent: Any = respond(plan, Request(round, ("a", "b", "c"), down), "a", data)
+    return np.asarray(sent.values)
+
+
+def test_the_same_question_gets_the_same_noise_and_is_paid_for_once() -> None:
+    gate = Gate()
+    first, again = asked(gate), asked(gate)
+    assert np.array_equal(first, again)
+    assert gate.ledger.spent == pytest.approx(0.09)
+    other = asked(gate, round=1)
+    assert not np.array_equal(first, other)
+    assert gate.ledger.spent == pytest.approx(0.18)
+    assert gate.epsilon == pytest.approx(epsilon_of(0.18**0.5, 1e-6))
+    assert Gate().epsilon == 0.0
+
+
+def test_after_a_restart_noise_is_drawn_and_paid_for_anew(tmp_path: Any) -> None:
+    def gate() -> Gate:
+        return Gate(ledger=Ledger(tmp_path / "a.jsonl"))
+
+    first = asked(gate())
+    assert not np.array_equal(first, asked(gate()))
+    assert gate().ledger.spent == pytest.approx(0.18)
+
+
+def test_a_client_spends_no_more_than_its_own_budget() -> None:
+    gate = Gate(rules=Rules(epsilon=1.0))
+    asked(gate, mu=0.2)
+    with pytest.raises(Refusal, match="round 1: the privacy budget is spent"):
+        asked(gate, mu=0.2, round=1)
+    assert gate.epsilon <= 1.0
+    asked(gate, mu=0.2)  # an answer that was given can be given again
+
+
+def test_a_share_of_noise_too_small_is_refused() -> None:
+    with pytest.raises(Refusal, match="a share of 0.5 of the noise is too little"):
+        asked(Gate(), share=0.5)
+
+
+def test_only_bounded_sums_can_be_noised() -> None:
+    with pytest.raises(ConfigError, match="llf-cm does not say how much one record can change"):
+        Plan(make("llf-cm", 2), (IntegerGaussian(1.0),))
+    with pytest.raises(ConfigError, match="mu must be a number above 0"):
+        IntegerGaussian(0.0)
+
+
+def test_without_the_library_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noise_module._sampler.cache_clear()
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ConfigError, match=r"pip install 'fedclust\[dp\]'"):
+        gaussian(5.0, 1)
+
+
+@pytest.mark.parametrize("kind", [Private, SecurePrivate])
+@pytest.mark.parametrize("F", [2, 5])
+def test_a_run_spends_what_the_tier_says(kind: type[Private], F: int) -> None:
+    """Seeding and rounds together, in every client's own ledger."""
+    from fedclust.chain import cluster
+
+    rng = np.random.default_rng(0)
+    gates = {name: Gate() for name in "abc"}
+    data = {n: Data(rng.random((200, F)), NO_WEIGHTS, gate=g) for n, g in gates.items()}
+    schema = Schema(F, low=np.zeros(F), high=np.ones(F))
+    cluster(make("llf-cm", 3), LocalChannel(data), schema, privacy=kind(epsilon=2.0))
+    for gate in gates.values():
+        assert gate.epsilon == pytest.approx(2.0, rel=1e-6)
+
+
+def test_noise_of_all_clients_is_enough_if_half_are_honest() -> None:
+    tier = SecurePrivate()
+    for n in range(3, 30):
+        assert math.ceil(n / 2) * tier.variance_share(n) >= 1 - 1e-12
+
+
+def test_the_audit_finds_no_more_than_was_promised() -> None:
+    """A worst-case record in or out, 4,000 times: what a test can tell apart stays below mu.
+
+    The statistic is the projection on the record's vector, which is the best there is. Its
+    two means are mu standard deviations apart, which the promise allows, and no more.
+    """
+    chosen = BoundedCMeans(2, np.zeros(2), np.ones(2))
+    down = Around(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
+    with_it = chosen.client_step(down, Data(np.array([[0.4, 0.0]]), NO_WEIGHTS), None)  # type: ignore[arg-type]
+    vector = with_it.values.astype(float)
+    mu, n = 0.8, 4000
+    noise = gaussian(chosen.sensitivity(down) / mu, n * len(vector)).reshape(n, -1)
+    along = vector / np.linalg.norm(vector)
+    out, within = noise @ along, (noise + vector) @ along
+    apart = (within.mean() - out.mean()) / out.std()
+    assert apart <= mu * 1.08  # standard error of the spread: 1.1 %
+    assert apart > mu * 0.9
+
+
+def s1(n: int, seed: int) -> tuple[FloatArray, Any]:
+    """Fifteen Gaussian clusters in the unit square, apart as those of the set S1."""
+    rng = np.random.default_rng(seed)
+    while True:
+        centers = rng.uniform(0.1, 0.9, (15, 2))
+        apart = np.linalg.norm(centers[:, None] - centers, axis=2) + 9 * np.eye(15)
+        if apart.min() > 0.14:
+            break
+    y = rng.integers(0, 15, n)
+    return np.clip(rng.normal(centers[y], 0.028), 0, 1), y
+
+
+def blobs(n: int, seed: int) -> tuple[FloatArray, Any]:
+    """Eight blobs in ten dimensions."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 8, n)
+    centers = rng.uniform(0.15, 0.85, (8, 10))
+    return np.clip(rng.normal(centers[y], 0.06), 0, 1), y
+
+
+def agreement(make_rows: Any, n: int, k: int, key: str, seeds: range, tier: Any) -> list[float]:
+    from sklearn.metrics import adjusted_rand_score
+
+    from fedclust.chain import cluster
+    from fedclust.kernels import nearest
+
+    found = []
+    for seed in seeds:
+        X, y = make_rows(n, seed)
+        F = X.shape[1]
+        schema = Schema(F, low=np.zeros(F), high=np.ones(F))
+        data = {f"c{i:02d}": X[i::10] for i in range(10)}
+        done = cluster(make(key, k), LocalChannel(data), schema, privacy=tier, seed=seed)
+        found.append(adjusted_rand_score(y, nearest(X, done.centers)[0]))
+    return found
+
+
+def test_at_epsilon_one_the_clusters_are_found() -> None:
+    assert min(agreement(s1, 20_000, 15, "llf-cm", range(2), "secure+dp")) > 0.93
+    assert min(agreement(blobs, 20_000, 8, "llf-fcm", range(2), "secure+dp")) > 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "n", "k", "key", "bar"),
+    [
+        (s1, 20_000, 15, "llf-cm", 0.97),
+        (s1, 20_000, 15, "llf-fcm", 0.96),
+        (s1, 5_000, 15, "llf-cm", 0.95),
+        (blobs, 20_000, 8, "llf-cm", 0.95),
+        (blobs, 20_000, 8, "llf-fcm", 0.95),
+    ],
+)
+def test_utility_at_epsilon_one_over_ten_seeds(
+    rows: Any, n: int, k: int, key: str, bar: float
+) -> None:
+    assert np.mean(agreement(rows, n, k, key, range(10), "secure+dp")) >= bar
+
+
+def test_bounded_rounds_without_noise_are_k_means() -> None:
+    """Where nothing is clipped, a round is a Lloyd step."""
+    X, _ = s1(2000, 0)
+    start = X[:15]
+    bounded = BoundedCMeans(15, np.zeros(2), np.ones(2), init=start, rounds=1)
+    wide = replace(bounded)
+    state = wide.start(BOX, None)  # type: ignore[arg-type]
+    down = replace(wide.broadcast(state), reach=2 * wide.radius)
+    sums = wide.client_step(down, Data.of(X), None).values.reshape(15, 3)  # type: ignore[arg-type]
+    moved = down.centers + sums[:, 1:] / sums[:, :1] * down.reach / 2 * wide.unit
+    lloyd: CenterState = make("llf-cm", 15, init=start).start(BOX, None)  # type: ignore[arg-type]
+    plan = Plan(make("llf-cm", 15, init=lloyd.centers, max_rounds=1))
+    np.testing.assert_allclose(moved, run(plan, LocalChannel({"a": X}), BOX).model, atol=1e-5)
+
+
+def test_centres_with_too_little_weight_stay_and_all_stay_inside() -> None:
+    chosen = BoundedCMeans(2, np.zeros(2), np.ones(2), init=np.array([[0.1, 0.1], [5.0, 0.9]]))
+    state = chosen.start(BOX, None)  # type: ignore[arg-type]
+    quiet = type(chosen.client_step(chosen.broadcast(state), Data.of(np.ones((1, 2))), None))  # type: ignore[arg-type]
+    after = chosen.server_step(state, quiet(np.zeros(6, np.int64)), None)  # type: ignore[arg-type]
+    assert np.array_equal(after.centers, state.centers)
+    pushed = quiet(np.array([2**30, 2**40, 2**40, 2**30, 2**40, 2**40]))
+    assert (chosen.model(chosen.server_step(state, pushed, None)) <= 1.0).all()  # type: ignore[arg-type]
+    with pytest.raises(MessageError, match="3 sums came for 2 centres of 2 features"):
+        chosen.server_step(state, quiet(np.zeros(3, np.int64)), None)  # type: ignore[arg-type]
+
+
+def test_one_cluster_and_a_start_in_the_bounds() -> None:
+    X, _ = s1(500, 0)
+    alone = BoundedCMeans(1, np.zeros(2), np.ones(2), rounds=2)
+    done = run(Plan(alone), LocalChannel({"a": X}), BOX)
+    np.testing.assert_allclose(done.model[0], X.mean(axis=0), atol=1e-5)
+    assert alone.assign(done.model, Data.of(X)).tolist() == [0] * 500
+    soft = BoundedCMeans(2, np.zeros(2), np.ones(2), fuzzifier=2.0)
+    assert soft.assign(X[:2], Data.of(X[:5])).shape == (5, 2)
+
+
+@pytest.mark.parametrize("F", [1, 2, 3, 5])
+def test_cells_find_the_clusters_and_no_split_changes_a_bit(F: int) -> None:
+    rng = np.random.default_rng(F)
+    y = rng.integers(0, 3, 900)
+    X = np.clip(rng.normal(np.array([0.2, 0.5, 0.8])[y][:, None], 0.03, (900, F)), 0, 1)
+    schema = Schema(F, low=np.zeros(F), high=np.ones(F))
+    plan = Plan(CellSeeding(3, schema.low, schema.high), seed=1)  # type: ignore[arg-type]
+    found = [
+        run(plan, LocalChannel(data), schema).model
+        for data in ({"all": X}, {"a": X[::3], "b": X[1::3], "c": X[2::3]})
+    ]
+    assert found[0].tobytes() == found[1].tobytes()
+    truth = np.array([X[y == c].mean(axis=0) for c in range(3)])
+    order = np.argsort(found[0][:, 0])
+    np.testing.assert_allclose(found[0][order], truth, atol=0.05)
+
+
+def test_cells_run_under_masks() -> None:
+    X, _ = s1(900, 0)
+    plan = Plan(CellSeeding(15, np.zeros(2), np.ones(2)), seed=1)
+    data = {"a": X[::3], "b": X[1::3], "c": X[2::3]}
+    open_, masked = (
+        run(plan, channel, BOX).model
+        for channel in (LocalChannel(data), SecureChannel(LocalChannel(data)))
+    )
+    assert open_.tobytes() == masked.tobytes()
+
+
+def test_cells_of_noise_alone_still_give_a_start() -> None:
+    empty = Plan(CellSeeding(3, np.zeros(2), np.ones(2), noise=1e9))
+    done = run(empty, LocalChannel({"a": np.full((20, 2), 0.5)}), BOX)
+    assert done.model.shape == (3, 2)
+
+
+def test_odd_sizes_are_refused_by_the_server() -> None:
+    flat = CellSeeding(2, np.zeros(2), np.ones(2))
+    state = flat.start(BOX, None)  # type: ignore[arg-type]
+    some = type(
+        flat.client_step(flat.broadcast(state), Data.of(np.ones((1, 2))), None)  # type: ignore[arg-type]
+    )(np.zeros(5, np.int64))
+    with pytest.raises(MessageError, match="5 counts came for 576 cells"):
+        flat.server_step(state, some, None)  # type: ignore[arg-type]
+    deep = CellSeeding(2, np.zeros(4), np.ones(4))
+    with pytest.raises(MessageError, match="the moments have another size"):
+        deep.server_step(deep.start(BOX, None), some, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"low": np.ones(2)}, "low must be below high"),
+        ({"cells": 1}, "cells must be a whole number"),
+        ({"cells": 2000}, "cells=2000 per direction are too many"),
+        ({"restarts": 0}, "restarts must be a whole number"),
+    ],
+)
+def test_odd_settings_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        CellSeeding(**{"n_clusters": 2, "low": np.zeros(2), "high": np.ones(2), **settings})
+
+
+def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
+    tier = Private()
+    ready: Any = adapted(make("llf-fcm", 3, fuzzifier=1.5), BOX, tier, 4)
+    assert (ready.key, ready.fuzzifier, ready.rounds) == ("bounded-c-means", 1.5, 3)
+    assert ready.noise == pytest.approx(2.0 / tier.mu(ready))  # of four clients
+    assert adapted(ready, BOX, tier, 4) is ready
+    seeding: Any = seeding_under(tier, ready, BOX, 4)
+    assert seeding.noise == pytest.approx(2.0 / tier.mu(seeding))
+    with pytest.raises(ConfigError, match="nobody knows how much one record .* of 'ewf'"):
+        adapted(make("ewf", 3), BOX, tier, 4)
+    with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
+        adapted(make("fkm", 3), BOX, tier, 4)
+    assert isinstance(CubeState(np.zeros((1, 1)), 0, 0.0), CubeState)

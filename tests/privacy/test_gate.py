@@ -1,0 +1,312 @@
+"""The gate: what a client refuses by rules of its own, whatever a plan says."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from fedclust import ConfigError
+from fedclust.algorithms import make
+from fedclust.algorithms._centers import Centers
+from fedclust.channels import LocalChannel
+from fedclust.core import (
+    Data,
+    Message,
+    Plan,
+    Refusal,
+    Request,
+    Schema,
+    Stage,
+    Transform,
+    respond,
+    run,
+)
+from fedclust.privacy import (
+    ChangeGuard,
+    Gate,
+    Ledger,
+    MinCount,
+    Released,
+    Rules,
+    stored_identity,
+)
+from fedclust.typing import FloatArray
+
+BOUNDS = ((0.0, 0.0), (1.0, 1.0))
+
+
+def rows(n: int = 60, seed: int = 0) -> FloatArray:
+    return np.random.default_rng(seed).random((n, 2))
+
+
+def answer(
+    gate: Gate | None,
+    centers: Any = ((0.2, 0.2), (0.8, 0.8)),
+    *,
+    round: int = 0,
+    cohort: tuple[str, ...] = ("a", "b", "c"),
+    transforms: tuple[Transform, ...] = (),
+    X: FloatArray | None = None,
+    seed: int = 0,
+) -> Message:
+    plan = Plan(make("llf-cm", 2), transforms, seed)
+    data = Data(rows() if X is None else X, np.empty(0), gate=gate)
+    down = Centers(np.array(centers, dtype=float))
+    return respond(plan, Request(round, cohort, down), "a", data)
+
+
+@pytest.mark.parametrize(
+    ("rules", "question", "said"),
+    [
+        (Rules(min_samples=61), {}, "llf-cm, round 0: this client has too few records to answer"),
+        (Rules(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),
+        (Rules(bounds=BOUNDS), {"centers": ((0.1, 1.5), (0.0, 0.0))}, "outside the public bounds"),
+        (Rules(bounds=BOUNDS), {"centers": ((0.1, np.nan), (0.0, 0.0))}, "outside the public"),
+        (Rules(requires=("PairwiseMasks",)), {}, "this client answers plans with PairwiseMasks"),
+    ],
+)
+def test_questions_against_the_rules_are_refused(
+    rules: Rules, question: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Refusal, match=said):
+        answer(Gate(rules=rules), **question)
+
+
+def test_questions_within_the_rules_are_answered() -> None:
+    rules = Rules(
+        min_samples=60, max_rounds=3, bounds=BOUNDS, requires=("MinCount",), max_releases=2
+    )
+    gate = Gate(rules=rules)
+    assert answer(gate, transforms=(MinCount(2),)).nbytes
+    assert answer(gate, round=2, transforms=(MinCount(2),)).nbytes
+
+
+def test_releases_are_counted_over_plans_and_restarts(tmp_path: Path) -> None:
+    """Other seeds, other numbers of clusters, another process: the same rows."""
+
+    def gate() -> Gate:
+        return Gate(rules=Rules(max_releases=3), ledger=Ledger(tmp_path / "a.jsonl"))
+
+    answer(gate())
+    answer(gate())  # the same question: nothing new is told
+    answer(gate(), round=1)
+    answer(gate(), seed=1)
+    with pytest.raises(Refusal, match="answered 3 questions, and 3 are allowed"):
+        answer(gate(), seed=2)
+    answer(gate(), seed=1)
+    whole = gate()
+    whole.ledger.reset("consent was renewed")
+    answer(whole, seed=2)
+
+
+def test_a_plan_can_limit_releases_too_and_the_lower_limit_holds() -> None:
+    gate = Gate(rules=Rules(max_releases=2))
+    for round in range(2):
+        answer(gate, round=round, transforms=(Released(9),))
+    with pytest.raises(Refusal, match="2 are allowed"):
+        answer(gate, round=2, transforms=(Released(9),))
+    loose = Gate()
+    for round in range(2):
+        answer(loose, round=round, transforms=(Released(2),))
+    with pytest.raises(Refusal, match="2 are allowed"):
+        answer(loose, round=2, transforms=(Released(2),))
+
+
+class Masked(Transform):
+    """Stands for masks: what counts here is that there are some."""
+
+    stage: ClassVar[Stage] = Stage.MASK
+
+
+def test_the_same_centres_for_another_cohort_are_refused(tmp_path: Path) -> None:
+    def gate() -> Gate:
+        return Gate(rules=Rules(max_cohorts=2), ledger=Ledger(tmp_path / "a.jsonl"))
+
+    masks = (Masked(),)
+    answer(gate(), transforms=masks)
+    answer(gate(), round=1, transforms=masks)  # the same cohort may be asked again
+    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+        answer(gate(), cohort=("a", "b", "d"), transforms=masks)
+    answer(gate(), cohort=("a", "b"), transforms=masks)  # somebody may have left
+    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+        answer(gate(), transforms=masks)
+    # A little aside the centres are others: but no third cohort.
+    aside = ((0.2, 0.2), (0.8, 0.8000001))
+    with pytest.raises(Refusal, match="was summed with 2 cohorts, and one more would tell"):
+        answer(gate(), aside, cohort=("a", "b", "d"), transforms=masks)
+    answer(gate(), aside, transforms=masks)
+    again = gate()
+    again.ledger.reset("other partners")
+    answer(again, aside, cohort=("a", "b", "d"), transforms=masks)
+
+
+def test_cohorts_may_change_where_nothing_is_hidden_among_them() -> None:
+    gate = Gate(rules=Rules())
+    for i in range(6):
+        answer(gate, cohort=("a", f"b{i}"))
+    assert gate.ledger.releases == 1
+
+
+def test_a_gate_without_rules_lets_everything_pass_and_counts_nothing() -> None:
+    gate = Gate()
+    for round in range(5):
+        answer(gate, round=round)
+    assert gate.ledger.releases == 0
+
+
+def test_seeds_have_no_centres_to_look_at() -> None:
+    gate = Gate(rules=Rules(bounds=BOUNDS))
+    data = {"a": Data(rows(), np.empty(0), gate=gate), "b": rows(seed=1)}
+    from fedclust.algorithms import make_seeding
+
+    run(Plan(make_seeding("careful", 2)), LocalChannel(data), Schema(2))
+    assert gate.ledger.releases == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("min_samples", 0),
+        ("min_cohort", 0),
+        ("max_rounds", 0),
+        ("max_releases", 0),
+        ("max_shrinks", -1),
+        ("max_cohorts", 0),
+    ],
+)
+def test_rules_are_whole_numbers(field: str, value: int) -> None:
+    with pytest.raises(ConfigError, match=f"{field} must be a whole number"):
+        Rules(**{field: value})  # type: ignore[arg-type]
+
+
+def centers_at(*places: float) -> list[list[float]]:
+    return [[place, 0.5] for place in places]
+
+
+def line(n: int = 40) -> FloatArray:
+    """Rows on a line, a step of 1 / n apart."""
+    return np.stack([(np.arange(n) + 0.5) / n, np.full(n, 0.5)], axis=1)
+
+
+class Guarded:
+    """A client on a line, cut in two at places of the server's choice."""
+
+    def __init__(self, gate: Gate | None = None, X: FloatArray | None = None) -> None:
+        self.gate, self.X = gate or Gate(), line() if X is None else X
+        self.round = -1
+
+    def cut(self, place: float, seed: int = 0) -> list[float]:
+        self.round += 1
+        sent: Any = answer(
+            self.gate,
+            centers_at(place - 0.5, place + 0.5),
+            round=self.round,
+            transforms=(ChangeGuard(5),),
+            X=self.X,
+            seed=seed,
+        )
+        return list(sent.weight.tolist())
+
+
+def test_sums_are_repeated_until_enough_members_changed() -> None:
+    client = Guarded()
+    assert client.cut(0.5) == [20, 20]
+    assert client.cut(0.475) == [20, 20]  # one record moved
+    assert client.cut(0.4) == [20, 20]  # four
+    assert client.cut(0.375) == [15, 25]  # five
+    assert client.cut(0.5) == [20, 20]  # back where it was: nothing new
+    assert client.cut(0.4) == [20, 20]  # one from the second last, four from the last
+
+
+def test_small_clusters_and_their_complements_are_not_told_of() -> None:
+    assert Guarded().cut(0.1) == [0, 0]  # four records on one side
+    assert Guarded().cut(0.9) == [0, 0]
+    assert Guarded().cut(-2.0) == [0, 40]
+
+
+def test_other_runs_are_compared_too() -> None:
+    client = Guarded()
+    assert client.cut(0.5) == [20, 20]
+    assert client.cut(0.45, seed=1) == [0, 0]  # two records from what another run told
+    assert client.cut(0.375, seed=1) == [15, 25]
+
+
+def test_the_guard_outlives_a_process(tmp_path: Path) -> None:
+    def gate() -> Gate:
+        return Gate(ledger=Ledger(tmp_path / "a.jsonl"))
+
+    assert Guarded(gate()).cut(0.5) == [20, 20]
+    assert Guarded(gate()).cut(0.475, seed=1) == [0, 0]
+    with pytest.raises(Refusal, match="number of rows has changed"):
+        Guarded(gate(), line(41)).cut(0.3)
+
+
+def test_clusters_that_exchange_records_are_told_of_together() -> None:
+    """Six records go from the first to the second cluster, one from the second to the third."""
+    gate, X = Gate(), line(60)
+
+    def sums(*places: float, round: int) -> Any:
+        plan = Plan(make("llf-cm", 4), (ChangeGuard(5),))
+        down = Centers(np.array(centers_at(*places)))
+        return respond(plan, Request(round, ("a",), down), "a", Data(X, np.empty(0), gate=gate))
+
+    first = sums(0.1, 0.3, 0.5, 0.9, round=0)
+    assert first.weight.tolist() == [12, 12, 18, 18]
+    second = sums(-0.1, 0.3, 0.47, 0.9, round=1)
+    told, past = second.weight, first.weight
+    assert told.sum() == past.sum()
+    changed = np.abs(told - past)
+    assert ((changed == 0) | (changed >= 5)).all()
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    client = Guarded()
+    first = client.cut(0.5)
+    client.round -= 1
+    assert client.cut(0.5) == first
+    assert len(client.gate.told) == 1
+
+
+def test_a_client_without_rows_has_nothing_to_guard() -> None:
+    assert Guarded(X=np.empty((0, 2))).cut(0.5) == [0, 0]
+
+
+def test_guards_are_for_sums_of_disjoint_clusters() -> None:
+    with pytest.raises(ConfigError, match="llf-fcm has no sums of disjoint clusters"):
+        Plan(make("llf-fcm", 2), (ChangeGuard(5),))
+    with pytest.raises(ConfigError, match="change must be a whole number of at least 2"):
+        ChangeGuard(1)
+    with pytest.raises(ConfigError, match="most must be a whole number"):
+        Released(0)
+
+
+def test_many_clusters_are_compared_one_by_one() -> None:
+    """Unions of two grow with the square: beyond 40 clusters they are not looked at."""
+    X = np.random.default_rng(0).random((600, 2))
+    start = X[:45] + 0.001
+    plan = Plan(make("llf-cm", 45, init=start, max_rounds=3), (ChangeGuard(2),))
+    done = run(plan, LocalChannel({"a": X, "b": X[::-1] * 0.9}), Schema(2))
+    assert np.isfinite(done.model).all()
+
+
+def test_transforms_that_need_a_gate_say_so() -> None:
+    with pytest.raises(ConfigError, match="this client has no gate"):
+        answer(None, transforms=(Released(5),))
+    data = replace(Data.of(rows()), gate="a gate")
+    plan = Plan(make("llf-cm", 2), (ChangeGuard(5),))
+    with pytest.raises((ConfigError, AttributeError)):
+        respond(plan, Request(0, ("a",), Centers(np.zeros((2, 2)))), "a", data)
+
+
+def test_an_identity_lasts_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "identity"
+    secret = stored_identity(path)
+    assert stored_identity(path) == secret
+    assert len(secret) == 32
+    assert path.stat().st_mode & 0o077 == 0
+    for text in ("not a key", "abcd"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match="no identity; it must hold 64"):
+            stored_identity(path)

@@ -1,0 +1,202 @@
+"""Clients that send what no honest one can are left out; stealthy ones are outvoted."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from fedclust.algorithms import make
+from fedclust.algorithms._centers import Sums
+from fedclust.algorithms.robust_c_means import RobustCMeans, weighted_median
+from fedclust.channels import LocalChannel
+from fedclust.core import Message, Plan, Request, Schema, run
+from fedclust.kernels import nearest
+from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
+from fedclust.typing import FloatArray
+
+BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
+
+
+def rows(n: int = 2000, seed: int = 0) -> tuple[FloatArray, Any]:
+    rng = np.random.default_rng(seed)
+    centers = np.array([[0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8], [0.5, 0.5]])
+    y = rng.integers(0, 5, n)
+    return np.clip(rng.normal(centers[y], 0.05), 0, 1), y
+
+
+START = np.array([[0.3, 0.3], [0.7, 0.3], [0.3, 0.7], [0.7, 0.7], [0.5, 0.4]])
+
+
+def federation(n_clients: int = 20) -> dict[str, FloatArray]:
+    X, _ = rows()
+    return {f"c{i:02d}": X[i::n_clients] for i in range(n_clients)}
+
+
+Lie = Callable[[Request, Any], Any]
+
+
+class Hostile(LocalChannel):
+    """Some clients say something else than the truth."""
+
+    def __init__(self, data: Any, liars: tuple[str, ...], lie: Lie) -> None:
+        super().__init__(data)
+        self._liars, self._lie = liars, lie
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        for client, message in super().ask(plan, request):
+            yield client, self._lie(request, message) if client in self._liars else message
+
+
+def extreme(request: Request, sums: Any) -> Any:
+    return Sums(sums.weight, sums.total + type(sums.total[0, 0])(1e6))
+
+
+def negative(request: Request, sums: Any) -> Any:
+    return Sums(-sums.weight, -sums.total)
+
+
+def inflated(request: Request, sums: Any) -> Any:
+    return Sums(sums.weight * 1000, sums.total * 1000)
+
+
+def no_number(request: Request, sums: Any) -> Any:
+    return Sums(sums.weight, sums.total * np.nan)
+
+
+def turning(request: Request, sums: Any) -> Any:
+    """Honest at first; then within all bounds, but not the same records."""
+    return (
+        sums
+        if request.round == 0
+        else Sums(sums.weight, sums.total[::-1] * 0 + 0.5 * sums.weight[:, None])
+    )
+
+
+@pytest.mark.parametrize(
+    ("lie", "why"),
+    [
+        (extreme, "means outside the public bounds"),
+        (negative, "weights that are negative"),
+        (inflated, "more records than it can have"),
+        (no_number, "values that are no numbers"),
+    ],
+)
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
+def test_who_sends_the_impossible_is_left_out_and_nothing_else_changes(
+    lie: Lie, why: str, key: str
+) -> None:
+    data = federation()
+    channel = CheckedChannel(Hostile(data, ("c03",), lie), BOX)
+    plan = Plan(make(key, 5, init=START))
+    found = run(plan, channel, BOX)
+    assert why in channel.left_out["c03"]
+    assert channel.left_out.keys() == {"c03"}
+    without = run(plan, LocalChannel({c: X for c, X in data.items() if c != "c03"}), BOX)
+    assert found.model.tobytes() == without.model.tobytes()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_records_that_change_are_noticed(exact: bool) -> None:
+    data = federation()
+    plan = Plan(make("llf-cm", 5, init=START, tol=0.0), (FixedPoint.over(BOX),) if exact else ())
+    channel = CheckedChannel(Hostile(data, ("c07",), _on_grid(turning) if exact else turning), BOX)
+    run(plan, channel, BOX)
+    assert channel.left_out == {
+        "c07": "round 1: sums over all clusters that changed since its first round"
+    }
+
+
+def _on_grid(lie: Lie) -> Lie:
+    grid = FixedPoint.over(BOX).grid
+    return lambda request, sums: lie(request, sums.off_grid(grid)).on_grid(grid)
+
+
+@pytest.mark.parametrize(
+    ("key", "transforms"),
+    [
+        *((key, ()) for key in ("llf-cm", "llf-fcm", "ewf", "fkm")),
+        *((key, (FixedPoint.over(BOX),)) for key in ("llf-cm", "llf-fcm", "ewf")),
+        *((key, (MinCount(2),)) for key in ("llf-cm", "fkm")),
+    ],
+)
+def test_honest_clients_are_never_left_out(key: str, transforms: Any) -> None:
+    data = federation() | {"tiny": np.array([[0.5, 0.5]]), "empty": np.empty((0, 2))}
+    channel = CheckedChannel(LocalChannel(data), BOX, records={c: len(X) for c, X in data.items()})
+    plain = run(Plan(make(key, 5, init=START, max_rounds=15), transforms), LocalChannel(data), BOX)
+    found = run(Plan(make(key, 5, init=START, max_rounds=15), transforms), channel, BOX)
+    assert channel.left_out == {}
+    assert found.model.tobytes() == plain.model.tobytes()
+
+
+def test_enrolled_sizes_bound_fuzzy_weights_from_both_sides() -> None:
+    data = federation()
+    sizes = {c: len(X) for c, X in data.items()}
+    for factor, why in ((0.05, "less than memberships sum to"), (3.0, "more records than")):
+        lie = lambda request, s, f=factor: Sums(s.weight * f, s.total * f)  # noqa: E731
+        channel = CheckedChannel(Hostile(data, ("c01",), lie), BOX, records=sizes)
+        run(Plan(make("llf-fcm", 5, init=START, max_rounds=3)), channel, BOX)
+        assert why in channel.left_out["c01"]
+
+
+def test_without_bounds_there_are_fewer_laws() -> None:
+    channel = CheckedChannel(Hostile(federation(), ("c01",), extreme), Schema(2))
+    run(Plan(make("llf-cm", 5, init=START, max_rounds=2)), channel, Schema(2))
+    assert "c01" not in channel.left_out  # the same lie in every round
+
+
+def test_masked_messages_cannot_be_read_and_are_not_judged() -> None:
+    data = federation(5)
+    checked = CheckedChannel(LocalChannel(data), BOX)
+    plan = Plan(make("llf-cm", 5, init=START), (FixedPoint.over(BOX),))
+    found = run(plan, SecureChannel(checked), BOX)
+    assert checked.left_out == {}
+    assert found.model.tobytes() == run(plan, LocalChannel(data), BOX).model.tobytes()
+
+
+def stealth(request: Request, message: Any) -> Any:
+    """Means within the bounds, honest sizes, all towards one corner."""
+    from fedclust.algorithms.robust_c_means import ClusterMeans
+
+    corner = np.array([0.98, 0.02])
+    if isinstance(message, ClusterMeans):
+        return ClusterMeans(message.mean * 0 + corner, message.weight, message.cluster)
+    return Sums(message.weight, message.weight[:, None] * corner)
+
+
+def test_stealthy_clients_pull_means_and_not_medians() -> None:
+    X, y = rows()
+    liars = ("c02", "c06", "c11", "c17")
+    channel = Hostile(federation(), liars, stealth)
+    mean = run(Plan(make("llf-cm", 5, init=START, max_rounds=15)), channel, BOX).model
+    median = run(Plan(RobustCMeans(5, init=START, max_rounds=15)), channel, BOX).model
+    assert adjusted_rand_score(y, nearest(X, mean)[0]) < 0.8
+    assert adjusted_rand_score(y, nearest(X, median)[0]) > 0.95
+
+
+def test_without_hostility_medians_find_the_same_clusters() -> None:
+    X, y = rows()
+    done = run(Plan(RobustCMeans(5, init=START)), LocalChannel(federation(), strict=True), BOX)
+    assert adjusted_rand_score(y, nearest(X, done.model)[0]) > 0.97
+
+
+def test_a_cluster_nobody_holds_keeps_its_centre() -> None:
+    start = np.vstack([START[:4], [[9.0, 9.0]]])
+    done = run(Plan(RobustCMeans(5, init=start, max_rounds=3)), LocalChannel(federation()), BOX)
+    assert done.model[4].tolist() == [9.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "weight", "median"),
+    [
+        ([1.0, 2.0, 3.0], [1, 1, 1], 2.0),
+        ([1.0, 2.0, 3.0, 10.0], [1, 1, 1, 1], 2.5),
+        ([1.0, 2.0, 3.0], [1, 1, 9], 3.0),
+        ([3.0, 1.0], [1, 1], 2.0),
+        ([7.0], [0.5], 7.0),
+    ],
+)
+def test_weighted_medians(values: list[float], weight: list[float], median: float) -> None:
+    found = weighted_median(np.array(values)[:, None], np.array(weight, dtype=float))
+    assert found.tolist() == [median]

@@ -1,0 +1,187 @@
+"""One word for how far a run is protected, and what may be said about it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust import ConfigError, FederatedFuzzyCMeans, FederatedKMeans
+from fedclust.algorithms import ALGORITHMS, make
+from fedclust.chain import cluster
+from fedclust.channels import LocalChannel
+from fedclust.core import Participation, Schema, Summed, Transform
+from fedclust.privacy import (
+    TIERS,
+    ChangeGuard,
+    FixedPoint,
+    Guarded,
+    MinCount,
+    MinSamples,
+    Promise,
+    Released,
+    Secure,
+    SecurePrivate,
+    promise,
+    tier_of,
+    transforms_for,
+)
+from fedclust.typing import FloatArray
+
+BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
+
+
+def rows(n: int = 600, seed: int = 0) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    centers = np.array([[0.2, 0.2], [0.8, 0.2], [0.5, 0.8]])
+    return np.clip(rng.normal(centers[rng.integers(0, 3, n)], 0.05), 0, 1)
+
+
+def test_every_word_is_a_tier_with_a_promise() -> None:
+    assert list(TIERS) == ["none", "paper", "guarded", "secure", "dp", "secure+dp"]
+    for word in TIERS:
+        said = promise(word)
+        assert isinstance(said, Promise)
+        assert said.tier == word
+        assert len(said.words) > 60
+        assert word in str(said)
+    assert promise("dp").parameters["epsilon"] == 1.0
+    assert "epsilon=0.5" in promise(SecurePrivate(epsilon=0.5)).words
+    assert "heuristic" in promise(Secure(change=5)).words
+    assert "exact" in promise("secure").words
+
+
+def test_a_promise_of_chosen_transforms_is_theirs() -> None:
+    said = promise((MinCount(2),))
+    assert said.parameters == {"chosen": ["MinCount(count=2)"]}
+
+
+def test_tiers_are_their_transforms() -> None:
+    def kinds(transforms: tuple[Transform, ...]) -> list[type]:
+        return [type(t) for t in transforms]
+
+    cm, fcm = make("llf-cm", 3), make("llf-fcm", 3, max_rounds=5)
+    assert kinds(transforms_for(cm, 2, "guarded")) == [Released, MinSamples, ChangeGuard]
+    # More records than equations: 5 rounds of 3 clusters and 2 features.
+    assert transforms_for(fcm, 2, "guarded")[1] == MinSamples(5 * 3 * 3 // 2 + 1)
+    assert kinds(transforms_for(make("k-fed", 3), 2, "guarded")) == [Released, MinSamples, MinCount]
+    assert kinds(transforms_for(make("ffcf", 3), 2, "guarded"))[:2] == [Released, MinSamples]
+    assert kinds(transforms_for(cm, BOX, "secure")) == [Released, FixedPoint]
+    inside = transforms_for(cm, BOX, Secure(change=4))
+    assert kinds(inside) == [Released, MinSamples, ChangeGuard, FixedPoint]
+    assert kinds(transforms_for(fcm, BOX, Secure(change=4))) == [Released, FixedPoint]
+    with pytest.raises(ConfigError, match="no public bounds"):
+        transforms_for(cm, 2, "secure")
+
+
+@pytest.mark.parametrize("key", [k for k, a in ALGORITHMS.items() if not issubclass(a.up, Summed)])
+@pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])
+def test_messages_that_stack_are_refused_by_name(key: str, tier: str) -> None:
+    lossless = "llf-fcm" if make(key, 3).soft else "llf-cm"
+    with pytest.raises(ConfigError, match=f"messages of '{key}' stack, .* '{lossless}' sums"):
+        cluster(make(key, 3), LocalChannel({c: rows() for c in "abc"}), BOX, privacy=tier)
+
+
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm", "ffcm-avg1", "ewf", "dwf", "gdf-fcm"])
+def test_what_sums_runs_secure(key: str) -> None:
+    X = rows()
+    data = {c: X[i::3] for i, c in enumerate("abc")}
+    found = cluster(make(key, 3), LocalChannel(data, strict=True), BOX, privacy="secure", seed=1)
+    order = np.argsort(found.centers[:, 0])
+    np.testing.assert_allclose(
+        found.centers[order], [[0.2, 0.2], [0.5, 0.8], [0.8, 0.2]], atol=0.05
+    )
+    assert found.promise.tier == "secure"
+    assert np.isfinite(found.inertia)
+
+
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
+def test_secure_is_exact_however_the_rows_are_dealt(key: str) -> None:
+    X = rows()
+    owner = np.random.default_rng(0).integers(0, 7, len(X))
+    dealt = [{c: X[i::3] for i, c in enumerate("abc")}, {f"c{i}": X[owner == i] for i in range(7)}]
+    found = [
+        cluster(make(key, 3), LocalChannel(data), BOX, privacy="secure", seed=1).centers.tobytes()
+        for data in dealt
+    ]
+    assert found[0] == found[1]
+
+
+def test_other_seedings_stack_and_are_refused_when_secure() -> None:
+    data = LocalChannel({c: rows() for c in "abc"})
+    with pytest.raises(ConfigError, match="messages of 'careful' stack"):
+        cluster(make("llf-cm", 3), data, BOX, privacy="secure", init="careful")
+    for init in ("cells", "uniform", np.array([[0.2, 0.2], [0.8, 0.2], [0.5, 0.8]])):
+        found = cluster(make("llf-cm", 3), data, BOX, privacy="secure", init=init)
+        assert found.centers.shape == (3, 2)
+    plain = cluster(make("llf-cm", 3), data, BOX, init="cells")
+    assert plain.centers.shape == (3, 2)
+
+
+def test_runs_are_cut_where_clients_stop_answering() -> None:
+    data = LocalChannel({c: np.random.default_rng(i).random((300, 2)) for i, c in enumerate("abc")})
+    long: Any = make("llf-cm", 8, tol=0.0, max_rounds=300)
+    found = cluster(long, data, BOX, privacy="secure")
+    assert found.run.n_rounds <= 40
+    soft = cluster(make("llf-fcm", 3, tol=0.0), data, BOX, privacy="guarded")
+    assert soft.run.n_rounds == 10
+    short = cluster(make("llf-cm", 3, max_rounds=2, tol=0.0), data, BOX, privacy="secure")
+    assert short.run.n_rounds == 2
+
+
+def test_noise_allows_one_start_and_no_score() -> None:
+    data = LocalChannel({c: rows() for c in "abc"})
+    with pytest.raises(ConfigError, match="n_init must be 1 with privacy='dp', got 2"):
+        cluster(make("llf-cm", 3), data, BOX, privacy="dp", n_init=2)
+    found = cluster(make("llf-cm", 3), data, BOX, privacy="dp")
+    assert np.isnan(found.inertia)
+    assert found.converged
+
+
+def test_a_sample_of_clients_is_refused_when_secure() -> None:
+    data = LocalChannel({c: rows() for c in "abcd"})
+    with pytest.raises(ConfigError, match="asks every client in every round"):
+        cluster(make("llf-cm", 3), data, BOX, privacy="secure", participation=Participation(0.5))
+
+
+@pytest.mark.parametrize(
+    "tier",
+    [
+        lambda: Guarded(change=1),
+        lambda: Guarded(max_releases=0),
+        lambda: Secure(min_cohort=2),
+        lambda: Secure(change=1),
+        lambda: SecurePrivate(min_cohort=2),
+        lambda: SecurePrivate(rounds=0),
+        lambda: SecurePrivate(seed_share=1.0),
+    ],
+)
+def test_settings_of_tiers_are_checked(tier: Any) -> None:
+    with pytest.raises(ConfigError, match="must be a"):
+        tier()
+
+
+@pytest.mark.parametrize("word", TIERS)
+@pytest.mark.parametrize("estimator", [FederatedKMeans, FederatedFuzzyCMeans])
+def test_estimators_take_the_word(estimator: Any, word: str) -> None:
+    X = rows(3000)
+    model = estimator(3, privacy=word, bounds=(0.0, 1.0), random_state=0, max_rounds=None, tol=1e-3)
+    if "dp" in word:
+        model.set_params(tol=None)
+    model.fit(X, clients=np.arange(3000) % 4)
+    order = np.argsort(model.cluster_centers_[:, 0])
+    np.testing.assert_allclose(
+        model.cluster_centers_[order], [[0.2, 0.2], [0.5, 0.8], [0.8, 0.2]], atol=0.06
+    )
+
+
+def test_a_tier_is_itself() -> None:
+    own = Guarded(change=7)
+    assert tier_of(own) is own
+
+
+@pytest.mark.parametrize("key", ["fkm", "c2f-fcm", "dwf", "ewf", "gdf-fcm"])
+def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
+    """Several rounds of local means differ by single records just as sums do."""
+    other = "llf-fcm" if make(key, 3).soft else "llf-cm"
+    with pytest.raises(ConfigError, match=f"nobody guards the rounds of '{key}'; .* '{other}'"):
+        transforms_for(make(key, 3), 2, "guarded")
