@@ -8,11 +8,12 @@ from .ledger import Ledger
 from .masking import PairwiseMasks
 from .noise import IntegerGaussian
 from .plausible import CheckedChannel
+from .promise import Promise
 from .released import Released
 from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
-from .tiers import Guarded, Paper, Private, Promise, Secure, SecurePrivate, Tier, Unprotected
+from .tiers import Guarded, Paper, Private, Secure, SecurePrivate, Tier, Unprotected
 
 __all__ = [
     "ChangeGuard",
