@@ -116,7 +116,7 @@ ATTACKS: dict[str, Callable[[str, str], Outcome]] = {
     "differences, ten starts, all together": lambda name, tier: aggregate(name, tier, 10),
     "crafted centres, 100 questions": crafted,
     "fuzzy sums of a client of five": small_fuzzy,
-    "rows among seeds": seeds,
+    "rows among FKM's seeds, as printed": seeds,
 }
 
 

@@ -151,7 +151,7 @@ class Federation:
         path.write_text(
             f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = {k}\n'
             f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
-            '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
+            '[outputs]\nlabels = "csv"\nlabels_in = "run"\n[privacy]\ntier = "none"\n'
         )
         return path
 

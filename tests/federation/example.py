@@ -1,7 +1,7 @@
 """Three clients in one process, behind the bytes that a network would carry."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,11 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         )
         sites[name] = Site(kit, name, "s")
     return sites
+
+
+def reopened(folder: Path, sites: Iterable[str]) -> dict[str, Site]:
+    """The same sites after a restart."""
+    return {name: Site(folder / name, name, "s") for name in sites}
 
 
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:

@@ -30,6 +30,8 @@ algorithm = "llf-fcm"
 n_clusters = 3
 [participation]
 min_clients = 2
+[privacy]
+tier = "none"
 [outputs]
 report = false
 """

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from fedclust.privacy.keys import KeyExchange
 from fedclust.study.file import Study, read_study
 from fedclust.study.run import run_study
 
-from .example import NAMES, PLAIN, InProcess, as_data, run_across, told, write_kits
+from .example import NAMES, PLAIN, InProcess, as_data, reopened, run_across, told, write_kits
 
 SCHEMA = Schema(2, low=np.zeros(2), high=np.full(2, 25.0))
 START = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
@@ -144,6 +144,9 @@ algorithm = "{algorithm}"
 n_clusters = {k}
 n_init = 2
 
+[privacy]
+tier = "{tier}"
+
 [outputs]
 labels = "csv"
 labels_in = "run"
@@ -157,9 +160,10 @@ def write_study(
     scaling: str = "standard",
     missing: str = "drop",
     k: str = "3",
+    tier: str = "none",
     more: str = "",
 ) -> Study:
-    text = STUDY.format(algorithm=algorithm, scaling=scaling, missing=missing, k=k)
+    text = STUDY.format(algorithm=algorithm, scaling=scaling, missing=missing, k=k, tier=tier)
     (folder / "s.toml").write_text(text + more)
     return read_study(folder / "s.toml")
 
@@ -188,11 +192,55 @@ def test_a_study_across_machines_is_the_study_in_one_process(
 
 def test_a_tier_that_client_and_study_agree_on_is_run(tmp_path: Path) -> None:
     sites = write_kits(tmp_path, 'privacy = "paper"')
-    study = write_study(tmp_path, scaling="min-max", more='[privacy]\ntier = "paper"\n')
+    study = write_study(tmp_path, scaling="min-max", tier="paper")
     run_study(study, tmp_path / "here")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")
     assert told(tmp_path / "there") == told(tmp_path / "here")
+
+
+BOUNDS = "[features]\nheight = { low = -50, high = 50 }\nwidth = { low = -50, high = 50 }\n"
+
+
+@pytest.mark.parametrize("demanded", ["none", "secure"])
+def test_masked_studies_across_machines_are_masked_studies_in_one_process(
+    tmp_path: Path, demanded: str
+) -> None:
+    pytest.importorskip("cryptography")
+    sites = write_kits(tmp_path, f'privacy = "{demanded}"')
+    study = write_study(tmp_path, algorithm="llf-cm", scaling="min-max", tier="secure", more=BOUNDS)
+    study = replace(study, clustering={**study.clustering, "n_init": 1})
+    run_study(study, tmp_path / "here")
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    run_across(study, remote, tmp_path / "there")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
+    ledger = (tmp_path / "west" / "ledger.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["event"] for line in ledger)
+
+
+def test_a_client_can_demand_more_than_the_study_asks(tmp_path: Path) -> None:
+    sites = write_kits(tmp_path, 'privacy = "secure"')
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    with pytest.raises(TooFewClients, match="PairwiseMasks"):
+        run_across(write_study(tmp_path), remote, tmp_path / "run")
+
+
+def test_the_ledger_outlives_runs(tmp_path: Path) -> None:
+    """Another seed is another look at the same rows; the ten-starts attack ends at the cap."""
+    sites = write_kits(tmp_path, "max_releases = 60")
+    study = write_study(tmp_path, algorithm="llf-cm")
+
+    def runs(sites: Any, seeds: range) -> None:
+        remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+        for seed in seeds:
+            again = replace(study, clustering={**study.clustering, "seed": seed})
+            run_across(again, remote, tmp_path / f"run-{seed}")
+
+    with pytest.raises(TooFewClients, match="questions, and 60 are allowed"):
+        runs(sites, range(10))
+    fresh = reopened(tmp_path, sites)  # a restart forgets nothing
+    with pytest.raises(TooFewClients, match="questions, and 60 are allowed"):
+        runs(fresh, range(77, 78))
 
 
 def test_what_leaves_is_on_record_and_holds_no_row(tmp_path: Path) -> None:

@@ -84,7 +84,9 @@ def _show(console: Console, done: Any, *, report: bool) -> None:
     for name in ("cluster", "rows", *(names[p] for p in telling)):
         table.add_column(escape(name), justify="right")
     for id, size, centre in zip(model.ids, model.sizes, model.centers_in_units, strict=True):
-        table.add_row(str(id), f"{size:,}", *(f"{centre[p]:.4g}" for p in telling))
+        table.add_row(
+            str(id), "-" if size is None else f"{size:,}", *(f"{centre[p]:.4g}" for p in telling)
+        )
     console.print(table)
     for words in _remarks(done):
         console.print(words, soft_wrap=True, markup=False)
@@ -104,5 +106,8 @@ def _remarks(done: Any) -> Iterator[str]:
     if empty := sum(size == 0 for size in model.sizes):
         n = len(model.ids)
         yield f"{empty} of {n} clusters have no rows: choose fewer, or another start."
+    privacy = model.about["privacy"]
+    if privacy["tier"] != "none":
+        yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
     if not model.about["converged"]:
         yield "The centres still moved when rounds ran out: raise max_rounds, or tol."

@@ -7,12 +7,19 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, did_you_mean
 from ..core import ConfigError
-from ..privacy import PRIVACY
+from ..privacy import Gate, Ledger, Rules
+from ..privacy.rules import TIERS
 from ..study.client import ClientFiles
 from ..study.file import read_tables
 from ..study.keys import DATA, Key
 
 CLIENT_FILE = "client.toml"
+_REQUIRES = {  # what a plan must have under each tier
+    "guarded": ("Released",),
+    "secure": ("PairwiseMasks",),
+    "dp": ("IntegerGaussian",),
+    "secure+dp": ("IntegerGaussian", "PairwiseMasks"),
+}
 
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "data": {
@@ -27,14 +34,18 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "algorithms": Key("texts", "keys of algorithms that may cluster; none: all", default=()),
         "columns": Key("texts", "columns that may be used; none: all", default=()),
         "min_count": Key("whole", "records behind whatever is sent", default=2, low=1),
-        "privacy": Key("text", "the least tier", default="none", choices=PRIVACY),
+        "privacy": Key("text", "the least tier", default="none", choices=tuple(TIERS)),
         "max_rounds": Key("whole", "most rounds answered in one job", default=10_000, low=1),
+        "max_releases": Key(
+            "whole", "questions answered about these data, over all studies", default=1_000, low=1
+        ),
         "max_clusters": Key("whole", "most clusters", default=1_000, low=1),
         "max_bins": Key("whole", "most bins of a histogram", default=512, low=2),
     },
     "output": {
         "labels": Key("text", "folder for labels", default="labels"),
         "disclosures": Key("text", "what left, a line each", default="disclosures.jsonl"),
+        "ledger": Key("text", "questions answered so far", default="ledger.jsonl"),
     },
 }
 
@@ -65,6 +76,16 @@ class ClientFile:
         return ClientFiles(
             name, self.files(), gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
         )
+
+    def gate(self) -> Gate:
+        """The keeper of this client's keys, and of what its data have released, for good."""
+        consent = self.consent
+        rules = Rules(
+            max_rounds=consent["max_rounds"],
+            max_releases=consent["max_releases"],
+            requires=_REQUIRES.get(consent["privacy"], ()),
+        )
+        return Gate(rules=rules, ledger=Ledger(self.place(self.output["ledger"])))
 
     def place(self, name: str) -> Path:
         """A path of the file, as seen from its folder."""

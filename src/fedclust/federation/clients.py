@@ -25,6 +25,7 @@ class RemoteClients:
     """Clients that answer over a channel."""
 
     compares = False  # what a study does not need is not asked
+    tier = "secure"
 
     def __init__(self, remote: RemoteChannel) -> None:
         self._remote = remote

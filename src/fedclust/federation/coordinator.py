@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core import ConfigError, FedclustError, TooFewClients
 from ..core.files import write_text
-from ..study.file import Study
+from ..study.file import Study, protected
 from ..study.folder import Folder
+from .clients import RemoteClients
 from .driver import INCIDENTS, OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
 
@@ -53,6 +54,7 @@ def run_federated(
     from ..channels.nvflare.provision import lock_server
     from ..channels.nvflare.session import Session
 
+    protected(study, RemoteClients.tier)  # what cannot hold is said before anybody is asked
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
     place = _place(study, folder, resume=resume, force=force)
     if _outcome(place).get("done"):  # the job went on while nobody was watching

@@ -19,8 +19,9 @@ file = "data.csv"            # CSV, NPZ, Parquet or Feather; or a glob such as "
 # algorithms = ["llf-fcm"]   # what may be computed; without it: all there is
 # columns = ["age", "bmi"]   # columns that may be used; without it: all but the id
 # min_count = 5              # records that must stand behind whatever is sent
-# privacy = "paper"          # the least tier a study must have
+# privacy = "secure"         # the least tier a study must have
 # max_rounds = 1000          # most rounds that are answered in one job
+# max_releases = 1000        # most questions about these data, over all studies: ledger.jsonl
 
 [output]
 labels = "labels"                     # clusters of your own rows are written here

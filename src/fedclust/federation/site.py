@@ -45,11 +45,14 @@ class Site:
         self._folder, self._name, self._study = folder, name, study
         self._forms: dict[str, Data | Batches] = {}
         self._answered = 0
-        self._gate = Gate()  # keys for masks, as long as this process lives
 
     @cached_property
     def _file(self) -> ClientFile:
         return read_client_file(self._folder / CLIENT_FILE)
+
+    @cached_property
+    def _gate(self) -> Gate:
+        return self._file.gate()
 
     @cached_property
     def _files(self) -> ClientFiles:

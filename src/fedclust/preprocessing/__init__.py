@@ -4,7 +4,7 @@ Standardising by one's own mean and deviation would put every client's rows on a
 pooled clusters would be clusters of clients.
 """
 
-from .prepare import Column, Preparation, encoded, prepare, prepare_over
+from .prepare import Column, Preparation, by_bounds, encoded, prepare, prepare_over
 from .statistics import Histogram, MedianOfMeans, Moments
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "MedianOfMeans",
     "Moments",
     "Preparation",
+    "by_bounds",
     "encoded",
     "prepare",
     "prepare_over",

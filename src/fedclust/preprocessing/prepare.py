@@ -22,7 +22,7 @@ from ..core import (
 )
 from ..data.frames import columns_of
 from ..data.tables import is_missing
-from ..privacy import transforms_for
+from ..privacy import Privacy, transforms_for
 from ..typing import Array, BoolArray, FloatArray
 from .statistics import Histogram, MedianOfMeans, Moments
 
@@ -192,7 +192,7 @@ def prepare(
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
-    privacy: str = "none",
+    privacy: Privacy = "none",
 ) -> Preparation:
     """Learn from all clients together what each will do to its rows.
 
@@ -213,6 +213,21 @@ def prepare(
     )
 
 
+def by_bounds(columns: Sequence[Column]) -> Preparation:
+    """Every column from 0 to 1 within its public bounds: nobody is asked, gaps are left out."""
+    box = []
+    for column in columns:
+        low, high = column.low, column.high
+        if column.categories:
+            box += [(0.0, 1.0)] * len(column.categories)
+        elif low is None or high is None:
+            raise ConfigError(f"column {column.name!r} has no public bounds: give low and high")
+        else:
+            box.append((np.log(low), np.log(high)) if column.log else (low, high))
+    low_ends, high_ends = np.array(box).T
+    return Preparation(tuple(columns), low_ends, high_ends - low_ends, None)
+
+
 def prepare_over(
     columns: Sequence[Column],
     channel: Channel,
@@ -220,7 +235,7 @@ def prepare_over(
     scaling: str = "standard",
     missing: str = "drop",
     min_count: int = 5,
-    privacy: str = "none",
+    privacy: Privacy = "none",
     runner: Runner = run,
 ) -> Preparation:
     """The same over a channel to the clients' encoded columns, gaps and all."""

@@ -1,12 +1,14 @@
-"""The algorithm that a study asks for, and what in a study contradicts itself."""
+"""The algorithm and the tier that a study asks for, and what in a study contradicts itself."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from ..algorithms import make
 from ..core import AnyAlgorithm, ConfigError
 from ..preprocessing import Column
+from ..privacy import PRIVACY, Tier
+from ..privacy.rules import TIERS
 
 
 def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
@@ -25,6 +27,45 @@ def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
         if name not in vars(chosen):
             raise ConfigError(f"{name} has no meaning for {key}")
     return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
+
+
+def asked_tier(privacy: Mapping[str, Any], default: str) -> Tier:
+    """The tier with all that [privacy] says of it; nothing is taken and ignored."""
+    kind = TIERS[privacy["tier"] or default]
+    known = {field.name for field in fields(kind)}
+    wanted = {n: privacy[n] for n in ("epsilon", "delta", "change") if privacy[n] is not None}
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"{name} has no meaning for tier = {kind.name!r}")
+    return kind(**wanted)
+
+
+def unprotected(
+    tier: Tier,
+    clustering: Mapping[str, Any],
+    data: Mapping[str, Any],
+    features: tuple[Column, ...] | None,
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """What the tier cannot protect: the key to mend, and what to do."""
+    name = f"tier = {tier.name!r}"
+    if clustering["n_clusters"] == "auto" and tier.name not in PRIVACY:
+        words = f"{name} answers too few questions for a sweep: give n_clusters a number"
+        yield ("clustering", "n_clusters"), words
+    if clustering["n_init"] > 1 and tier.noisy:
+        yield ("clustering", "n_init"), f"{name} pays for every start: n_init must be 1"
+    try:
+        tier.check(asked_algorithm(clustering, 2))
+    except ConfigError as problem:
+        yield ("clustering", "algorithm"), str(problem)
+    if not tier.sums_only:
+        return
+    if not features or any(not c.categories and c.low is None for c in features):
+        words = f"{name} needs public bounds: give every feature low and high under [features]"
+        yield ("privacy", "tier"), words
+    if data["scaling"] not in (None, "min-max"):
+        yield ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
+    if data["missing"] != "drop":
+        yield ("data", "missing"), f'{name} knows no means to fill gaps with: missing = "drop"'
 
 
 def contradictions(

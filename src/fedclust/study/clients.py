@@ -17,6 +17,7 @@ class Clients(Protocol):
     """Clients with files in this process, or behind a network: a study treats them alike."""
 
     compares: bool  # whether a lossless run may be made only to compare with
+    tier: str  # how far they are protected unless the study says
 
     def look(self, study: Study) -> Seen:
         """What each client says of its own data: counts and problems."""
@@ -35,6 +36,7 @@ class LocalClients:
     """Clients whose files are at hand."""
 
     compares = True
+    tier = "none"  # whoever runs the study has all rows
 
     def __init__(self, labels: Mapping[str, Path]) -> None:
         self._labels = labels

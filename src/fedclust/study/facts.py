@@ -1,5 +1,6 @@
 """What is true of a run besides its centres: for model.json and the report."""
 
+import math
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,8 @@ from .file import Study
 from .journal import Told
 from .model import Model
 
-_PROMISES = {
-    "none": "The exact result. Clients send sums of their rows, also of clusters in which they "
-    "have one row only; no row is sent as such.",
-    "paper": "Clients withhold what the algorithm's paper says: clusters of few rows, or all if "
-    "they have few. A server that keeps the messages of many rounds can still subtract.",
-}
 CHOOSING = "choosing k"
+EXACT = ("none", "secure")  # tiers that change nothing in a lossless result
 _NAMES = {  # of the plans that every study runs
     "median-of-means": "filling gaps",
     "evaluation": "scoring",
@@ -34,7 +30,6 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]:
     """All that model.json says besides the clusters."""
-    tier = study.privacy["tier"]
     settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
     settings |= {name: study.clustering[name] for name in ("init", "n_init")}
     return {
@@ -42,12 +37,16 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "study": study.path.stem,
         "algorithm": settings,
-        "lossless": found.algorithm.lossless and tier == "none",
+        "lossless": found.algorithm.lossless and found.promise.tier in EXACT,
         "soft": found.algorithm.soft,
-        "inertia": found.inertia,
+        "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
-        "privacy": {"tier": tier, "promise": _PROMISES[tier]},
+        "privacy": {
+            "tier": found.promise.tier,
+            "promise": found.promise.words,
+            "parameters": dict(found.promise.parameters),
+        },
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
         "versions": _versions(),

@@ -11,7 +11,8 @@ from ..algorithms import did_you_mean
 from ..core import ConfigError
 from ..preprocessing import Column
 from ..preprocessing.prepare import as_text
-from .asked import contradictions
+from ..privacy import Tier
+from .asked import asked_tier, contradictions, unprotected
 from .keys import FEATURE, FREE, K_RANGE, NOTHING, SECTIONS, Key
 
 
@@ -98,6 +99,13 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     clustering, participation = sections["clustering"], sections["participation"]
     for where, words in contradictions(clustering, participation, features, len(clients)):
         raise lines.error(where, words)
+    if sections["privacy"]["tier"] is not None:
+        try:
+            tier = asked_tier(sections["privacy"], "none")
+        except ConfigError as problem:
+            raise lines.error(("privacy", "tier"), str(problem)) from None
+        for where, words in unprotected(tier, clustering, sections["data"], features):
+            raise lines.error(where, words)
     return Study(path, clients, features, **sections)
 
 
@@ -210,3 +218,11 @@ def _wrong(value: Any, key: Key) -> str:
     if key.high is not None and value > key.high:
         return f"at most {key.high:g}"
     return ""
+
+
+def protected(study: Study, default: str) -> Tier:
+    """The study's tier, or another if it names none; refused if it cannot hold."""
+    tier = asked_tier(study.privacy, default)
+    for _, words in unprotected(tier, study.clustering, study.data, study.features):
+        raise ConfigError(f"{study.path}: {words}, or set [privacy] tier")
+    return tier

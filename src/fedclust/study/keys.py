@@ -6,7 +6,7 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, SEEDINGS
 from ..preprocessing.prepare import MISSING, SCALINGS
-from ..privacy import PRIVACY
+from ..privacy.rules import TIERS
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 LABELS = ("parquet", "csv", "none")
@@ -43,7 +43,12 @@ CLUSTERING: Mapping[str, Key] = {
 DATA: Mapping[str, Key] = {
     "id": Key("text", "a column that names records: it is not a feature", default=None),
     "missing": Key("text", "what is done with gaps", default="drop", choices=MISSING),
-    "scaling": Key("text", "one scale for all columns", default="standard", choices=SCALINGS),
+    "scaling": Key(
+        "text",
+        "one scale for all columns; else standard, or min-max where sums are hidden",
+        default=None,
+        choices=SCALINGS,
+    ),
     "batch_rows": Key(
         "whole",
         "rows read at a time; 0: all; else files of 1 GB or more in batches",
@@ -71,7 +76,15 @@ PARTICIPATION: Mapping[str, Key] = {
     "min_clients": Key("whole", "fewest clients in a round", default=1, low=1),
 }
 PRIVACY_KEYS: Mapping[str, Key] = {
-    "tier": Key("text", "what clients withhold", default="none", choices=PRIVACY),
+    "tier": Key(
+        "text",
+        "how far clients are protected; else none in one process, secure across machines",
+        default=None,
+        choices=tuple(TIERS),
+    ),
+    "epsilon": Key("number", "with dp: what a record may tell", default=None, low=0, above=True),
+    "delta": Key("number", "with dp: the chance of more", default=None, low=0, high=1, above=True),
+    "change": Key("whole", "guarded, secure: fewest rows to change", default=None, low=2),
     "min_count": Key("whole", "fewest rows behind a number in report or scale", default=5, low=1),
 }
 FEATURE: Mapping[str, Key] = {

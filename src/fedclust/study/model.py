@@ -23,7 +23,7 @@ class Model:
 
     centers: FloatArray  # (C, P) as they were clustered
     ids: tuple[int, ...]  # the clusters' numbers: those of an earlier run, if it was given
-    sizes: tuple[int, ...]
+    sizes: tuple[int | None, ...]  # None where a count would cost privacy
     preparation: Preparation
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
@@ -98,7 +98,7 @@ class Model:
         return cls(
             np.array([c["center"] for c in clusters], dtype=float),
             tuple(int(c["id"]) for c in clusters),
-            tuple(int(c["size"]) for c in clusters),
+            tuple(c["size"] for c in clusters),
             Preparation.from_config(config["preparation"]),
             config["algorithm"]["algorithm"],
             config["fuzzifier"],

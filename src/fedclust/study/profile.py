@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..chain import Clustering
-from ..core import Channel, NothingToSay, Plan, Runner, Schema
+from ..core import AnyAlgorithm, Channel, NothingToSay, Plan, Run, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
 from ..metrics.profile import OutlineState, ProfileState
-from ..privacy import transforms_for
+from ..privacy import Tier
 from ..typing import FloatArray
 from .model import Model
 
@@ -24,29 +25,48 @@ _CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave 
 _REACH = 3.5  # standard deviations around clusters that the map shows
 
 
-def profile_sums(
-    found: Clustering, channel: Channel, runner: Runner, min_count: int
-) -> ProfileState:
+@dataclass(frozen=True, eq=False)
+class Asker:
+    """Questions about given centres, under the tier of the study."""
+
+    channel: Channel
+    schema: Schema
+    tier: Tier
+    runner: Runner
+    min_count: int
+
+    def __call__(self, algorithm: AnyAlgorithm) -> Run:
+        """The run of a plan that asks for it."""
+        n_clients = len(tuple(self.channel.clients()))
+        plan = Plan(algorithm, self.tier.transforms(algorithm, self.schema, n_clients))
+        return self.runner(plan, self.tier.channel(self.channel), self.schema)
+
+    @property
+    def by_client(self) -> bool:
+        """Whether clients may be told apart in an answer."""
+        return not self.tier.sums_only
+
+
+def profile_sums(found: Clustering, ask: Asker) -> ProfileState:
     """Sizes, means and spreads of the clusters, in the order in which they were found."""
     C, P = found.centers.shape
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
-    asked = Profile(C, found.centers, fuzzifier, min_count)
-    sums: ProfileState = runner(Plan(asked), channel, Schema(P)).model
+    asked = Profile(C, found.centers, fuzzifier, ask.min_count)
+    if ask.tier.noisy:  # every answer would have to be paid for
+        return asked.start(Schema(P), Plan(asked).rng("server", -1))
+    sums: ProfileState = ask(asked).model
     return sums
 
 
-def profile(
-    model: Model, sums: ProfileState, channel: Channel, runner: Runner, min_count: int
-) -> dict[str, Any]:
+def profile(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
     """Clusters in their own units, a map, and how many rows each client has where."""
-    P = model.centers.shape[1]
-    drawn = None
-    if P > 1:
+    P, drawn = model.centers.shape[1], None
+    if P > 1 and not ask.tier.noisy:
         with suppress(NothingToSay):  # every cluster is too small to be described
-            drawn = _map(model, sums, channel, runner, min_count)
-    by_client = drawn.pop("sizes") if drawn else _sizes_only(model, channel, runner, min_count)
+            drawn = _map(model, sums, ask)
+    by_client = drawn.pop("sizes") if drawn else _sizes_only(model, ask)
     return {
-        "minimum": min_count,
+        "minimum": ask.min_count,
         "clusters": _clusters(model, sums, by_client),
         "map": drawn,
     }
@@ -68,7 +88,7 @@ def _clusters(
         told.append(
             {
                 "id": id,
-                "size": int(sums.size[c]),
+                "size": model.sizes[c],
                 "by_client": {client: int(sizes[c]) or None for client, sizes in by_client.items()},
                 "features": _features(model, means[c], spoken, overall, overall_spread),
                 "entropy": float(sums.entropy[c] / sums.support[c]) if soft else None,
@@ -121,22 +141,17 @@ def _features(
     ]
 
 
-def _map(
-    model: Model, sums: ProfileState, channel: Channel, runner: Runner, min_count: int
-) -> dict[str, Any]:
-    C, P = model.centers.shape
+def _map(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
+    C = len(model.centers)
     values, vectors = np.linalg.eigh(_covariance(model, sums))
     axes = vectors[:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     shares = np.maximum(values[::-1][:2], 0.0) / max(values.sum(), 1e-300)
-    found: OutlineState = runner(
-        Plan(Outline(C, model.centers, axes, min_count)), channel, Schema(P)
-    ).model
+    found: OutlineState = ask(Outline(C, model.centers, axes, ask.min_count)).model
     ellipses = _ellipses(model, found, axes)
     low, high = _frame(ellipses, model.centers @ axes)
-    counted = _presence(model, axes, (low, high), channel, runner, min_count)
+    counted, cells = _presence(model, axes, (low, high), ask)
     names = model.preparation.names
-    cells = len(next(iter(counted["cells"].values())))
     return {
         "axes": [
             {"share": float(share), "loadings": dict(zip(names, axis.tolist(), strict=True))}
@@ -179,56 +194,42 @@ def _frame(
 
 
 def _presence(
-    model: Model,
-    axes: FloatArray,
-    frame: tuple[FloatArray, FloatArray],
-    channel: Channel,
-    runner: Runner,
-    min_count: int,
-) -> dict[str, dict[str, Any]]:
-    C, P = model.centers.shape
-    cells = int(np.clip(np.sqrt(sum(model.sizes) / (2 * min_count)), *_CELLS))
-    asked = Presence(C, model.centers, axes, *frame, cells, min_count)
-    done = runner(Plan(asked), channel, Schema(P))
-    told, side = done.model, asked.cells
+    model: Model, axes: FloatArray, frame: tuple[FloatArray, FloatArray], ask: Asker
+) -> tuple[dict[str, dict[str, Any]], int]:
+    """Counts of each client's rows, and how many cells a side of the map has."""
+    side = int(np.clip(np.sqrt(sum(n or 0 for n in model.sizes) / (2 * ask.min_count)), *_CELLS))
+    if not ask.by_client:
+        nothing = dict.fromkeys(ask.channel.clients(), np.zeros(len(model.ids)))
+        return {"sizes": nothing, "cells": {}}, side
+    done = ask(Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count))
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
-    return {
-        "sizes": dict(zip(clients, told.sizes, strict=True)),
+    counted = {
+        "sizes": dict(zip(clients, done.model.sizes, strict=True)),
         # Rows of the picture are the second axis.
         "cells": {
             client: grid.reshape(side, side).T.astype(int).tolist()
-            for client, grid in zip(clients, told.cells, strict=True)
+            for client, grid in zip(clients, done.model.cells, strict=True)
         },
     }
+    return counted, side
 
 
-def _sizes_only(
-    model: Model, channel: Channel, runner: Runner, min_count: int
-) -> dict[str, FloatArray]:
-    """Of one column no map is drawn; clients still have sizes."""
-    line = np.array([[1.0, 0.0]])
-    far = np.array([0.0, 1.0])
-    counted = _presence(model, line, (far * 0 - 1e6, far * 0 + 1e6), channel, runner, min_count)
+def _sizes_only(model: Model, ask: Asker) -> dict[str, FloatArray]:
+    """Where no map is drawn clients still have sizes."""
+    P, far = model.centers.shape[1], np.full(2, 1e6)
+    counted, _ = _presence(model, np.eye(P, 2), (-far, far), ask)
     return counted["sizes"]
 
 
-def quality(
-    found: Clustering,
-    pooled: FloatArray | None,
-    channel: Channel,
-    runner: Runner,
-    tier: str = "none",
-) -> list[dict[str, Any]]:
+def quality(found: Clustering, pooled: FloatArray | None, ask: Asker) -> list[dict[str, Any]]:
     """Indices of the centres found, and of those that pooling would have given, if known."""
-    P = found.centers.shape[1]
-    if len(found.centers) < 2:
+    if len(found.centers) < 2 or ask.tier.noisy:
         return []
     fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
 
     def scores(centers: FloatArray) -> dict[str, float]:
         asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
-        plan = Plan(asked, transforms_for(asked, P, tier))
-        indices: dict[str, float] = runner(plan, channel, Schema(P)).model.indices
+        indices: dict[str, float] = ask(asked).model.indices
         return indices
 
     values = scores(found.centers)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import Channel, DataError, Runner, Schema
-from ..preprocessing import Preparation, prepare_over
+from ..preprocessing import Preparation, by_bounds, prepare_over
+from ..privacy import Tier
 from .clients import Clients
 from .file import Study
 from .preflight import Seen
@@ -20,17 +21,20 @@ class Ready(NamedTuple):
     used: dict[str, int]  # rows of each client that take part
 
 
-def make_ready(study: Study, clients: Clients, seen: Seen, runner: Runner) -> Ready:
+def make_ready(study: Study, clients: Clients, seen: Seen, tier: Tier, runner: Runner) -> Ready:
     """One scale for all, learned from all, and every client's rows on it."""
-    ready = prepare_over(
-        seen.columns,
-        clients.encoded(seen.columns),
-        scaling=study.data["scaling"],
-        missing=study.data["missing"],
-        min_count=study.privacy["min_count"],
-        privacy=study.privacy["tier"],
-        runner=runner,
-    )
+    if tier.sums_only:  # a scale that is learned would show every client's own sums
+        ready = by_bounds(seen.columns)
+    else:
+        ready = prepare_over(
+            seen.columns,
+            clients.encoded(seen.columns),
+            scaling=study.data["scaling"] or "standard",
+            missing=study.data["missing"],
+            min_count=study.privacy["min_count"],
+            privacy=tier,
+            runner=runner,
+        )
     taking_part = {client: counted.used(ready) for client, counted in seen.counts.items()}
     wanted, there = study.n_clusters[0], sum(taking_part.values())
     if there < wanted:

@@ -12,18 +12,19 @@ from ..chain import Clustering, cluster
 from ..choice import Choice, choose
 from ..core import ConfigError, Participation
 from ..preprocessing import Column, Preparation
+from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, about, bytes_sent, phases, took_part
-from .file import Study
+from .facts import CHOOSING, EXACT, about, bytes_sent, phases, took_part
+from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
 from .labels import writer_for
 from .model import Model
 from .preflight import refuse
-from .profile import profile, profile_sums, quality
+from .profile import Asker, profile, profile_sums, quality
 from .rows import Ready, make_ready
 
 _ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
@@ -70,22 +71,24 @@ def carry_out(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """All that a study is, wherever its clients are."""
+    tier = protected(study, clients.tier)
     seen = clients.look(study)
     refuse(seen)
     if like is not None:
         _same_columns(like, seen.columns)
     journal = place.journal(on_round)
     journal.phase = "scaling"
-    ready = make_ready(study, clients, seen, journal)
-    found, choice = _clustered(study, ready, journal)
+    ready = make_ready(study, clients, seen, tier, journal)
+    found, choice = _clustered(study, ready, tier, journal)
     journal.phase = "describing"
-    min_count = study.privacy["min_count"]
-    sums = profile_sums(found, ready.channel, journal, min_count)
+    ask = Asker(ready.channel, ready.schema, tier, journal, study.privacy["min_count"])
+    sums = profile_sums(found, ask)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
-    told = profile(model, sums.reordered(order), ready.channel, journal, min_count)
-    pooled = _pooled(study, found, ready, journal, clients.compares)
-    tier = study.privacy["tier"]
-    told["quality"] = quality(found, pooled, ready.channel, journal, tier)
+    if tier.noisy:
+        model = replace(model, sizes=(None,) * len(model.ids))
+    told = profile(model, sums.reordered(order), ask)
+    pooled = _pooled(found, ready, journal, clients.compares)
+    told["quality"] = quality(found, pooled, ask)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
@@ -95,12 +98,14 @@ def carry_out(
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
 
-def _clustered(study: Study, ready: Ready, journal: Journal) -> tuple[Clustering, Choice | None]:
+def _clustered(
+    study: Study, ready: Ready, tier: Tier, journal: Journal
+) -> tuple[Clustering, Choice | None]:
     """The clusters, after their number was chosen if the study leaves it to the data."""
     asked = study.clustering
     common: dict[str, Any] = {
         "init": asked["init"],
-        "privacy": study.privacy["tier"],
+        "privacy": tier,
         "participation": Participation(**study.participation),
         "seed": asked["seed"],
         "runner": journal,
@@ -158,14 +163,12 @@ def _ids_like(like: Model, ready: Preparation, centers: FloatArray) -> list[int]
     return numbered(moved, like.centers, like.ids)
 
 
-def _pooled(
-    study: Study, found: Clustering, ready: Ready, journal: Journal, compares: bool
-) -> FloatArray | None:
+def _pooled(found: Clustering, ready: Ready, journal: Journal, compares: bool) -> FloatArray | None:
     """Centres of the lossless run from the same start: what pooling would have given.
 
     None where clients withhold something, or have not agreed to be asked for more.
     """
-    if study.privacy["tier"] != "none":
+    if found.promise.tier not in EXACT:
         return None
     if found.algorithm.lossless:
         return found.centers

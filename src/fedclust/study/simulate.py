@@ -12,7 +12,7 @@ from ..core import Batches, ConfigError, Participation, Schema, run
 from ..data import dirichlet, iid
 from ..kernels import nearest
 from ..typing import FloatArray, IntArray
-from .asked import asked_algorithm
+from .asked import asked_algorithm, asked_tier
 from .clients import LocalClients
 from .file import Study
 from .preflight import refuse
@@ -57,7 +57,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
         LocalChannel(tables),
         schema,
         init="auto" if start is None else start,
-        privacy=study.privacy["tier"],
+        privacy=asked_tier(study.privacy, "none"),
         participation=Participation(**study.participation),
         **settings,
     )
@@ -80,7 +80,7 @@ def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     clients = LocalClients({})
     seen = clients.look(study)
     refuse(seen)
-    ready = make_ready(study, clients, seen, run)
+    ready = make_ready(study, clients, seen, asked_tier(study.privacy, "none"), run)
     parts = []
     for files in seen.clients.values():
         rows = files.prepared(ready.preparation)
