@@ -63,12 +63,16 @@ def test_what_left_is_shown_in_sum_and_one_by_one(tmp_path: Path) -> None:
         sites["west"].answer(request(PLAN), "ana@example.org")
     sites["west"].answer(request(PLAN, study="other"), "ana@example.org")
     summed = command("disclosures", kit).output
-    assert [cell.strip() for cell in summed.splitlines()[3].split("│")[1:5]] == [
+    assert [cell.strip() for cell in summed.splitlines()[4].split("│")[1:5]] == [
         "ana@example.org",
         "s",
         "llf-fcm",
         "3",
     ]
+    assert "Questions answered about these data: 1 of 1,000 allowed" in summed
+    reset = command("disclosures", kit, "--reset-ledger", "the data of another year").output
+    assert "Questions answered about these data: 0 of 1,000 allowed" in reset
+    assert "the data of another year" in (kit / "ledger.jsonl").read_text()
     every = command("disclosures", kit, "--all").output
     assert every.count("weight [3], total [3, 2]") == 3
     assert "refused: the job was signed for the study 's', not 'other'" in every

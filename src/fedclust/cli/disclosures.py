@@ -12,12 +12,25 @@ from rich.table import Table
 def disclosures(
     kit: Annotated[Path, typer.Argument(help="The client's kit: a folder.")],
     every: Annotated[bool, typer.Option("--all", help="Every message, not sums.")] = False,
+    reset_ledger: Annotated[
+        str | None,
+        typer.Option(help="Count questions anew, and write down why: for other data, say."),
+    ] = None,
 ) -> None:
-    """Show the messages that left this client: to whom, for which study, how many bytes."""
+    """Show the messages that left this client: to whom, for which study, how many bytes.
+
+    The ledger counts the questions that were answered about its data, over all studies.
+    """
     from ..federation.client_file import CLIENT_FILE, read_client_file
     from ..federation.disclosures import read_disclosures
+    from ..privacy import Ledger
 
     file = read_client_file(kit / CLIENT_FILE)
+    ledger = Ledger(file.place(file.output["ledger"]))
+    if reset_ledger is not None:
+        ledger.reset(reset_ledger)
+    most = file.consent["max_releases"]
+    typer.echo(f"Questions answered about these data: {ledger.releases:,} of {most:,} allowed")
     path = file.place(file.output["disclosures"])
     lines = list(read_disclosures(path))
     console = Console()
