@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 class Site:
     """One client's side of every study."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, answered: int = 0) -> None:
         self._folder, self._name = folder, name
         self._forms: dict[str, Data | Batches] = {}
-        self._answered = 0
+        self.answered = answered  # rounds of this job, here and in processes before
 
     @cached_property
     def _file(self) -> ClientFile:
@@ -102,12 +102,12 @@ class Site:
         plan, request = asked.plan, asked.request
         rows = self._form(asked.data)
         n_features = rows.shape[1]
-        allow_plan(self._file, plan, n_features, self._answered)
+        allow_plan(self._file, plan, n_features, self.answered)
         request.down.check(plan.algorithm.sizes(Schema(n_features)))
         message = respond(plan, request, self._name, rows)
         if not message.is_finite():
             raise MessageError("what it computed are not finite numbers")
-        self._answered += 1
+        self.answered += 1
         entry |= {
             "plan": plan.algorithm.key,
             "round": request.round,
