@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psutil
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -45,9 +46,9 @@ class Flower:
             f'[superlink]\ndefault = "here"\n[superlink.here]\naddress = "{self.address}"\n'
             f'root-certificates = "{folder / "ca.crt"}"\n'
         )
-        for client, table in tables(200).items():
-            if client in CLIENTS:
-                self.write_client(client, table)
+        self.tables = {client: tables(200)[client] for client in CLIENTS}
+        for client, table in self.tables.items():
+            self.write_client(client, table)
 
     def home(self, name: str) -> Path:
         """A folder that Flower's files go to, and to no other."""
@@ -78,8 +79,9 @@ class Flower:
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",  # Flower starts its own by name
             "PYTHONWARNINGS": "ignore",
         }
-        self.commands.append(FlowerCommand(log, str(BIN / program), *words, env=env))
-        return self.commands[-1]
+        made = FlowerCommand(log, str(BIN / program), *words, env=env)
+        self.commands.append(made)
+        return made
 
     def superlink(self) -> FlowerCommand:
         files = {"ca-certfile": "ca.crt", "certfile": "server.crt", "keyfile": "server.key"}
@@ -100,10 +102,20 @@ class Flower:
         except OSError:
             return False
 
-    def register(self, client: str) -> None:
-        key = str(self.folder / client / "key.pub")
-        done = self.flwr("supernode", "register", key, "here")
-        assert done.ends() == 0, done.said()
+    def start(self) -> None:
+        """A SuperLink that knows the keys of all SuperNodes, and those."""
+        self.superlink()
+        keys = [str(self.folder / client / "key.pub") for client in CLIENTS]
+        for done in [self.flwr("supernode", "register", key, "here") for key in keys]:
+            assert done.ends() == 0, done.said()
+        for client in CLIENTS:
+            self.supernode(client)
+
+    def run(self, app: Path, seconds: float) -> str:
+        """Run an app to its end; all that it said."""
+        ran = self.flwr("run", str(app), "here", "--stream")
+        assert ran.ends(seconds) == 0, ran.said()
+        return ran.said()
 
     def supernode(self, client: str) -> FlowerCommand:
         kit = self.folder / client
@@ -117,10 +129,28 @@ class Flower:
         return self.command("coordinator", "flwr", *words)
 
     def close(self) -> None:
+        """End all processes: those that were seen, and those that came in between."""
         for command in self.commands:
             command.family()
         for command in reversed(self.commands):
             command.stop()
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: not self.left(), "Flower's own end", 10)
+        for process in self.left():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(self.left(), timeout=10)
+        assert not self.left()
+
+    def left(self) -> list[psutil.Process]:
+        """Processes that live in this folder: nobody else's have such a FLWR_HOME."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                home = process.environ().get("FLWR_HOME", "")
+                if home.startswith(f"{self.folder}{os.sep}") and process.status() != "zombie":
+                    found.append(process)
+        return found
 
 
 @contextlib.contextmanager
