@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from fedclust.federation.flower_app import ENVIRONMENT
+from fedclust.federation.flower.folder import ENVIRONMENT
 
 from .processes import Command, free_port, tables, wait_for
 

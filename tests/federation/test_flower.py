@@ -19,8 +19,8 @@ from fedclust.channels.flower.messages import carried, carrying
 from fedclust.channels.flower.server import GridTransport
 from fedclust.cli import app as cli
 from fedclust.core import AnyAlgorithm, ConfigError, FedclustError, Plan, TooFewClients, run
-from fedclust.federation.flower import server
-from fedclust.federation.flower_app import settings_of, write_app
+from fedclust.federation.flower.folder import settings_of, write_app
+from fedclust.federation.flower.server import app as server
 from fedclust.study.run import run_study
 
 from .example import NAMES, PLAIN, as_data, told, write_kits
@@ -122,7 +122,7 @@ def test_a_mistake_in_the_study_is_no_reason_to_resume(tmp_path: Path) -> None:
 
 
 def asked(
-    grid: FakeGrid, seconds: float = SOON, **how: Any
+    grid: FakeGrid, seconds: float = 60.0, **how: Any
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Who answers a look, and what is on record for the others."""
     incidents: list[Incident] = []
@@ -351,7 +351,7 @@ def test_a_supernode_without_a_kit_and_a_message_without_bytes_are_replied_to(
     grid = FakeGrid({5: {"fedclust-name": "north"}})
     transport = GridTransport(grid, poll=0.0)
     transport.wait(1, 5.0, 0.0)
-    assert dict(transport.exchange(["north"], b"x", SOON)) == {
+    assert dict(transport.exchange(["north"], b"x", 60.0)) == {
         "north": "an unexpected error; its own log says which"
     }
     grid = grid_of(tmp_path)

@@ -16,7 +16,7 @@ def flower_app(
     min_clients: Annotated[int, typer.Option(help="Fewest clients to begin with.")] = 1,
 ) -> None:
     """Write a folder with which `flwr run` runs a study; no code goes with it."""
-    from ..federation.flower_app import ENVIRONMENT, write_app
+    from ..federation.flower.folder import ENVIRONMENT, write_app
 
     write_app(
         folder,

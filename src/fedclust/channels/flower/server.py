@@ -42,11 +42,14 @@ class GridTransport:
         pushed = self._push(there, REQUEST, carrying(request), seconds)
         for node in sorted(set(there) - set(pushed.values())):
             yield there[node], "the SuperLink does not take the message"
-        while pushed and (left := start + seconds - time.monotonic()) > 0:
+        while pushed:
             for node, reply in self._pulled(pushed):
                 answer = carried(reply)
                 n += isinstance(answer, bytes)
                 yield there[node], answer
+            left = start + seconds - time.monotonic()
+            if left <= 0:
+                break
             time.sleep(min(self._poll, left) if pushed else 0.0)
         _log.info("%d of %d answered in %.1f s", n, len(clients), time.monotonic() - start)
 

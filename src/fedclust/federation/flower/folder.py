@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..core import ConfigError
-from ..core.files import write_text
-from ..study.file import Lines, checked
-from ..study.keys import Key
+from ... import __version__
+from ...core import ConfigError
+from ...core.files import write_text
+from ...study.file import Lines, checked
+from ...study.keys import Key
 
 # What Flower's commands should be told wherever they run: say nothing to its makers, and install
 # nothing at run time. Only the SuperLink reads the last one; SuperNodes install nothing by default.
@@ -69,8 +69,8 @@ dependencies = []
 publisher = "fedclust"
 
 [tool.flwr.app.components]
-serverapp = "fedclust.federation.flower:server"
-clientapp = "fedclust.federation.flower:client"
+serverapp = "fedclust.federation.flower.server:app"
+clientapp = "fedclust.federation.flower.client:app"
 
 [tool.flwr.app.config]
 {settings}"""

@@ -1,17 +1,15 @@
-"""The apps that Flower loads at a SuperNode and at the SuperLink's side."""
+"""The app that Flower loads at the SuperLink's side."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..channels.flower.client import client_app
-from ..channels.flower.server import GridTransport, server_app
-from ..core import FedclustError
-from ..study.file import read_study
-from .driver import StudyRun
-from .flower_app import settings_of
-from .place import outcome_of, place_for, tidy
-from .site import Site
+from ...channels.flower.server import GridTransport, server_app
+from ...core import FedclustError
+from ...study.file import read_study
+from ..driver import StudyRun
+from ..place import outcome_of, place_for, tidy
+from .folder import settings_of
 
 
 def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
@@ -38,5 +36,4 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     tidy(place)
 
 
-client = client_app(Site)
-server = server_app(run_over)
+app = server_app(run_over)
