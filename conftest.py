@@ -2,5 +2,11 @@
 
 from importlib.util import find_spec
 
-# Modules are imported to look for doctests; these need NVFlare at once.
-collect_ignore_glob = [] if find_spec("nvflare") else ["src/fedclust/channels/nvflare/*"]
+# Modules are imported to look for doctests; these need an engine at once.
+_NEEDS = {
+    "nvflare": ["src/fedclust/channels/nvflare/*"],
+    "flwr": ["src/fedclust/channels/flower/*", "src/fedclust/federation/flower/*"],
+}
+collect_ignore_glob = [
+    pattern for engine, patterns in _NEEDS.items() if not find_spec(engine) for pattern in patterns
+]

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import psutil
@@ -27,14 +27,16 @@ def free_port() -> int:
 
 
 class Command:
-    """A fedclust command as a process of its own, with all that it says."""
+    """A command as a process of its own, with all that it says; fedclust's unless another's."""
+
+    program: ClassVar[tuple[str, ...]] = (sys.executable, "-m", "fedclust")
 
     def __init__(self, log: Path, *words: str, env: dict[str, str] | None = None) -> None:
         self.log = log
         settings = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "300"}
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "fedclust", *words],
+                [*self.program, *words],
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from fedclust.cli import app
 from fedclust.cli.signals import ended_by_signals
@@ -21,7 +21,7 @@ from .test_hostile import PLAN, request
 from .test_kits import written
 
 
-def command(*words: object) -> Result:
+def command(*words: object) -> Any:
     return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
 
 

@@ -17,6 +17,7 @@ from . import (
     doctor,
     example,
     export,
+    flower_app,
     init,
     label,
     papers,
@@ -57,6 +58,7 @@ app.command(name="simulate")(simulate.simulate)
 app.command(name="provision")(provision.provision)
 app.command(name="server")(server.server)
 app.command(name="client")(client.client)
+app.command(name="flower-app")(flower_app.flower_app)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="status")(status.status)
 app.command(name="disclosures")(disclosures.disclosures)

@@ -2,21 +2,19 @@
 
 import contextlib
 import json
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core import ConfigError, FedclustError, TooFewClients
-from ..core.files import write_text
+from ..core import FedclustError, TooFewClients
 from ..study.file import Study, protected
-from ..study.folder import Folder
 from .clients import RemoteClients
-from .driver import INCIDENTS, OUTCOME, PROGRESS
+from .driver import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
+from .place import Place, outcome_of, place_for, tidy
 
 Say = Callable[[dict[str, Any]], object]
 _POLL = 0.2
@@ -35,17 +33,6 @@ class How:
     attempts: int = 5  # jobs, when jobs fail
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a run is: its folder, and beside it what is needed until it is over."""
-
-    folder: Path
-    unfinished: Path  # the study's own journal is there
-    work: Path  # progress, incidents, outcome
-    run: str  # marks the run's messages
-    force: bool
-
-
 def run_federated(
     study: Study, kits: Path, folder: Path, how: How, say: Say, *, resume: bool, force: bool
 ) -> None:
@@ -56,9 +43,9 @@ def run_federated(
 
     protected(study, RemoteClients.tier)  # what cannot hold is said before anybody is asked
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    place = _place(study, folder, resume=resume, force=force)
-    if _outcome(place).get("done"):  # the job went on while nobody was watching
-        return _tidy(place)
+    place = place_for(study, folder, resume=resume, force=force)
+    if outcome_of(place).get("done"):  # the job went on while nobody was watching
+        return tidy(place)
     lock_server(server.folder, ASKS)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
         port = server.federation["port"]
@@ -69,8 +56,8 @@ def run_federated(
             say({"say": f"using the server that runs on port {port}"})
         session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
         session.abort_named(study.path.stem)  # what an interrupted run may have left
-        if _outcome(place).get("done"):
-            return _tidy(place)
+        if outcome_of(place).get("done"):
+            return tidy(place)
         for attempt in range(how.attempts):
             clients = _quorum(study, session, how, say)
             outcome = _attempt(study, place, session, clients, how, say)
@@ -79,29 +66,7 @@ def run_federated(
             if not outcome.get("again") or attempt == how.attempts - 1:
                 raise FedclustError(str(outcome.get("error")))
             say({"say": f"{outcome['error']}; submitting again"})
-    _tidy(place)
-
-
-def _place(study: Study, folder: Path, *, resume: bool, force: bool) -> Place:
-    folder = folder.absolute()
-    work = folder.with_name(f".{folder.name}.federation")
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    if resume and not work.exists():
-        raise ConfigError(f"there is nothing to resume: no unfinished run of {folder}")
-    Folder(replace(study, clients={}), folder, force=force or resume, resume=False)
-    if not resume:
-        if unfinished.exists() and not force:
-            raise ConfigError(
-                f"there is an unfinished run of {folder}; --resume continues it, --force starts "
-                "anew"
-            )
-        for old in (work, unfinished):
-            shutil.rmtree(old, ignore_errors=True)
-    work.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mark = work / "run"
-    if not mark.exists():
-        write_text(mark, secrets.token_hex(8))
-    return Place(folder, unfinished, work, mark.read_text(encoding="utf-8"), force or resume)
+    tidy(place)
 
 
 def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
@@ -169,7 +134,7 @@ def _asked(study: Study, place: Place, how: How, resume: bool) -> dict[str, Any]
 def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:
     asked = time.monotonic()
     while True:
-        found = _outcome(place)  # before the last lines are read: none comes after it
+        found = outcome_of(place)  # before the last lines are read: none comes after it
         for line in progress.new():
             say(line)
         if found:
@@ -177,15 +142,9 @@ def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) ->
             return found
         if time.monotonic() - asked > _STATUS:
             asked = time.monotonic()
-            if (status := _ended(session, id, 0.0)) and not _outcome(place):
+            if (status := _ended(session, id, 0.0)) and not outcome_of(place):
                 return {"done": False, "again": True, "error": f"the job ended early ({status})"}
         time.sleep(_POLL)
-
-
-def _outcome(place: Place) -> dict[str, Any]:
-    """What the job said at its end; nothing before."""
-    path = place.work / OUTCOME
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def _ended(session: Any, id: str, seconds: float) -> str:
@@ -218,10 +177,3 @@ class Tail:
                     return
                 self._place += len(line)
                 yield dict(json.loads(line))
-
-
-def _tidy(place: Place) -> None:
-    """The record of incidents joins the results; the journal held messages, and goes."""
-    if (place.work / INCIDENTS).exists():
-        shutil.copy(place.work / INCIDENTS, place.folder / INCIDENTS)
-    shutil.rmtree(place.work)

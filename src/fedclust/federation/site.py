@@ -41,10 +41,13 @@ _log = logging.getLogger(__name__)
 class Site:
     """One client's side of every study."""
 
-    def __init__(self, folder: Path, name: str, study: str) -> None:
-        self._folder, self._name, self._study = folder, name, study
+    def __init__(
+        self, folder: Path, name: str, study: str | None = None, answered: int = 0
+    ) -> None:
+        self._folder, self._name = folder, name
+        self._study = study  # that the job was signed for; None: the engine signs no jobs
         self._forms: dict[str, Data | Batches] = {}
-        self._answered = 0
+        self.answered = answered  # rounds of this job, here and in processes before
 
     @cached_property
     def _file(self) -> ClientFile:
@@ -66,7 +69,7 @@ class Site:
             id = text(frame.header, "id")
             study = text(table(frame.header, "about"), "study")
             entry |= {"study": study, "kind": text(frame.header, "kind")}
-            if study != self._study:
+            if self._study is not None and study != self._study:
                 raise Refused(f"the job was signed for the study {self._study!r}, not {study!r}")
             allow_caller(self._file, study, author)
             reply = self._handler(entry["kind"])(frame, id, entry)
@@ -110,12 +113,12 @@ class Site:
         plan, request = asked.plan, asked.request
         rows = self._form(asked.data)
         n_features = rows.shape[1]
-        allow_plan(self._file, plan, n_features, self._answered)
+        allow_plan(self._file, plan, n_features, self.answered)
         request.down.check(plan.algorithm.sizes(Schema(n_features)))
         message = respond(plan, request, self._name, rows)
         if not message.is_finite():
             raise MessageError("what it computed are not finite numbers")
-        self._answered += 1
+        self.answered += 1
         entry |= {
             "plan": plan.algorithm.key,
             "round": request.round,

@@ -1,0 +1,66 @@
+"""A SuperNode's part: every message is a process of its own, and every one is replied to.
+
+A SuperNode whose app returns anything but a message waits for a reply for ever, in this run and
+in all that follow. So whatever happens here, a message comes out.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from flwr.app import ConfigRecord, Context, Message
+from flwr.clientapp import ClientApp
+
+from . import KIT_KEY, NAME, NAME_KEY, REQUEST
+from .messages import carried, carrying, failure, naming
+
+_STATE, _ANSWERED = "fedclust", "answered"
+_log = logging.getLogger(__name__)
+
+
+class Answers(Protocol):
+    """A client's side of a study; `answered` is how many rounds it has answered in this run."""
+
+    answered: int
+
+    def answer(self, raw: bytes) -> bytes:
+        """The reply to a request."""
+
+
+Open = Callable[[Path, str, int], Answers]  # its folder, its name, rounds answered before
+
+
+def client_app(open_site: Open) -> ClientApp:
+    """The app that hands requests to a site and its answers back; it computes nothing itself."""
+    app = ClientApp()
+
+    @app.query(NAME)
+    def say_name(message: Message, context: Context) -> Message:
+        return Message(naming(str(context.node_config.get(NAME_KEY, ""))), reply_to=message)
+
+    @app.query(REQUEST)
+    def reply(message: Message, context: Context) -> Message:
+        try:
+            answer = _answered(open_site, message, context)
+            return Message(carrying(answer), reply_to=message)
+        except (Exception, SystemExit):  # a library may do even that
+            _log.exception("a message could not be answered")
+            return failure("an unexpected error; its own log says which", message)
+
+    return app
+
+
+def _answered(open_site: Open, message: Message, context: Context) -> bytes:
+    """The site's answer; how many rounds it has answered is kept until the next process."""
+    raw = carried(message)
+    if isinstance(raw, str):
+        raise TypeError("the message holds no request")
+    kit, name = context.node_config.get(KIT_KEY), context.node_config.get(NAME_KEY)
+    if not kit or not name:
+        raise ValueError(f"--node-config needs {KIT_KEY} and {NAME_KEY}")
+    before = context.state.get(_STATE, {}).get(_ANSWERED, 0)
+    site = open_site(Path(str(kit)), str(name), before)
+    answer = site.answer(raw)
+    context.state[_STATE] = ConfigRecord({_ANSWERED: site.answered})
+    return answer

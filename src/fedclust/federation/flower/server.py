@@ -1,0 +1,46 @@
+"""The app that Flower loads at the SuperLink's side."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...channels.flower.server import GridTransport, server_app
+from ...core import ConfigError, FedclustError
+from ...study.file import read_study
+from ..driver import StudyRun
+from ..place import outcome_of, place_for, tidy
+from .folder import settings_of
+
+_MASKED = (None, "secure", "secure+dp")  # None: secure is the default across machines
+
+
+def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
+    """Run the study that the configuration names, and leave its folder on this machine."""
+    how = settings_of(config)
+    study = read_study(how["study"], files=False)
+    if study.privacy["tier"] in _MASKED:
+        raise ConfigError(
+            f"{study.path}: over Flower a new process answers every message and keeps no keys for "
+            "masks: set [privacy] tier to none, paper, guarded or dp"
+        )
+    folder = Path(how["out"]) if how["out"] else study.path.with_name(f"{study.path.stem}-run")
+    place = place_for(study, folder, resume=how["resume"], force=how["force"])
+    least = max(how["min-clients"], study.participation["min_clients"])
+    ready = transport.wait(least, how["wait"], how["grace"])
+    StudyRun(
+        study=str(study.path),
+        folder=str(place.folder),
+        work=str(place.work),
+        run=place.run,
+        deadline=how["deadline"],
+        force=place.force,
+        resume=place.unfinished.exists(),
+    ).run(transport, ready)
+    outcome = outcome_of(place)
+    if not outcome["done"]:
+        hint = "; --run-config 'resume=true' goes on from here" if outcome["again"] else ""
+        raise FedclustError(f"{outcome['error']}{hint}")
+    tidy(place)
+
+
+app = server_app(run_over)
