@@ -365,7 +365,7 @@ def test_cells_find_the_clusters_and_no_split_changes_a_bit(F: int) -> None:
 
 def test_cells_run_under_masks() -> None:
     X, _ = s1(900, 0)
-    plan = Plan(CellSeeding(15, np.zeros(2), np.ones(2)), seed=1)
+    plan = Plan(CellSeeding(15, np.zeros(2), np.ones(2), cells=30), seed=1)
     data = {"a": X[::3], "b": X[1::3], "c": X[2::3]}
     open_, masked = (
         run(plan, channel, BOX).model

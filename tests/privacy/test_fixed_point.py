@@ -157,10 +157,13 @@ def test_a_fuzzifier_whose_weights_would_vanish_is_refused() -> None:
 
 def test_a_client_larger_than_the_plan_allows_says_so() -> None:
     plan = Plan(make("llf-cm", 1, init=np.zeros((1, 1))), (FixedPoint((0.0,), (1.0,), 5),))
-    with pytest.raises(DataError, match="client 'a': more than max_records=5 rows"):
+    with pytest.raises(DataError, match="client 'a': more than 5 rows, .* max_records=5; raise it"):
         run(plan, LocalChannel({"a": np.ones((6, 1))}), Schema(1))
     with pytest.raises(MessageError, match="more than max_records=5 allows"):
         run(plan, LocalChannel({"a": np.ones((3, 1)), "b": np.ones((3, 1))}), Schema(1))
+    many = {f"c{i:02d}": np.ones((3, 1)) for i in range(20)}  # 60 rows: their sum could wrap
+    with pytest.raises(DataError, match="more than 2 rows, the most that a client may have"):
+        run(plan, LocalChannel(many), Schema(1))
 
 
 def test_negative_weights_are_no_weights() -> None:

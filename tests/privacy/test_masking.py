@@ -388,3 +388,12 @@ def test_a_secure_run_can_be_continued_with_new_keys(tmp_path: Any) -> None:
     saved = load_round(tmp_path / "round.npz", chosen)
     rest = run(chosen, SecureChannel(LocalChannel(owners())), SCHEMA, resume=saved)
     assert rest.model.tobytes() == whole.model.tobytes()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [("c0",), ("c0", "00", "00", "00"), ("c0", "zz" * 32, "00" * 32, "00" * 64), (1, 2, 3, 4)],
+)
+def test_a_roster_of_something_else_is_refused(entry: Any) -> None:
+    with pytest.raises(ConfigError, match="the roster is a name, two keys and a signature each"):
+        PairwiseMasks("run", (entry,))

@@ -7,13 +7,13 @@ from .keyring import stored_identity
 from .ledger import Ledger
 from .masking import PairwiseMasks
 from .noise import IntegerGaussian
+from .noisy_tiers import Private, SecurePrivate
 from .plausible import CheckedChannel
-from .promise import Promise
 from .released import Released
 from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
-from .tiers import Guarded, Paper, Private, Secure, SecurePrivate, Tier, Unprotected
+from .tiers import Guarded, Paper, Promise, Secure, Tier, Unprotected
 
 __all__ = [
     "ChangeGuard",

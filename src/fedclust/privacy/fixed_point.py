@@ -89,8 +89,13 @@ class FixedPoint(Transform):
     def at_rows(self, data: Data, turn: Turn) -> Data:
         """The client's rows with the grid, once they are seen to lie within the bounds."""
         who = f"client {turn.party!r}"
-        if turn.samples > self.max_records:
-            raise DataError(f"{who}: more than max_records={self.max_records} rows")
+        # A sum of up to eight times max_records is seen to be too large; beyond it could wrap.
+        most = min(self.max_records, 8 * self.max_records // max(1, len(turn.cohort)))
+        if turn.samples > most:
+            raise DataError(
+                f"{who}: more than {most} rows, the most that a client may have with "
+                f"max_records={self.max_records}; raise it"
+            )
         if len(data.weight) and data.weight.max() > self.max_weight:
             raise DataError(f"{who}: a sample_weight exceeds max_weight={self.max_weight:g}")
         if len(data):

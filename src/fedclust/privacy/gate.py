@@ -7,6 +7,7 @@ sent, and its rules are the client's own: no plan can loosen them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ class Rules:
         return None if self.epsilon is None else mu_for(self.epsilon, self.delta) ** 2
 
 
+_NO_RULES = Rules()
+
+
 class Gate:
     """A client's keeper of keys, releases and rules.
 
@@ -68,18 +72,27 @@ class Gate:
         ledger: Ledger | None = None,
     ) -> None:
         self.peers = dict(peers) if peers is not None else None
-        self.rules = rules or Rules()
-        self.keys = Keyring(
-            identity,
+        self.rules = rules or _NO_RULES
+        self._identity, self._given = identity, ledger
+        self._watchful = rules is not None or ledger is not None
+        self._noise: dict[bytes, IntArray] = {}
+        self._told: list[IntArray] | None = None
+        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
+
+    @cached_property  # thousands of simulated clients have a gate, and few of them use it
+    def keys(self) -> Keyring:
+        """The client's keys."""
+        return Keyring(
+            self._identity,
             min_cohort=self.rules.min_cohort,
             max_rounds=self.rules.max_rounds,
             max_shrinks=self.rules.max_shrinks,
         )
-        self._watchful = rules is not None or ledger is not None
-        self.ledger = ledger or Ledger()
-        self._noise: dict[bytes, IntArray] = {}
-        self._told: list[IntArray] | None = None
-        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What the data set has released."""
+        return self._given or Ledger()
 
     def look(self, turn: Turn) -> None:
         """Before anything is computed: refuse what this client never answers, count the rest."""

@@ -9,13 +9,13 @@ fails the round is asked again, which tells nothing new (docs/privacy.md).
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Summed, Transform, Turn
 from ..typing import Array
-from .crypto import digest, is_signed, key_for, mask_words
+from .crypto import KEY_BYTES, SIGNATURE_BYTES, digest, is_signed, key_for, mask_words
 from .gate import Gate, gate_of
 from .keyring import Asked, offered
 from .questions import broadcast_digest, plan_digest
@@ -36,7 +36,10 @@ class PairwiseMasks(Transform):
     needs_all: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "roster", tuple(tuple(entry) for entry in self.roster))
+        roster = tuple(tuple(entry) for entry in self.roster)
+        if not all(_is_entry(entry) for entry in roster):
+            raise ConfigError("PairwiseMasks: the roster is a name, two keys and a signature each")
+        object.__setattr__(self, "roster", roster)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         if not issubclass(algorithm.up, Summed):
@@ -90,6 +93,17 @@ class PairwiseMasks(Transform):
     def _listed(self) -> bytes:
         """Run and roster in a hash."""
         return digest(self.run.encode(), *(p.encode() for entry in self.roster for p in entry))
+
+
+def _is_entry(entry: tuple[Any, ...]) -> bool:
+    """A name, and three strings of as many hexadecimal digits as there must be."""
+    if len(entry) != 4 or not all(isinstance(part, str) for part in entry):
+        return False
+    sizes = (KEY_BYTES, KEY_BYTES, SIGNATURE_BYTES)
+    return all(
+        len(part) == 2 * size and set(part) <= set("0123456789abcdef")
+        for part, size in zip(entry[1:], sizes, strict=True)
+    )
 
 
 def _mask(gate: Gate, run: str, me: str, keys: dict[str, bytes], bound: bytes, size: int) -> Array:

@@ -1,0 +1,98 @@
+"""The tiers of differential privacy: noise at every client, or once for all of them."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..core import AnyAlgorithm, Channel, ConfigError, Schema, Transform, checks
+from .accounting import mu_for
+from .noise import IntegerGaussian
+from .secure_channel import SecureChannel
+from .tiers import Tier
+
+
+@dataclass(frozen=True)
+class Private(Tier):
+    """Differential privacy: every client adds noise that hides any one record."""
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    rounds: int = 3
+    seed_share: float = 0.5  # of the budget, for finding the start
+
+    name: ClassVar[str] = "dp"
+    sums_only: ClassVar[bool] = True
+    noisy: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        mu_for(self.epsilon, self.delta)
+        checks.whole(self, "rounds")
+        checks.number(self, "seed_share", 0.01, 0.99)
+
+    @property
+    def budget(self) -> float:
+        """The sum of squares of all mu."""
+        return mu_for(self.epsilon, self.delta) ** 2
+
+    def mu(self, algorithm: AnyAlgorithm) -> float:
+        """The mu of one round of a plan."""
+        stages = getattr(algorithm, "stages", None)
+        if stages is not None:
+            return math.sqrt(self.seed_share * self.budget / len(stages))
+        return math.sqrt((1 - self.seed_share) * self.budget / self.rounds)
+
+    def variance_share(self, n_clients: int) -> float:
+        """Of the noise of a sum, what each client adds."""
+        return 1.0
+
+    def noise(self, algorithm: AnyAlgorithm, n_clients: int) -> float:
+        """Standard deviation of the noise in the sum of all clients, in sensitivities."""
+        return math.sqrt(n_clients * self.variance_share(n_clients)) / self.mu(algorithm)
+
+    def transforms(
+        self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
+    ) -> tuple[Transform, ...]:
+        return (IntegerGaussian(self.mu(algorithm), self.variance_share(n_clients)),)
+
+    def check(self, algorithm: AnyAlgorithm) -> None:
+        super().check(algorithm)
+        if not hasattr(algorithm, "sensitivity") and algorithm.key not in ("llf-cm", "llf-fcm"):
+            raise ConfigError(
+                f"privacy={self.name!r}: nobody knows how much one record can change the messages "
+                f"of {algorithm.key!r}; 'llf-cm' and 'llf-fcm' can be made private"
+            )
+
+    def _words(self) -> str:
+        return (
+            f"Whatever anybody knows or does, what leaves a client tells about any one record at "
+            f"most what epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included. "
+            "Nobody has to be trusted. The bounds must be public."
+        )
+
+
+@dataclass(frozen=True)
+class SecurePrivate(Private):
+    """Differential privacy inside secure aggregation: less noise for the same promise."""
+
+    min_cohort: int = 3
+
+    name: ClassVar[str] = "secure+dp"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole(self, "min_cohort", 3)
+
+    def variance_share(self, n_clients: int) -> float:
+        """Half of the clients are enough for all the noise, so half may be dishonest."""
+        return 1.0 / math.ceil(n_clients / 2)
+
+    def channel(self, channel: Channel) -> Channel:
+        # Without a client its noise is missing: no cohort may shrink.
+        return SecureChannel(channel, min_cohort=self.min_cohort, max_shrinks=0)
+
+    def _words(self) -> str:
+        return (
+            f"The result, and all the server sees, tell about any one record at most what epsilon="
+            f"{self.epsilon:g}, delta={self.delta:g} allows, seeding included, as long as half of "
+            f"at least {self.min_cohort} clients are honest. The bounds must be public."
+        )
