@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check bench faults papers clean
+.PHONY: help setup demo test check bench faults soak papers clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 12
@@ -33,6 +33,10 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 
 faults: setup    ## faults in a federation of real processes (six minutes)
 	$(BIN)/pytest -m e2e tests/e2e
+
+soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)
+	FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
+	  tests/federation/test_schedules.py tests/federation/test_wire.py tests/study/test_kills.py
 
 papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
 	$(BIN)/fedclust papers run all --out docs/papers

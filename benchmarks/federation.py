@@ -26,6 +26,8 @@ max_rounds = 200
 tol = 0.0
 [participation]
 min_clients = {n}
+[privacy]
+tier = "none"
 """
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from fedclust.core.wire import checksum
+
 
 def mutated(raw: bytes, rng: np.random.Generator) -> bytes:
     """The bytes with some of them flipped, cut out, doubled, or put elsewhere."""
@@ -21,3 +23,11 @@ def mutated(raw: bytes, rng: np.random.Generator) -> bytes:
         if not data:
             break
     return bytes(data)
+
+
+def resealed(raw: bytes) -> bytes:
+    """Damage by somebody who knows the format: the checksum fits again, if there is room for it."""
+    start = 8 + 2 + 4
+    if len(raw) < start + 8:
+        return raw
+    return raw[:start] + checksum(raw[start + 8 :]) + raw[start + 8 :]

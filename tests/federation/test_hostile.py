@@ -22,7 +22,7 @@ from fedclust.core.wire import pack, unpack
 from fedclust.metrics import Evaluation
 from fedclust.plans import build_plan
 
-from .damage import mutated
+from .damage import mutated, resealed
 from .example import NAMES, PLAIN, InProcess, Spoil, as_data, write_kits
 
 SCHEMA = Schema(2)
@@ -174,7 +174,9 @@ def test_ten_thousand_damaged_answers_never_raise_anything_else(tmp_path: Path) 
     sizes = PLAN.algorithm.sizes(SCHEMA)
     for _ in range(10_000):
         try:
-            message = message_of(unpack(mutated(reply, rng), 2**12), PLAN.algorithm.up, sizes)
+            message = message_of(
+                unpack(resealed(mutated(reply, rng)), 2**12), PLAN.algorithm.up, sizes
+            )
         except FedclustError:
             continue
         assert message.is_finite()
@@ -187,12 +189,12 @@ def test_ten_thousand_damaged_requests_are_answered_all_the_same(tmp_path: Path)
     raw = encode_request(PLAN, Request(0, NAMES, down), id="/1", about={"study": "s"}, data=PLAIN)
     for _ in range(10_000):
         try:
-            decode_request(unpack(mutated(raw, rng)), build_plan)
+            decode_request(unpack(resealed(mutated(raw, rng))), build_plan)
         except FedclustError:
             continue
     site = write_kits(tmp_path)["west"]
     for _ in range(300):
-        answer = unpack(site.answer(mutated(raw, rng)))
+        answer = unpack(site.answer(resealed(mutated(raw, rng))))
         assert answer.header["kind"] in ("reply", "refusal")
 
 

@@ -1,6 +1,7 @@
 """Bytes on the wire: everything that is sent comes back, everything else is a MessageError."""
 
 import json
+import os
 import struct
 from typing import Any
 
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from fedclust.core import MessageError
-from fedclust.core.wire import VERSION, pack, unpack
+from fedclust.core.wire import VERSION, checksum, pack, unpack
 
-from .damage import mutated
+from .damage import mutated, resealed
 
 DTYPES = st.sampled_from(
     ["|b1", "|i1", "|u1", "<i2", ">i2", "<i4", "<i8", "<u8", "<f4", "<f8", ">f8"]
@@ -43,7 +44,8 @@ def test_a_frame_survives_the_wire(header: dict[str, Any], arrays: dict[str, Any
 
 def frame(header: Any, payload: bytes = b"", version: int = VERSION) -> bytes:
     text = json.dumps(header).encode() if not isinstance(header, bytes) else header
-    return struct.pack("<8sHI", b"fedclust", version, len(text)) + text + payload
+    start = struct.pack("<8sHI", b"fedclust", version, len(text))
+    return start + checksum(text + payload) + text + payload
 
 
 @pytest.mark.parametrize(
@@ -102,19 +104,30 @@ def test_what_cannot_be_sent_is_not(header: Any, arrays: Any, says: str) -> None
         pack(header, arrays)
 
 
-def test_ten_thousand_damaged_frames_are_frames_or_message_errors() -> None:
+WHOLE = pack(
+    {"kind": "reply", "answers": "q1", "round": 3},
+    {"total": np.ones((3, 2)), "rows": np.arange(3), "flag": np.array([True, False])},
+)
+
+
+def test_no_damaged_frame_is_accepted() -> None:
     rng = np.random.default_rng(0)
-    whole = pack(
-        {"kind": "reply", "answers": "q1", "round": 3},
-        {"total": rng.normal(size=(3, 2)), "rows": np.arange(3), "flag": np.array([True, False])},
-    )
+    for _ in range(int(os.environ.get("FEDCLUST_MUTATIONS", "10000"))):
+        raw = mutated(WHOLE, rng)
+        if raw != WHOLE:
+            with pytest.raises(MessageError):
+                unpack(raw, limit=2 * len(WHOLE))
+
+
+def test_frames_that_somebody_changed_are_frames_or_message_errors() -> None:
+    rng = np.random.default_rng(0)
     refused = 0
     for _ in range(10_000):
-        raw = mutated(whole, rng)
+        raw = resealed(mutated(WHOLE, rng))
         try:
-            back = unpack(raw, limit=2 * len(whole))
+            back = unpack(raw, limit=2 * len(WHOLE))
         except MessageError:
             refused += 1
         else:
-            assert sum(a.nbytes for a in back.arrays.values()) <= len(raw) <= 2 * len(whole)
-    assert 1_000 < refused < 10_000  # some damage hits numbers only, which is not the frame's
+            assert sum(a.nbytes for a in back.arrays.values()) <= len(raw) <= 2 * len(WHOLE)
+    assert 1_000 < refused < 10_000  # some change numbers only, which is not the frame's affair

@@ -1,12 +1,14 @@
 """Bytes on the wire: a JSON header and named arrays, nothing that could run.
 
-A frame is ``fedclust`` and a version, the length of the header, the header, and the arrays' bytes
-one after the other as the header announces them. Whatever arrives is a frame or a MessageError.
+A frame is ``fedclust`` and a version, the length of the header, a checksum of what follows, the
+header, and the arrays' bytes one after the other as the header announces them. Whatever arrives is
+a frame or a MessageError. The checksum is against accidents; against people there is TLS.
 """
 
 import json
 import struct
 from collections.abc import Mapping
+from hashlib import blake2b
 from math import prod
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,7 +20,7 @@ from .errors import MessageError
 VERSION = 1
 LARGEST = 256 * 2**20  # bytes of a frame, unless a channel says otherwise
 _MAGIC = b"fedclust"
-_START = struct.Struct("<8sHI")  # magic, version, length of the header
+_START = struct.Struct("<8sHI8s")  # magic, version, length of the header, checksum
 _LARGEST_HEADER = 2**20
 _MOST_AXES = 4
 _MOST_NUMBERS = 2**56
@@ -42,8 +44,13 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
         raise MessageError(f"a header of plain values is needed ({problem})") from None
     if len(text) > _LARGEST_HEADER:
         raise MessageError(f"the header has {len(text)} bytes, more than {_LARGEST_HEADER}")
-    start = _START.pack(_MAGIC, VERSION, len(text))
-    return b"".join([start, text, *(a.tobytes() for a in ready.values())])
+    body = b"".join([text, *(a.tobytes() for a in ready.values())])
+    return _START.pack(_MAGIC, VERSION, len(text), checksum(body)) + body
+
+
+def checksum(body: bytes) -> bytes:
+    """What changes when a bit of the body does."""
+    return blake2b(body, digest_size=8).digest()
 
 
 def unpack(raw: bytes, limit: int = LARGEST) -> Frame:
@@ -52,7 +59,7 @@ def unpack(raw: bytes, limit: int = LARGEST) -> Frame:
         raise MessageError(f"{len(raw)} bytes came, more than the {limit} allowed")
     if len(raw) < _START.size:
         raise MessageError("not a message of fedclust: it is too short")
-    magic, version, length = _START.unpack_from(raw)
+    magic, version, length, sealed = _START.unpack_from(raw)
     if magic != _MAGIC:
         raise MessageError("not a message of fedclust")
     if version != VERSION:
@@ -63,6 +70,8 @@ def unpack(raw: bytes, limit: int = LARGEST) -> Frame:
     begin = _START.size + length
     if length > _LARGEST_HEADER or begin > len(raw):
         raise MessageError("the message ends before its header does")
+    if checksum(raw[_START.size :]) != sealed:
+        raise MessageError("the message was damaged on its way: its checksum does not fit")
     header = _header(raw[_START.size : begin])
     return Frame(header, _arrays(header.pop("arrays", None), raw, begin))
 
