@@ -31,7 +31,7 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
-faults: setup    ## faults in a federation of real processes (six minutes)
+faults: setup    ## faults in a federation of real processes (eight minutes)
 	$(BIN)/pytest -m e2e tests/e2e
 
 soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)

@@ -13,6 +13,7 @@ pytest.importorskip("flwr", reason="studies over Flower need fedclust[flower]")
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict
 from flwr.cli.config_utils import load_and_validate
 
+from fedclust.algorithms import make
 from fedclust.channels import Incident, LocalChannel, RemoteChannel
 from fedclust.channels.flower.client import client_app
 from fedclust.channels.flower.messages import carried, carrying
@@ -21,11 +22,12 @@ from fedclust.cli import app as cli
 from fedclust.core import AnyAlgorithm, ConfigError, FedclustError, Plan, TooFewClients, run
 from fedclust.federation.flower.folder import settings_of, write_app
 from fedclust.federation.flower.server import app as server
+from fedclust.privacy import FixedPoint, SecureChannel
 from fedclust.study.run import run_study
 
 from .example import NAMES, PLAIN, as_data, told, write_kits
 from .flower_grid import RUN, FakeGrid, by_the_superlink
-from .test_parity import SCHEMA, plans, write_study
+from .test_parity import SCHEMA, START, plans, write_study
 
 SOON = 0.2  # seconds: for answers that never come
 
@@ -110,6 +112,51 @@ def test_a_run_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     before = len(grid.sent)
     run_app(grid, again.path, out=str(tmp_path / "anew"))
     assert len(grid.sent) - before > before - first  # what was known was not asked again
+
+
+BOUNDS = "[features]\nheight = { low = -9, high = 34 }\nwidth = { low = -9, high = 34 }\n"
+
+
+def study_under(tier: str | None, folder: Path) -> Path:
+    text = write_study(folder, "llf-cm", "min-max", more=BOUNDS).path.read_text()
+    line = "" if tier is None else f'tier = "{tier}"'
+    text = text.replace('tier = "none"', line).replace("n_init = 2", "n_init = 1")
+    (folder / "s.toml").write_text(text)
+    return folder / "s.toml"
+
+
+@pytest.mark.parametrize("tier", [None, "secure", "guarded", "secure+dp"])
+def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
+    tier: str | None, tmp_path: Path
+) -> None:
+    """Flower ends a client's process after every message, and with it keys and last words."""
+    grid = grid_of(tmp_path)
+    with pytest.raises(ConfigError, match="needs clients that remember"):
+        run_app(grid, study_under(tier, tmp_path))
+    assert grid.sent == []
+
+
+def test_masks_are_not_made_with_keys_that_are_gone(tmp_path: Path) -> None:
+    """A server that asks for masks all the same is refused by the clients."""
+    remote = RemoteChannel(met(grid_of(tmp_path)), about={"study": "s"}, quorum=3)
+    secure = SecureChannel(remote.over(PLAIN, SCHEMA), attempts=1)
+    fixed = FixedPoint((-9.0, -9.0), (34.0, 34.0))
+    with pytest.raises(FedclustError, match="key"):
+        run(Plan(make("llf-cm", 3, init=START), (fixed,), seed=5), secure, SCHEMA)
+
+
+def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    run_app(grid_of(tmp_path), study_under("dp", tmp_path))
+    rounds = (tmp_path / "s-run" / "history.jsonl").read_text().count("\n")
+    paid = (tmp_path / "west" / "ledger.jsonl").read_text().count('"noise"')
+    assert paid >= rounds
+
+
+def test_questions_are_counted_for_good(tmp_path: Path) -> None:
+    grid = grid_of(tmp_path, "max_releases = 3")
+    with pytest.raises(FedclustError, match="has answered 3 questions, and 3 are allowed"):
+        run_app(grid, write_study(tmp_path, scaling="none").path)
 
 
 def test_a_mistake_in_the_study_is_no_reason_to_resume(tmp_path: Path) -> None:

@@ -93,7 +93,9 @@ class Replayed:
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Site]:
-    return write_kits(tmp_path_factory.mktemp("kits"), "max_releases = 100000000")
+    return write_kits(
+        tmp_path_factory.mktemp("kits"), "max_releases = 1000000000\nmax_rounds = 1000000000"
+    )
 
 
 @pytest.mark.parametrize("part", range(10))

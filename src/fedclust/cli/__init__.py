@@ -10,6 +10,7 @@ from .. import __version__
 from ..core import FedclustError
 from . import (
     algorithms,
+    budget,
     check,
     client,
     demo,
@@ -54,6 +55,7 @@ app.command(name="example")(example.example)
 app.command(name="init")(init.init)
 app.command(name="check")(check.check)
 app.command(name="run")(run.run)
+app.command(name="budget")(budget.budget)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="provision")(provision.provision)
 app.command(name="server")(server.server)

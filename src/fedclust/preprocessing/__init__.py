@@ -4,7 +4,8 @@ Standardising by one's own mean and deviation would put every client's rows on a
 pooled clusters would be clusters of clients.
 """
 
-from .prepare import Column, Preparation, by_bounds, encoded, prepare, prepare_over
+from .column import Column
+from .prepare import Preparation, by_bounds, encoded, prepare, prepare_over
 from .statistics import Histogram, MedianOfMeans, Moments
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any
 from ..algorithms import did_you_mean
 from ..core import ConfigError
 from ..preprocessing import Column
-from ..preprocessing.prepare import as_text
+from ..preprocessing.column import as_text
 from ..privacy import Tier
 from .asked import asked_tier, contradictions, unprotected
 from .keys import FEATURE, FREE, K_RANGE, NOTHING, SECTIONS, Key

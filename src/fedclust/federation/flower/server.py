@@ -6,22 +6,25 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
-from ...study.file import read_study
+from ...study.file import protected, read_study
+from ..clients import RemoteClients
 from ..driver import StudyRun
 from ..place import outcome_of, place_for, tidy
 from .folder import settings_of
 
-_MASKED = (None, "secure", "secure+dp")  # None: secure is the default across machines
+_FORGETFUL = ("none", "paper", "dp")  # tiers whose clients need no memory but the ledger's
 
 
 def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     """Run the study that the configuration names, and leave its folder on this machine."""
     how = settings_of(config)
     study = read_study(how["study"], files=False)
-    if study.privacy["tier"] in _MASKED:
+    tier = protected(study, RemoteClients.tier).name
+    if tier not in _FORGETFUL:
         raise ConfigError(
-            f"{study.path}: over Flower a new process answers every message and keeps no keys for "
-            "masks: set [privacy] tier to none, paper, guarded or dp"
+            f"{study.path}: over Flower a new process answers every message, and the tier {tier!r} "
+            "needs clients that remember keys or what they last sent: set [privacy] tier to "
+            f"{', '.join(_FORGETFUL)}, or run the study over NVFlare"
         )
     folder = Path(how["out"]) if how["out"] else study.path.with_name(f"{study.path.stem}-run")
     place = place_for(study, folder, resume=how["resume"], force=how["force"])
