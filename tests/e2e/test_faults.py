@@ -179,7 +179,12 @@ def test_hostile_answers_are_left_out_with_a_sentence(fed: Federation, tmp_path:
     assert server.ends() == 0, server.said()
     assert {line["n_clients"] for line in history(fed.folder / "study-run")} == {2}
     noted = (fed.folder / "study-run" / "incidents.jsonl").read_text()
-    for words in ("not a message of fedclust", "ends before", "more than the", "no bytes"):
+    for words in (
+        "not a message of fedclust",
+        "its checksum does not fit",
+        "more than the",
+        "no bytes",
+    ):
         assert words in noted
 
 
