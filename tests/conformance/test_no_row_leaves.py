@@ -9,9 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
-from fedclust.algorithms._centers import Candidates, Nothing
+from fedclust.algorithms._centers import Candidates
 from fedclust.chain import cluster
-from fedclust.core import AnyAlgorithm, Data, Message, Plan, Request, Schema, TooFewClients, run
+from fedclust.core import (
+    AnyAlgorithm,
+    Data,
+    Message,
+    Nothing,
+    Plan,
+    Request,
+    Schema,
+    TooFewClients,
+    run,
+)
 from fedclust.privacy import transforms_for
 from fedclust.typing import FloatArray
 

@@ -13,6 +13,7 @@ from ..core import (
     Data,
     Dims,
     Message,
+    Nothing,
     Record,
     Schema,
     Stacked,
@@ -44,11 +45,6 @@ class Centers(Record):
     """What the server broadcasts: the current centres."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
-
-
-@dataclass(frozen=True, eq=False)
-class Nothing(Record):
-    """A broadcast that says only: begin."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Stacked, checks
+from ..core import Data, Dims, Message, Nothing, Stacked, checks
 from ..kernels import fuzzy_c_means, k_means, memberships, padded
 from ..kernels.features import Features, Summary, merge_similar, summarise, without_small
 from ..typing import FloatArray, IntArray, Rng
-from ._centers import Nothing, OneRound
+from ._centers import OneRound
 
 
 @dataclass(frozen=True, eq=False)

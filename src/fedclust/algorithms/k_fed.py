@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Message, checks
+from ..core import Data, Message, Nothing, checks
 from ..kernels import (
     divide_or_keep,
     farthest_first,
@@ -27,7 +27,7 @@ from ..kernels import (
     sq_distances,
 )
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, Nothing, OneRound
+from ._centers import Candidates, OneRound
 from .one_shot import local_clusters
 
 

@@ -10,10 +10,10 @@ centres alike. Here a small client looks for fewer clusters, and a centre counts
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Message, checks
+from ..core import Data, Message, Nothing, checks
 from ..kernels import hard_sums, k_means
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, Nothing, OneRound, cluster_candidates
+from ._centers import Candidates, OneRound, cluster_candidates
 
 
 @dataclass(frozen=True, eq=False)

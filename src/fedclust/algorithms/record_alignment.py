@@ -10,10 +10,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked
+from ..core import Data, Dims, Message, Nothing, Record, Schema, Stacked, Survey
 from ..core.algorithm import Partition
 from ..typing import Array, IntArray, Rng
-from ._centers import Nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,41 +24,25 @@ class Tokens(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class SharedTokens(Record):
-    """The tokens that every owner sent, in ascending order, which is the order of the records."""
-
-    tokens: Annotated[Array, Dims("S", "halves")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
-class RecordAlignment(Algorithm[SharedTokens, Nothing, Tokens]):
+class RecordAlignment(Survey[Nothing, Tokens]):
     """One round: tokens up, the shared ones out; owners find their rows by them."""
 
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
-    state: ClassVar[type[Record]] = SharedTokens
     down: ClassVar[type[Record]] = Nothing
     up: ClassVar[type[Message]] = Tokens
 
-    def start(self, schema: Schema, rng: Rng) -> SharedTokens:
-        return SharedTokens(np.empty((0, 2), np.uint64), 0)
-
-    def broadcast(self, state: SharedTokens) -> Nothing:
+    def broadcast(self, state: Nothing) -> Nothing:
         return Nothing()
 
     def client_step(self, down: Nothing, data: Data, rng: Rng) -> Tokens:
         return Tokens(np.asarray(data.X), np.ones(1))
 
-    def server_step(self, state: SharedTokens, merged: Tokens, rng: Rng) -> SharedTokens:
-        found, counts = np.unique(merged.tokens, axis=0, return_counts=True)
-        return SharedTokens(found[counts == len(merged.owners)], 1)
-
-    def done(self, state: SharedTokens) -> bool:
-        return state.round == 1
-
-    def model(self, state: SharedTokens) -> Array:
-        return state.tokens
+    def model(self, state: Tokens) -> Array:
+        """The tokens that every owner sent, in ascending order: the order of the records."""
+        found, counts = np.unique(state.tokens, axis=0, return_counts=True)
+        shared: Array = found[counts == len(state.owners)]
+        return shared
 
     def assign(self, model: Array, data: Data) -> IntArray:
         """Owner: its rows of the shared records, in their common order."""

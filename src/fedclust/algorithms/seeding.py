@@ -7,10 +7,10 @@ a paper sends rows, its `reference` preset does so too.
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import ConfigError, Data, Message, Schema, checks
+from ..core import ConfigError, Data, Message, Nothing, Schema, checks
 from ..kernels import hard_sums, kmeans_plusplus, padded, random_seeds
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, CenterState, Nothing, OneRound, cluster_candidates
+from ._centers import Candidates, CenterState, OneRound, cluster_candidates
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..algorithms._centers import Candidates, Centers, Nothing, Sums
+from ..algorithms._centers import Candidates, Centers, Sums
 from ..algorithms.c_means import CMeans
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
 from ..algorithms.seeding import CarefulSeeding
-from ..core import Data, checks, derived, stream
+from ..core import Data, Nothing, checks, derived, stream
 from ..typing import IntArray, Rng
 
 

@@ -30,6 +30,7 @@ from .loop import (
 )
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
+from .survey import Nothing, Survey
 from .transform import Stage, Transform, Turn
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Line",
     "Message",
     "MessageError",
+    "Nothing",
     "NothingToSay",
     "Participation",
     "Plan",
@@ -61,6 +63,7 @@ __all__ = [
     "Stacked",
     "Stage",
     "Summed",
+    "Survey",
     "TooFewClients",
     "Transform",
     "Turn",

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Rule, Schema, Summed, checks
+from ..core import Data, Dims, Message, Nothing, Record, Rule, Summed, Survey, checks
 from ..kernels import nearest
 from ..typing import BoolArray, FloatArray, Rng
 
@@ -23,14 +23,6 @@ class Table(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class TableState(Record):
-    """The pooled table, once it is there."""
-
-    table: Annotated[FloatArray, Dims("C", "C")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
 class Both(Record):
     """Two sets of centres."""
 
@@ -39,7 +31,7 @@ class Both(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency(Algorithm[TableState, Both, Table]):
+class Contingency(Survey[Both, Table]):
     """Rows of all clients counted by their nearest centre in each of two sets."""
 
     n_clusters: int
@@ -49,7 +41,6 @@ class Contingency(Algorithm[TableState, Both, Table]):
     key: ClassVar[str] = "contingency"
     additive: ClassVar[bool] = True
     counted: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = TableState
     down: ClassVar[type[Record]] = Both
     up: ClassVar[type[Message]] = Table
 
@@ -66,10 +57,7 @@ class Contingency(Algorithm[TableState, Both, Table]):
         """Ours: the clusters of one record are that record's affair."""
         return Rule(min_samples=2)
 
-    def start(self, schema: Schema, rng: Rng) -> TableState:
-        return TableState(np.zeros((self.n_clusters, self.n_clusters)), 0)
-
-    def broadcast(self, state: TableState) -> Both:
+    def broadcast(self, state: Nothing) -> Both:
         return Both(self.first, self.second)
 
     def client_step(self, down: Both, data: Data, rng: Rng) -> Table:
@@ -78,11 +66,5 @@ class Contingency(Algorithm[TableState, Both, Table]):
         table = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
         return Table(table, np.array([float(len(data))]))
 
-    def server_step(self, state: TableState, merged: Table, rng: Rng) -> TableState:
-        return TableState(merged.table, 1)
-
-    def done(self, state: TableState) -> bool:
-        return state.round == 1
-
-    def model(self, state: TableState) -> FloatArray:
+    def model(self, state: Table) -> FloatArray:
         return state.table

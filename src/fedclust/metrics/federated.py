@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Rule, Schema, Summed, checks
+from ..core import Data, Dims, Message, Nothing, Record, Rule, Summed, Survey, checks
 from ..typing import BoolArray, FloatArray, Rng
 from .indices import Index, index, sizes, sums_over
 
@@ -23,14 +23,6 @@ class Totals(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class IndexState(Record):
-    """The pooled sums, once they are there."""
-
-    sums: Annotated[FloatArray, Dims("T")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
 class At(Record):
     """The centres to evaluate."""
 
@@ -45,7 +37,7 @@ class Evaluated(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Algorithm[IndexState, At, Totals]):
+class Evaluation(Survey[At, Totals]):
     """Indices of given centres over all clients' rows; equal to those of the pooled rows.
 
     One index is a number. Several go into one message, with the clusters' sizes: `Evaluated`.
@@ -59,7 +51,6 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
     key: ClassVar[str] = "evaluation"
     counted: ClassVar[bool] = True
     additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = IndexState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Totals
 
@@ -81,10 +72,7 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
         """Ours: how far one record is from the centres is that record's affair."""
         return Rule(min_samples=2)
 
-    def start(self, schema: Schema, rng: Rng) -> IndexState:
-        return IndexState(np.zeros(0), 0)
-
-    def broadcast(self, state: IndexState) -> At:
+    def broadcast(self, state: Nothing) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Totals:
@@ -94,13 +82,7 @@ class Evaluation(Algorithm[IndexState, At, Totals]):
         sums = sums_over(parts, data.X, data.weight, down.centers, self.fuzzifier)
         return Totals(sums, np.array([float(len(data))]))
 
-    def server_step(self, state: IndexState, merged: Totals, rng: Rng) -> IndexState:
-        return IndexState(merged.sums, 1)
-
-    def done(self, state: IndexState) -> bool:
-        return state.round == 1
-
-    def model(self, state: IndexState) -> float | Evaluated:
+    def model(self, state: Totals) -> float | Evaluated:
         if isinstance(self.index, str):
             return index(self.index, self.n_clusters).formula(state.sums, self.init)
         lengths = [2 * self.n_clusters + 1 if one.per_center else 2 for one in self._chosen()]

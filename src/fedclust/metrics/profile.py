@@ -12,7 +12,18 @@ from typing import Annotated, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked, Summed, checks
+from ..core import (
+    Data,
+    Dims,
+    Message,
+    Nothing,
+    Record,
+    Schema,
+    Stacked,
+    Summed,
+    Survey,
+    checks,
+)
 from ..kernels import memberships, nearest
 from ..kernels.threads import blocks
 from ..typing import FloatArray, IntArray, Rng
@@ -28,30 +39,6 @@ def _by_block(step: Callable[[FloatArray], M], data: Data) -> M:
 
 
 @dataclass(frozen=True, eq=False)
-class Told(Record):
-    """The state of a plan of one round: whether it is over is all there is to know."""
-
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
-class ProfileState(Told):
-    """The pooled sums, once they are there."""
-
-    size: Annotated[FloatArray, Dims("C")]
-    support: Annotated[FloatArray, Dims("C")]
-    total: Annotated[FloatArray, Dims("C", "F")]
-    square: Annotated[FloatArray, Dims("C", "F")]
-    scatter: Annotated[FloatArray, Dims("F", "F2")]
-    entropy: Annotated[FloatArray, Dims("C")]
-
-    def reordered(self, order: IntArray) -> Self:
-        """The clusters in another order."""
-        along = {n for n, dims in self._arrays.items() if dims.names[0] == "C"}
-        return replace(self, **{n: getattr(self, n)[order] for n in along})
-
-
-@dataclass(frozen=True, eq=False)
 class ProfileSums(Summed):
     """Sums over the rows of each cluster, around its centre; scatter around the centres' mean."""
 
@@ -62,9 +49,20 @@ class ProfileSums(Summed):
     scatter: Annotated[FloatArray, Dims("F", "F2")]
     entropy: Annotated[FloatArray, Dims("C")]
 
+    @classmethod
+    def none(cls, C: int, F: int) -> Self:
+        """Of no rows at all."""
+        none, wide = np.zeros(C), np.zeros((C, F))
+        return cls(none, none, wide, wide, np.zeros((F, F)), none)
+
+    def reordered(self, order: IntArray) -> Self:
+        """The clusters in another order."""
+        along = {n for n, dims in self._arrays.items() if dims.names[0] == "C"}
+        return replace(self, **{n: getattr(self, n)[order] for n in along})
+
 
 @dataclass(frozen=True, eq=False)
-class Profile(Algorithm[ProfileState, At, ProfileSums]):
+class Profile(Survey[At, ProfileSums]):
     """Sizes, means and spreads of clusters, and the covariance of all rows."""
 
     n_clusters: int
@@ -74,7 +72,6 @@ class Profile(Algorithm[ProfileState, At, ProfileSums]):
 
     key: ClassVar[str] = "profile"
     additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = ProfileState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = ProfileSums
 
@@ -82,12 +79,7 @@ class Profile(Algorithm[ProfileState, At, ProfileSums]):
         checks.centers(self)
         checks.whole(self, "min_count")
 
-    def start(self, schema: Schema, rng: Rng) -> ProfileState:
-        C, F = self.init.shape
-        none, wide = np.zeros(C), np.zeros((C, F))
-        return ProfileState(0, none, none, wide, wide, np.zeros((F, F)), none)
-
-    def broadcast(self, state: ProfileState) -> At:
+    def broadcast(self, state: Nothing) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> ProfileSums:
@@ -122,27 +114,9 @@ class Profile(Algorithm[ProfileState, At, ProfileSums]):
             message.entropy * enough,
         )
 
-    def server_step(self, state: ProfileState, merged: ProfileSums, rng: Rng) -> ProfileState:
-        return ProfileState(1, **{n: getattr(merged, n) for n in merged.arrays()})
-
-    def done(self, state: ProfileState) -> bool:
-        return state.round == 1
-
-    def model(self, state: ProfileState) -> ProfileState:
-        return state
-
     def sizes(self, schema: Schema) -> dict[str, int]:
         F = schema.n_features
         return {"C": self.n_clusters, "F": F, "F2": F}
-
-
-@dataclass(frozen=True, eq=False)
-class OutlineState(Told):
-    """Pooled sums on two axes."""
-
-    support: Annotated[FloatArray, Dims("C")]
-    total: Annotated[FloatArray, Dims("C", "two")]
-    square: Annotated[FloatArray, Dims("C", "two", "two2")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +129,7 @@ class OutlineSums(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class Outline(Algorithm[OutlineState, At, OutlineSums]):
+class Outline(Survey[At, OutlineSums]):
     """Where on a plane each cluster lies, and how far it reaches."""
 
     n_clusters: int
@@ -165,15 +139,10 @@ class Outline(Algorithm[OutlineState, At, OutlineSums]):
 
     key: ClassVar[str] = "outline"
     additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = OutlineState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = OutlineSums
 
-    def start(self, schema: Schema, rng: Rng) -> OutlineState:
-        C = len(self.init)
-        return OutlineState(0, np.zeros(C), np.zeros((C, 2)), np.zeros((C, 2, 2)))
-
-    def broadcast(self, state: OutlineState) -> At:
+    def broadcast(self, state: Nothing) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> OutlineSums:
@@ -189,25 +158,8 @@ class Outline(Algorithm[OutlineState, At, OutlineSums]):
     def release(self, message: OutlineSums) -> OutlineSums:
         return message.keep(message.support >= self.min_count)
 
-    def server_step(self, state: OutlineState, merged: OutlineSums, rng: Rng) -> OutlineState:
-        return OutlineState(1, **{n: getattr(merged, n) for n in merged.arrays()})
-
-    def done(self, state: OutlineState) -> bool:
-        return state.round == 1
-
-    def model(self, state: OutlineState) -> OutlineState:
-        return state
-
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"C": self.n_clusters, "two": 2, "two2": 2}
-
-
-@dataclass(frozen=True, eq=False)
-class PresenceState(Told):
-    """One line for each client."""
-
-    sizes: Annotated[FloatArray, Dims("M", "C")]
-    cells: Annotated[FloatArray, Dims("M", "cells")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +171,7 @@ class Counts(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class Presence(Algorithm[PresenceState, At, Counts]):
+class Presence(Survey[At, Counts]):
     """How many rows each client has in each cluster and on each part of the map.
 
     Counts below `min_count` are sent as zero.
@@ -235,14 +187,10 @@ class Presence(Algorithm[PresenceState, At, Counts]):
 
     key: ClassVar[str] = "presence"
     additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = PresenceState
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Counts
 
-    def start(self, schema: Schema, rng: Rng) -> PresenceState:
-        return PresenceState(0, np.zeros((0, len(self.init))), np.zeros((0, self.cells**2)))
-
-    def broadcast(self, state: PresenceState) -> At:
+    def broadcast(self, state: Nothing) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Counts:
@@ -255,15 +203,6 @@ class Presence(Algorithm[PresenceState, At, Counts]):
 
     def release(self, message: Counts) -> Counts:
         return message._map(lambda a, _: np.where(a >= self.min_count, a, 0.0))
-
-    def server_step(self, state: PresenceState, merged: Counts, rng: Rng) -> PresenceState:
-        return PresenceState(1, merged.sizes, merged.cells)
-
-    def done(self, state: PresenceState) -> bool:
-        return state.round == 1
-
-    def model(self, state: PresenceState) -> PresenceState:
-        return state
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"M": 1, "C": len(self.init), "cells": self.cells**2}

@@ -13,11 +13,13 @@ from ..core import (
     Data,
     Dims,
     Message,
+    Nothing,
     Record,
     Rule,
     Schema,
     Stacked,
     Summed,
+    Survey,
     checks,
 )
 from ..typing import FloatArray, Rng
@@ -113,14 +115,6 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramState(Record):
-    """Pooled counts per column and bin."""
-
-    counts: Annotated[FloatArray, Dims("F", "bins")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
 class Edges(Record):
     """Where the bins begin and end, column by column."""
 
@@ -136,7 +130,7 @@ class Counts(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Algorithm[HistogramState, Edges, Counts]):
+class Histogram(Survey[Edges, Counts]):
     """Counts of all clients' values in equal bins between given edges: quantiles, not extremes."""
 
     low: FloatArray  # (F,)
@@ -145,17 +139,13 @@ class Histogram(Algorithm[HistogramState, Edges, Counts]):
 
     key: ClassVar[str] = "histogram"
     additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = HistogramState
     down: ClassVar[type[Record]] = Edges
     up: ClassVar[type[Message]] = Counts
 
     def __post_init__(self) -> None:
         checks.whole(self, "n_bins", 2)
 
-    def start(self, schema: Schema, rng: Rng) -> HistogramState:
-        return HistogramState(np.zeros((schema.n_features, self.n_bins)), 0)
-
-    def broadcast(self, state: HistogramState) -> Edges:
+    def broadcast(self, state: Nothing) -> Edges:
         return Edges(self.low, self.high)
 
     def client_step(self, down: Edges, data: Data, rng: Rng) -> Counts:
@@ -168,13 +158,7 @@ class Histogram(Algorithm[HistogramState, Edges, Counts]):
             counts[f] = np.bincount(bins, minlength=self.n_bins)
         return Counts(counts)
 
-    def server_step(self, state: HistogramState, merged: Counts, rng: Rng) -> HistogramState:
-        return HistogramState(merged.counts, 1)
-
-    def done(self, state: HistogramState) -> bool:
-        return state.round == 1
-
-    def model(self, state: HistogramState) -> FloatArray:
+    def model(self, state: Counts) -> FloatArray:
         return state.counts
 
     def sizes(self, schema: Schema) -> dict[str, int]:
@@ -204,39 +188,22 @@ class LocalMeans(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class MedianState(Record):
-    """The median over clients, once it is there; zero where no client had enough to say."""
-
-    median: Annotated[FloatArray, Dims("F")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
-class Ask(Record):
-    """A broadcast that says only: begin."""
-
-
-@dataclass(frozen=True, eq=False)
-class MedianOfMeans(Algorithm[MedianState, Ask, LocalMeans]):
+class MedianOfMeans(Survey[Nothing, LocalMeans]):
     """The median over clients of their means: one client's odd values do not move it."""
 
     min_count: int = 5  # values that must stand behind a mean for it to be sent
 
     key: ClassVar[str] = "median-of-means"
-    state: ClassVar[type[Record]] = MedianState
-    down: ClassVar[type[Record]] = Ask
+    down: ClassVar[type[Record]] = Nothing
     up: ClassVar[type[Message]] = LocalMeans
 
     def __post_init__(self) -> None:
         checks.whole(self, "min_count", 2)
 
-    def start(self, schema: Schema, rng: Rng) -> MedianState:
-        return MedianState(np.zeros(schema.n_features), 0)
+    def broadcast(self, state: Nothing) -> Nothing:
+        return Nothing()
 
-    def broadcast(self, state: MedianState) -> Ask:
-        return Ask()
-
-    def client_step(self, down: Ask, data: Data, rng: Rng) -> LocalMeans:
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> LocalMeans:
         there = ~np.isnan(data.X)
         count = there.sum(axis=0).astype(float)
         count = np.where(count >= self.min_count, count, 0.0)
@@ -244,18 +211,13 @@ class MedianOfMeans(Algorithm[MedianState, Ask, LocalMeans]):
         mean = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
         return LocalMeans(mean[None], count[None])
 
-    def server_step(self, state: MedianState, merged: LocalMeans, rng: Rng) -> MedianState:
-        known = np.where(merged.count > 0, merged.mean, np.nan)
-        said = (merged.count > 0).any(axis=0)
+    def model(self, state: LocalMeans) -> FloatArray:
+        """The median over clients; zero where none had enough to say."""
+        known = np.where(state.count > 0, state.mean, np.nan)
+        said = (state.count > 0).any(axis=0)
         median = np.zeros(known.shape[1])
         median[said] = np.nanmedian(known[:, said], axis=0)
-        return MedianState(median, 1)
-
-    def done(self, state: MedianState) -> bool:
-        return state.round == 1
-
-    def model(self, state: MedianState) -> FloatArray:
-        return state.median
+        return median
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"F": schema.n_features}

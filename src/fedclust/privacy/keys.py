@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Algorithm, Data, Dims, Message, Record, Schema, Stacked
+from ..core import Data, Dims, Message, Nothing, Record, Schema, Stacked, Survey
 from ..typing import Array, Rng
 from .gate import gate_of
 
@@ -20,51 +20,25 @@ class Offers(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class OfferState(Record):
-    """All offers, once they are there."""
-
-    public: Annotated[Array, Dims("M", "key")]
-    signer: Annotated[Array, Dims("M", "key")]
-    signature: Annotated[Array, Dims("M", "signature")]
-    round: int
-
-
-@dataclass(frozen=True, eq=False)
-class Begin(Record):
-    """A broadcast that says only: begin."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeyExchange(Algorithm[OfferState, Begin, Offers]):
+class KeyExchange(Survey[Nothing, Offers]):
     """Public keys of all clients; the server passes them on, and learns no secret."""
 
     run: str  # named anew for every run, or masks would repeat
 
     key: ClassVar[str] = "key-exchange"
     reads_rows: ClassVar[bool] = False  # so it is no release
-    state: ClassVar[type[Record]] = OfferState
-    down: ClassVar[type[Record]] = Begin
+    down: ClassVar[type[Record]] = Nothing
     up: ClassVar[type[Message]] = Offers
 
-    def start(self, schema: Schema, rng: Rng) -> OfferState:
-        none = np.empty((0, 32), np.uint8)
-        return OfferState(none, none, np.empty((0, 64), np.uint8), 0)
+    def broadcast(self, state: Nothing) -> Nothing:
+        return Nothing()
 
-    def broadcast(self, state: OfferState) -> Begin:
-        return Begin()
-
-    def client_step(self, down: Begin, data: Data, rng: Rng) -> Offers:
+    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Offers:
         keys = gate_of(data).keys
         public, signed = keys.offer(self.run)
         return Offers(_row(public), _row(keys.identity), _row(signed))
 
-    def server_step(self, state: OfferState, merged: Offers, rng: Rng) -> OfferState:
-        return OfferState(merged.public, merged.signer, merged.signature, 1)
-
-    def done(self, state: OfferState) -> bool:
-        return state.round == 1
-
-    def model(self, state: OfferState) -> tuple[tuple[str, str, str], ...]:
+    def model(self, state: Offers) -> tuple[tuple[str, str, str], ...]:
         """Key, identity and signature of every client, in the order of their ids."""
         rows = zip(state.public, state.signer, state.signature, strict=True)
         return tuple((p.tobytes().hex(), i.tobytes().hex(), s.tobytes().hex()) for p, i, s in rows)

@@ -10,7 +10,7 @@ import numpy as np
 from ..chain import Clustering
 from ..core import AnyAlgorithm, Channel, NothingToSay, Plan, Run, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
-from ..metrics.profile import OutlineState, ProfileState
+from ..metrics.profile import OutlineSums, ProfileSums
 from ..privacy import Tier
 from ..typing import FloatArray
 from .model import Model
@@ -47,18 +47,18 @@ class Asker:
         return not self.tier.sums_only
 
 
-def profile_sums(found: Clustering, ask: Asker) -> ProfileState:
+def profile_sums(found: Clustering, ask: Asker) -> ProfileSums:
     """Sizes, means and spreads of the clusters, in the order in which they were found."""
     C, P = found.centers.shape
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
     asked = Profile(C, found.centers, fuzzifier, ask.min_count)
     if ask.tier.noisy:  # every answer would have to be paid for
-        return asked.start(Schema(P), Plan(asked).rng("server", -1))
-    sums: ProfileState = ask(asked).model
+        return ProfileSums.none(C, P)
+    sums: ProfileSums = ask(asked).model
     return sums
 
 
-def profile(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
+def profile(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     """Clusters in their own units, a map, and how many rows each client has where."""
     P, drawn = model.centers.shape[1], None
     if P > 1 and not ask.tier.noisy:
@@ -73,7 +73,7 @@ def profile(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
 
 
 def _clusters(
-    model: Model, sums: ProfileState, by_client: Mapping[str, FloatArray]
+    model: Model, sums: ProfileSums, by_client: Mapping[str, FloatArray]
 ) -> list[dict[str, Any]]:
     held = np.maximum(sums.support, 1.0)[:, None]
     means = model.centers + sums.total / held
@@ -97,14 +97,14 @@ def _clusters(
     return told
 
 
-def _overall(model: Model, sums: ProfileState) -> FloatArray:
+def _overall(model: Model, sums: ProfileSums) -> FloatArray:
     """The mean of all rows that the sums speak of."""
     total: FloatArray = sums.support @ model.centers + sums.total.sum(axis=0)
     mean: FloatArray = total / max(sums.support.sum(), 1.0)
     return mean
 
 
-def _covariance(model: Model, sums: ProfileState) -> FloatArray:
+def _covariance(model: Model, sums: ProfileSums) -> FloatArray:
     """Of all rows: the plan took products around the mean of the centres."""
     apart = _overall(model, sums) - model.centers.mean(axis=0)
     found: FloatArray = sums.scatter / max(sums.size.sum(), 1.0) - np.outer(apart, apart)
@@ -141,13 +141,13 @@ def _features(
     ]
 
 
-def _map(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
+def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     C = len(model.centers)
     values, vectors = np.linalg.eigh(_covariance(model, sums))
     axes = vectors[:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     shares = np.maximum(values[::-1][:2], 0.0) / max(values.sum(), 1e-300)
-    found: OutlineState = ask(Outline(C, model.centers, axes, ask.min_count)).model
+    found: OutlineSums = ask(Outline(C, model.centers, axes, ask.min_count)).model
     ellipses = _ellipses(model, found, axes)
     low, high = _frame(ellipses, model.centers @ axes)
     counted, cells = _presence(model, axes, (low, high), ask)
@@ -167,7 +167,7 @@ def _map(model: Model, sums: ProfileState, ask: Asker) -> dict[str, Any]:
     }
 
 
-def _ellipses(model: Model, found: OutlineState, axes: FloatArray) -> list[dict[str, Any]]:
+def _ellipses(model: Model, found: OutlineSums, axes: FloatArray) -> list[dict[str, Any]]:
     drawn = []
     for c, id in enumerate(model.ids):
         if found.support[c] == 0:

@@ -1,0 +1,37 @@
+"""A survey: one round, whose outcome is a function of what all clients said together."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ..typing import Rng
+from .algorithm import Algorithm, Schema
+from .message import Message, Record
+
+Down = TypeVar("Down", bound=Record)
+Up = TypeVar("Up", bound=Message)
+
+
+@dataclass(frozen=True, eq=False)
+class Nothing(Record):
+    """Nothing to say: a broadcast that only begins a round, or a state before the first."""
+
+
+class Survey(Algorithm[Any, Down, Up], Generic[Down, Up]):
+    """Statistics, scores, profiles: the server's state is the merged message itself."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "up" in vars(cls):
+            cls.state = cls.up
+
+    def start(self, schema: Schema, rng: Rng) -> Nothing:
+        return Nothing()
+
+    def server_step(self, state: Nothing, merged: Up, rng: Rng) -> Up:
+        return merged
+
+    def done(self, state: Any) -> bool:
+        return not isinstance(state, Nothing)
+
+    def model(self, state: Up) -> Any:
+        return state
