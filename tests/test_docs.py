@@ -61,7 +61,7 @@ def test_study_snippets_are_studies(page: Path, tmp_path: Path) -> None:
         clients = "" if "[clients]" in snippet else CLIENTS
         path = tmp_path / f"{number}.toml"
         path.write_text(clients + snippet)
-        read_study(path)
+        assert read_study(path).clients, snippet
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

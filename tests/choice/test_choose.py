@@ -12,27 +12,11 @@ from hypothesis import strategies as st
 from fedclust.algorithms import make
 from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
-from fedclust.choice import Choice, choose
-from fedclust.core import ConfigError, Data, NothingToSay, Participation, Schema
-from fedclust.privacy import MinSamples
+from fedclust.choice import choose
+from fedclust.core import Data, Participation, Schema
 from fedclust.typing import FloatArray
 
-
-def blobs(k: int, n: int = 600, wide: float = 12.0, seed: int = 0, F: int = 2) -> FloatArray:
-    """k round clusters on a circle, far apart."""
-    rng = np.random.default_rng(seed)
-    angle = 2 * np.pi * np.arange(k) / k
-    centers = np.zeros((k, F))
-    centers[:, 0], centers[:, 1] = wide * np.cos(angle), wide * np.sin(angle)
-    return rng.normal(centers[np.arange(n) % k], 1.0)
-
-
-def clients(X: FloatArray, n: int = 4) -> LocalChannel:
-    return LocalChannel({f"c{i:02d}": Data.of(X[i::n]) for i in range(n)}, strict=True)
-
-
-def chosen(X: FloatArray, key: str = "llf-cm", **settings: Any) -> Choice:
-    return choose(make(key, 2), clients(X), Schema(X.shape[1]), **{"ks": range(2, 9), **settings})
+from .chosen import blobs, chosen, clients
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 6])
@@ -210,97 +194,8 @@ def test_a_choice_is_plain_values_for_a_file() -> None:
     assert lost.as_config()["stability"] is None
 
 
-def test_clients_too_small_to_halve_leave_stability_out_and_it_is_said() -> None:
-    """Four rows give a blend of three, but their halves do not."""
-    X = blobs(3, 60)
-    channel = LocalChannel({f"c{i:02d}": Data.of(X[4 * i : 4 * i + 4]) for i in range(15)})
-    found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
-    assert np.isnan(found.scores[0].stability)
-    assert found.weak
-    assert "stability could not be measured" in found.why
-    assert "stability" not in found.favourites
-    assert found.recommended == found.favourites["simplified-silhouette"]
-
-
-def test_clients_of_one_row_are_told_in_one_sentence() -> None:
-    X = blobs(3, 30)
-    channel = LocalChannel({f"c{i:02d}": Data.of(X[i : i + 1]) for i in range(30)})
-    with pytest.raises(NothingToSay, match="5 clusters, the largest of ks: .*; try fewer") as told:
-        choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
-    assert "\n" not in str(told.value)
-    found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6), init=X[:5])
-    assert found.recommended == 3
-
-
-def test_rules_of_the_papers_are_kept_and_may_leave_nobody() -> None:
-    X = blobs(3, 240)
-    assert chosen(X, privacy="paper").recommended == 3
-    # At 8 clusters LLF-FCM wants more than 12 records of a client, and of its halves twice that.
-    small = LocalChannel({f"c{i:02d}": Data.of(X[15 * i : 15 * i + 15]) for i in range(16)})
-    found = choose(make("llf-fcm", 2), small, Schema(2), range(2, 9), privacy="paper")
-    assert "stability could not be measured" in found.why
-    with pytest.raises(NothingToSay, match="12 clusters, the largest of ks"):
-        choose(make("llf-fcm", 2), small, Schema(2), range(2, 13), privacy="paper")
-    assert chosen(X, privacy=(MinSamples(5),)).recommended == 3
-
-
 def test_scores_ask_everybody_and_rounds_their_share() -> None:
     found = chosen(blobs(3), participation=Participation(fraction=0.5), ks=[2, 3, 4])
     assert found.recommended == 3
     everybody = chosen(blobs(3), ks=[2, 3, 4])
     assert sum(found.sent.values()) != sum(everybody.sent.values())
-
-
-@pytest.mark.parametrize(
-    ("ks", "message"),
-    [
-        ([1, 2], "ks must be whole numbers of at least 2, got 1"),
-        ([2.5], "ks must be whole numbers of at least 2, got 2.5"),
-        ([True], "ks must be whole numbers of at least 2, got True"),
-        (["3"], "ks must be whole numbers of at least 2, got '3'"),
-        ([], "ks is empty"),
-        (range(2, 600), "ks goes up to 599, but there are 40 rows in all"),
-        ([40], "ks goes up to 40, but there are 40 rows in all; try fewer"),
-    ],
-)
-def test_ks_that_cannot_be_are_refused(ks: Any, message: str) -> None:
-    X = blobs(3, 40)
-    with pytest.raises(ConfigError, match=message):
-        choose(make("llf-cm", 2), clients(X), Schema(2, n_records=40), ks)
-
-
-def test_more_clusters_than_rows_are_refused_once_rows_are_counted() -> None:
-    X = blobs(3, 40)
-    with pytest.raises(ConfigError, match="ks goes up to 40, but there are 40 rows in all"):
-        choose(make("llf-cm", 2), clients(X), Schema(2), [2, 40])
-
-
-def test_split_columns_are_refused() -> None:
-    with pytest.raises(ConfigError, match="vertical-llf-cm: k is chosen over split rows only"):
-        choose(make("vertical-llf-cm", 2), clients(blobs(3)), Schema(2))
-
-
-def test_a_start_must_have_as_many_centres_as_the_largest_k() -> None:
-    with pytest.raises(ConfigError, match="init must be an array of 8 centres"):
-        chosen(blobs(3), init=np.zeros((3, 2)))
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
-@pytest.mark.parametrize(
-    "X",
-    [
-        np.full((60, 2), 3.0),
-        np.tile([[0.0, 0.0], [1.0, 1.0]], (30, 1)),
-        blobs(3, 60) * 1e120,
-        blobs(3, 60) * 1e-120,
-        np.round(blobs(3, 60)),
-    ],
-    ids=["all equal", "two values", "huge", "tiny", "whole numbers"],
-)
-def test_odd_tables_give_a_choice_and_plain_values(key: str, X: FloatArray) -> None:
-    found = chosen(X, key, ks=range(2, 6))
-    json.dumps(found.as_config(), allow_nan=False)
-    assert found.recommended in range(2, 6)
-    if len(np.unique(X)) == 1:
-        assert found.weak

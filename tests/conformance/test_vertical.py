@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedclust.algorithms import VERTICAL, VERTICAL_SEEDINGS, from_config, make, make_seeding
-from fedclust.algorithms._records import PartialDistances
 from fedclust.algorithms.vertical_c_means import Labels
 from fedclust.algorithms.vertical_fuzzy_c_means import Weights
 from fedclust.algorithms.vertical_seeding import Drawn
@@ -36,24 +35,13 @@ from fedclust.core import (
     save_round,
 )
 from fedclust.typing import FloatArray
-from fedclust.vertical import cluster_columns
+
+from .owners import owners, schema, table
 
 KEYS = list(VERTICAL)
+
+
 POOLED = {"vertical-llf-cm": "llf-cm", "vertical-llf-fcm": "llf-fcm"}
-
-
-def table(n: int = 120, F: int = 6, seed: int = 0) -> FloatArray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, F)) + 5 * rng.integers(0, 3, (n, 1))
-
-
-def owners(X: FloatArray, who: Any) -> dict[str, Data]:
-    who = np.asarray(who)
-    return {f"o{o:02d}": Data.of(X[:, who == o]) for o in np.unique(who)}
-
-
-def schema(X: FloatArray) -> Schema:
-    return Schema(X.shape[1], n_records=len(X))
 
 
 def fit(chosen: AnyAlgorithm, X: FloatArray, who: Any, *, strict: bool = False) -> Run:
@@ -300,44 +288,3 @@ def test_more_clusters_than_records_are_refused(key: str) -> None:
             run(Plan(chosen), LocalChannel(owners(table(5), [0] * 6)), schema(table(5)))
     with pytest.raises(ConfigError, match="owners of columns share records"):
         run(Plan(make(key, 2)), LocalChannel(owners(table(), [0] * 6)), Schema(6))
-
-
-def test_k_means_plus_plus_spreads_its_records_and_sees_only_sums() -> None:
-    rng = np.random.default_rng(0)
-    means = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 100.0]])
-    X = np.repeat(means, 30, axis=0) + rng.normal(size=(90, 2))
-    done = run(
-        Plan(make_seeding("vertical-k-means++", 3)), LocalChannel(owners(X, [0, 1])), schema(X)
-    )
-    assert sorted(done.model // 30) == [0, 1, 2]
-    assert done.n_rounds == 3
-
-
-def test_k_means_plus_plus_on_equal_records_takes_different_ones() -> None:
-    X = np.ones((4, 2))
-    for k in (3, 4):
-        done = run(
-            Plan(make_seeding("vertical-k-means++", k)), LocalChannel(owners(X, [0, 1])), schema(X)
-        )
-        assert len(set(done.model.tolist())) == k
-
-
-def test_partitions_are_even() -> None:
-    X = table(10)
-    done = run(Plan(make_seeding("partition", 3)), LocalChannel(owners(X, [0] * 6)), schema(X))
-    assert np.bincount(done.model).tolist() == [4, 3, 3]
-    assert done.n_rounds == 0
-    state = make_seeding("records", 3).start(schema(X), np.random.default_rng(0))
-    answer = PartialDistances(np.empty((10, 0)))
-    assert make_seeding("records", 3).server_step(state, answer, None) is state  # type: ignore[arg-type]
-
-
-def test_starts_are_counted_from_one() -> None:
-    X = table(10)
-    with pytest.raises(ConfigError, match="n_init must be at least 1, got 0"):
-        cluster_columns(
-            make("vertical-llf-cm", 2),  # type: ignore[arg-type]
-            LocalChannel(owners(X, [0] * 6)),
-            schema(X),
-            n_init=0,
-        )

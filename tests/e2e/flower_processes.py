@@ -4,11 +4,9 @@ import contextlib
 import datetime
 import ipaddress
 import os
-import signal
 import ssl
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from fedclust.federation.flower.folder import ENVIRONMENT
 
-from .processes import Command, free_port, tables, wait_for
+from .processes import Command, closed_at_the_end, free_port, tables, wait_for
 
 CLIENTS = ("north", "south")
 BIN = Path(sys.executable).parent
@@ -153,19 +151,9 @@ class Flower:
         return found
 
 
-@contextlib.contextmanager
-def flower(folder: Path) -> Iterator[Flower]:
-    """A Flower; whatever happens in the block, none of its processes outlives it."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)  # else 'finally' would be skipped
-    try:
-        with contextlib.closing(Flower(folder)) as made:
-            yield made
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def flower(folder: Path) -> contextlib.AbstractContextManager[Flower]:
+    """A Flower whose processes end with the block."""
+    return closed_at_the_end(Flower(folder))
 
 
 def write_certificates(folder: Path) -> None:

@@ -11,13 +11,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import psutil
 
 CLIENTS = ("north", "south", "west")
 PATIENCE = 60.0  # seconds; nothing here should ever take so long
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+Closing = TypeVar("Closing", bound=_Closes)
 
 
 def free_port() -> int:
@@ -192,18 +199,23 @@ def told(folder: Path) -> tuple[Any, ...]:
 
 
 @contextlib.contextmanager
-def federation(folder: Path) -> Iterator[Federation]:
-    """A federation; whatever happens in the block, none of its processes outlives it."""
+def closed_at_the_end(made: Closing) -> Iterator[Closing]:
+    """Whatever happens in the block, none of the processes outlives it."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)  # else 'finally' would be skipped
     try:
-        with contextlib.closing(Federation(folder)) as made:
+        with contextlib.closing(made):
             yield made
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def federation(folder: Path) -> contextlib.AbstractContextManager[Federation]:
+    """A federation whose processes end with the block."""
+    return closed_at_the_end(Federation(folder))
 
 
 def tables(n: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fedclust.cli.signals import ended_by_signals
 from fedclust.federation.client_file import read_client_file
 
 from .example import write_kits
-from .test_hostile import PLAN, request
+from .hostile import PLAN, request
 from .test_kits import written
 
 

@@ -9,11 +9,11 @@ from fedclust import DataError
 from fedclust.algorithms import make
 from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
-from fedclust.core import Batches, Data, Plan, Refusal, Schema, run
+from fedclust.core import Batches, Data, Plan, Refusal, run
 from fedclust.privacy import ChangeGuard, FixedPoint, Gate, Ledger, Released, Rules
 from fedclust.typing import FloatArray
 
-BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
+from .noisy import BOX
 
 
 def rows() -> dict[str, FloatArray]:

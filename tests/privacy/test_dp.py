@@ -13,27 +13,26 @@ from hypothesis import strategies as st
 from fedclust import ConfigError, MessageError
 from fedclust.algorithms import make
 from fedclust.algorithms._cells import COUNTS, LIFT, MOMENTS, Stage
-from fedclust.algorithms._centers import CenterState
-from fedclust.algorithms.bounded_c_means import Around, BoundedCMeans, CubeState
+from fedclust.algorithms.bounded_c_means import Around, BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Refusal, Request, Schema, respond, run
+from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
 from fedclust.privacy import (
     Gate,
     IntegerGaussian,
     Ledger,
     Private,
     Rules,
-    SecureChannel,
     SecurePrivate,
 )
 from fedclust.privacy import noise as noise_module
 from fedclust.privacy.accounting import delta_of, epsilon_of, mu_for
 from fedclust.privacy.noise import gaussian
-from fedclust.protection import adapted, seeding_under
 from fedclust.typing import FloatArray
 
 pytest.importorskip("opendp")
+from .noisy import BOX
+
 NO_WEIGHTS = np.empty(0)
 
 
@@ -147,9 +146,6 @@ def test_noise_is_gaussian_and_whole() -> None:
     assert np.mean(np.abs(drawn) < 1000) == pytest.approx(0.6827, abs=0.02)
 
 
-BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
-
-
 def asked(gate: Gate, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
     chosen = BoundedCMeans(2, BOX.low, BOX.high)  # type: ignore[arg-type]
     down = Around(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
@@ -248,175 +244,3 @@ def test_the_audit_finds_no_more_than_was_promised() -> None:
     apart = (within.mean() - out.mean()) / out.std()
     assert apart <= mu * 1.08  # standard error of the spread: 1.1 %
     assert apart > mu * 0.9
-
-
-def s1(n: int, seed: int) -> tuple[FloatArray, Any]:
-    """Fifteen Gaussian clusters in the unit square, apart as those of the set S1."""
-    rng = np.random.default_rng(seed)
-    while True:
-        centers = rng.uniform(0.1, 0.9, (15, 2))
-        apart = np.linalg.norm(centers[:, None] - centers, axis=2) + 9 * np.eye(15)
-        if apart.min() > 0.14:
-            break
-    y = rng.integers(0, 15, n)
-    return np.clip(rng.normal(centers[y], 0.028), 0, 1), y
-
-
-def blobs(n: int, seed: int) -> tuple[FloatArray, Any]:
-    """Eight blobs in ten dimensions."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 8, n)
-    centers = rng.uniform(0.15, 0.85, (8, 10))
-    return np.clip(rng.normal(centers[y], 0.06), 0, 1), y
-
-
-def agreement(make_rows: Any, n: int, k: int, key: str, seeds: range, tier: Any) -> list[float]:
-    from sklearn.metrics import adjusted_rand_score
-
-    from fedclust.chain import cluster
-    from fedclust.kernels import nearest
-
-    found = []
-    for seed in seeds:
-        X, y = make_rows(n, seed)
-        F = X.shape[1]
-        schema = Schema(F, low=np.zeros(F), high=np.ones(F))
-        data = {f"c{i:02d}": X[i::10] for i in range(10)}
-        done = cluster(make(key, k), LocalChannel(data), schema, privacy=tier, seed=seed)
-        found.append(adjusted_rand_score(y, nearest(X, done.centers)[0]))
-    return found
-
-
-def test_at_epsilon_one_the_clusters_are_found() -> None:
-    assert min(agreement(s1, 20_000, 15, "llf-cm", range(2), "secure+dp")) > 0.93
-    assert min(agreement(blobs, 20_000, 8, "llf-fcm", range(2), "secure+dp")) > 0.93
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rows", "n", "k", "key", "bar"),
-    [
-        (s1, 20_000, 15, "llf-cm", 0.97),
-        (s1, 20_000, 15, "llf-fcm", 0.96),
-        (s1, 5_000, 15, "llf-cm", 0.95),
-        (blobs, 20_000, 8, "llf-cm", 0.95),
-        (blobs, 20_000, 8, "llf-fcm", 0.95),
-    ],
-)
-def test_utility_at_epsilon_one_over_ten_seeds(
-    rows: Any, n: int, k: int, key: str, bar: float
-) -> None:
-    assert np.mean(agreement(rows, n, k, key, range(10), "secure+dp")) >= bar
-
-
-def test_bounded_rounds_without_noise_are_k_means() -> None:
-    """Where nothing is clipped, a round is a Lloyd step."""
-    X, _ = s1(2000, 0)
-    start = X[:15]
-    bounded = BoundedCMeans(15, np.zeros(2), np.ones(2), init=start, rounds=1)
-    wide = replace(bounded)
-    state = wide.start(BOX, None)  # type: ignore[arg-type]
-    down = replace(wide.broadcast(state), reach=2 * wide.radius)
-    sums = wide.client_step(down, Data.of(X), None).values.reshape(15, 3)  # type: ignore[arg-type]
-    moved = down.centers + sums[:, 1:] / sums[:, :1] * down.reach / 2 * wide.unit
-    lloyd: CenterState = make("llf-cm", 15, init=start).start(BOX, None)  # type: ignore[arg-type]
-    plan = Plan(make("llf-cm", 15, init=lloyd.centers, max_rounds=1))
-    np.testing.assert_allclose(moved, run(plan, LocalChannel({"a": X}), BOX).model, atol=1e-5)
-
-
-def test_centres_with_too_little_weight_stay_and_all_stay_inside() -> None:
-    chosen = BoundedCMeans(2, np.zeros(2), np.ones(2), init=np.array([[0.1, 0.1], [5.0, 0.9]]))
-    state = chosen.start(BOX, None)  # type: ignore[arg-type]
-    quiet = type(chosen.client_step(chosen.broadcast(state), Data.of(np.ones((1, 2))), None))  # type: ignore[arg-type]
-    after = chosen.server_step(state, quiet(np.zeros(6, np.int64)), None)  # type: ignore[arg-type]
-    assert np.array_equal(after.centers, state.centers)
-    pushed = quiet(np.array([2**30, 2**40, 2**40, 2**30, 2**40, 2**40]))
-    assert (chosen.model(chosen.server_step(state, pushed, None)) <= 1.0).all()  # type: ignore[arg-type]
-    with pytest.raises(MessageError, match="3 sums came for 2 centres of 2 features"):
-        chosen.server_step(state, quiet(np.zeros(3, np.int64)), None)  # type: ignore[arg-type]
-
-
-def test_one_cluster_and_a_start_in_the_bounds() -> None:
-    X, _ = s1(500, 0)
-    alone = BoundedCMeans(1, np.zeros(2), np.ones(2), rounds=2)
-    done = run(Plan(alone), LocalChannel({"a": X}), BOX)
-    np.testing.assert_allclose(done.model[0], X.mean(axis=0), atol=1e-5)
-    assert alone.assign(done.model, Data.of(X)).tolist() == [0] * 500
-    soft = BoundedCMeans(2, np.zeros(2), np.ones(2), fuzzifier=2.0)
-    assert soft.assign(X[:2], Data.of(X[:5])).shape == (5, 2)
-
-
-@pytest.mark.parametrize("F", [1, 2, 3, 5])
-def test_cells_find_the_clusters_and_no_split_changes_a_bit(F: int) -> None:
-    rng = np.random.default_rng(F)
-    y = rng.integers(0, 3, 900)
-    X = np.clip(rng.normal(np.array([0.2, 0.5, 0.8])[y][:, None], 0.03, (900, F)), 0, 1)
-    schema = Schema(F, low=np.zeros(F), high=np.ones(F))
-    plan = Plan(CellSeeding(3, schema.low, schema.high), seed=1)  # type: ignore[arg-type]
-    found = [
-        run(plan, LocalChannel(data), schema).model
-        for data in ({"all": X}, {"a": X[::3], "b": X[1::3], "c": X[2::3]})
-    ]
-    assert found[0].tobytes() == found[1].tobytes()
-    truth = np.array([X[y == c].mean(axis=0) for c in range(3)])
-    order = np.argsort(found[0][:, 0])
-    np.testing.assert_allclose(found[0][order], truth, atol=0.05)
-
-
-def test_cells_run_under_masks() -> None:
-    X, _ = s1(900, 0)
-    plan = Plan(CellSeeding(15, np.zeros(2), np.ones(2), cells=30), seed=1)
-    data = {"a": X[::3], "b": X[1::3], "c": X[2::3]}
-    open_, masked = (
-        run(plan, channel, BOX).model
-        for channel in (LocalChannel(data), SecureChannel(LocalChannel(data)))
-    )
-    assert open_.tobytes() == masked.tobytes()
-
-
-def test_cells_of_noise_alone_still_give_a_start() -> None:
-    empty = Plan(CellSeeding(3, np.zeros(2), np.ones(2), noise=1e9))
-    done = run(empty, LocalChannel({"a": np.full((20, 2), 0.5)}), BOX)
-    assert done.model.shape == (3, 2)
-
-
-def test_odd_sizes_are_refused_by_the_server() -> None:
-    flat = CellSeeding(2, np.zeros(2), np.ones(2))
-    state = flat.start(BOX, None)  # type: ignore[arg-type]
-    some = type(
-        flat.client_step(flat.broadcast(state), Data.of(np.ones((1, 2))), None)  # type: ignore[arg-type]
-    )(np.zeros(5, np.int64))
-    with pytest.raises(MessageError, match="5 counts came for 576 cells"):
-        flat.server_step(state, some, None)  # type: ignore[arg-type]
-    deep = CellSeeding(2, np.zeros(4), np.ones(4))
-    with pytest.raises(MessageError, match="the moments have another size"):
-        deep.server_step(deep.start(BOX, None), some, None)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"low": np.ones(2)}, "low must be below high"),
-        ({"cells": 1}, "cells must be a whole number"),
-        ({"cells": 2000}, "cells=2000 per direction are too many"),
-        ({"restarts": 0}, "restarts must be a whole number"),
-    ],
-)
-def test_odd_settings_are_refused(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        CellSeeding(**{"n_clusters": 2, "low": np.zeros(2), "high": np.ones(2), **settings})
-
-
-def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
-    tier = Private()
-    ready: Any = adapted(make("llf-fcm", 3, fuzzifier=1.5), BOX, tier, 4)
-    assert (ready.key, ready.fuzzifier, ready.rounds) == ("bounded-c-means", 1.5, 3)
-    assert ready.noise == pytest.approx(2.0 / tier.mu(ready))  # of four clients
-    assert adapted(ready, BOX, tier, 4) is ready
-    seeding: Any = seeding_under(tier, ready, BOX, 4)
-    assert seeding.noise == pytest.approx(2.0 / tier.mu(seeding))
-    with pytest.raises(ConfigError, match="nobody knows how much one record .* of 'ewf'"):
-        adapted(make("ewf", 3), BOX, tier, 4)
-    with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
-        adapted(make("fkm", 3), BOX, tier, 4)
-    assert isinstance(CubeState(np.zeros((1, 1)), 0, 0.0), CubeState)

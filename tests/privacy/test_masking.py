@@ -1,6 +1,6 @@
 """Secure aggregation: an exact sum, of messages that are noise, to questions that are fair."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,29 +10,13 @@ import pytest
 from fedclust import ConfigError, MessageError, TooFewClients
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Message, Plan, Refusal, Request, Run, Schema, respond, run
-from fedclust.privacy import FixedPoint, Gate, PairwiseMasks, Rules, SecureChannel
-from fedclust.privacy.crypto import fresh_secret, signing_public
+from fedclust.core import Data, Message, Plan, Request, Run, respond, run
+from fedclust.privacy import PairwiseMasks, SecureChannel
 from fedclust.privacy.keys import KeyExchange
 from fedclust.typing import FloatArray
 
 pytest.importorskip("cryptography")
-SCHEMA = Schema(3, low=np.full(3, -20.0), high=np.full(3, 20.0))
-EXACT = FixedPoint.over(SCHEMA, max_records=1000)
-
-
-def rows(n: int = 200, seed: int = 0) -> FloatArray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 3)) + 5 * rng.integers(0, 3, (n, 1))
-
-
-def owners(n: int = 5, gates: Any = None) -> dict[str, Data]:
-    X = rows()
-    return {f"c{i}": replace(Data.of(X[i::n]), gate=(gates or {}).get(f"c{i}")) for i in range(n)}
-
-
-def plan(key: str = "llf-cm", **settings: Any) -> Plan:
-    return Plan(make(key, 3, init=rows()[:3] + 0.1, **settings), (EXACT,))
+from .masked import EXACT, SCHEMA, owners, plan, rows
 
 
 class Recording(LocalChannel):
@@ -229,137 +213,6 @@ def test_masks_need_whole_numbers_sums_and_a_gate() -> None:
         respond(Plan(KeyExchange("x")), request, "a", Data.of(rows()))
 
 
-class Site:
-    """One client that a server of our own making asks."""
-
-    def __init__(self, **gate: Any) -> None:
-        self.gates = {f"c{i}": Gate(**(gate if i == 0 else {})) for i in range(4)}
-        self.data = owners(4, self.gates)
-        roster = []
-        for name in sorted(self.gates):
-            key, signed = self.gates[name].keys.offer("run")
-            roster.append((name, key.hex(), self.gates[name].keys.identity.hex(), signed.hex()))
-        self.roster = roster
-
-    def asks(
-        self,
-        round: int = 0,
-        shift: float = 0.0,
-        cohort: str = "c0 c1 c2 c3",
-        roster: Any = None,
-        data: Data | None = None,
-        run: str = "run",
-    ) -> Message:
-        masks = PairwiseMasks(run, tuple(roster or self.roster))
-        chosen = plan()
-        state = chosen.algorithm.start(SCHEMA, chosen.rng("server", -1))
-        down = type(chosen.algorithm.broadcast(state))(state.centers + shift)
-        request = Request(round, tuple(cohort.split()), down)
-        asked = replace(chosen, transforms=(EXACT, masks))
-        return respond(asked, request, "c0", data or self.data["c0"])
-
-
-def changed(roster: Sequence[tuple[str, ...]], who: int, **parts: str) -> list[tuple[str, ...]]:
-    names = ("client", "key", "identity", "signature")
-    entry = dict(zip(names, roster[who], strict=True)) | parts
-    return [tuple(entry.values()) if i == who else e for i, e in enumerate(roster)]
-
-
-def test_a_question_is_answered_twice_in_the_same_bytes_only() -> None:
-    site = Site()
-    first, second = site.asks(), site.asks()
-    assert first.arrays()["total"].tobytes() == second.arrays()["total"].tobytes()
-    data = site.data["c0"]
-    with pytest.raises(Refusal, match="round 0: the data changed since this was answered"):
-        site.asks(data=Data(data.X[1:], data.weight, gate=data.gate))
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ({"cohort": "c0 c1"}, "2 clients are too few to hide among"),
-        ({"cohort": "c0 c1 c9"}, r"does not fit the roster of the run: \['c9'\]"),
-        ({"cohort": "c1 c2 c3"}, "does not fit the roster"),
-        ({"cohort": "c0 c0 c1 c2"}, "does not fit the roster"),
-        ({"shift": 0.5}, "round 1 was answered before, to another cohort or at other centres"),
-        ({"round": 0}, "round 0 is over; round 1 was answered"),
-        ({"round": 300}, "this client answers 300 rounds"),
-        ({"run": "other"}, "another key for 'c0' than it offered in this run"),
-    ],
-)
-def test_crafted_questions_are_refused(question: dict[str, Any], said: str) -> None:
-    site = Site()
-    site.asks(round=1)
-    with pytest.raises(Refusal, match=said):
-        site.asks(**{"round": 1, **question})
-
-
-def test_a_cohort_may_shrink_as_often_as_the_client_allows_and_not_change_otherwise() -> None:
-    site = Site(rules=Rules(max_shrinks=1, max_cohorts=9))
-    site.asks()
-    site.asks(cohort="c0 c1 c2")
-    with pytest.raises(Refusal, match="sent before, to another cohort"):
-        site.asks(cohort="c0 c1 c3")
-    with pytest.raises(Refusal, match="a cohort may lose members 1 times"):
-        site.asks(shift=0.1, cohort="c0 c1 c3")
-    site.asks(round=1, shift=0.2)
-    with pytest.raises(Refusal, match="a cohort may lose members 1 times"):
-        site.asks(round=1, shift=0.2, cohort="c0 c1 c2")
-
-
-def test_a_roster_that_lies_is_refused() -> None:
-    site = Site()
-    other = Gate()
-    key, signed = other.keys.offer("run")
-    forged = changed(site.roster, 1, key=key.hex(), signature=signed.hex())
-    with pytest.raises(Refusal, match="the key of 'c1' is not signed by its identity"):
-        site.asks(roster=forged)
-    twin = changed(site.roster, 2, **dict(zip(("key",), site.roster[1][1:2], strict=True)))
-    with pytest.raises(Refusal, match="two clients of the roster have the same key"):
-        site.asks(roster=twin)
-
-
-def test_identities_told_at_enrolment_cannot_be_replaced() -> None:
-    secrets = {f"c{i}": fresh_secret() for i in range(4)}
-    known = {name: signing_public(secret) for name, secret in secrets.items()}
-    site = Site(identity=secrets["c0"], peers=known)
-    with pytest.raises(Refusal, match="'c1' is not who it was at enrolment"):
-        site.asks()  # the others came with identities of their own making
-    for name, secret in secrets.items():
-        site.gates[name].keys._identity = secret
-    honest = []
-    for name, gate in site.gates.items():
-        key, signed = gate.keys.offer("run")
-        honest.append((name, key.hex(), gate.keys.identity.hex(), signed.hex()))
-    site.asks(roster=honest)
-
-
-def test_a_point_of_low_order_is_refused() -> None:
-    site = Site()
-    from fedclust.privacy.crypto import signature
-    from fedclust.privacy.keyring import offered
-
-    secret = fresh_secret()
-    weak = changed(
-        site.roster,
-        3,
-        key=bytes(32).hex(),
-        identity=signing_public(secret).hex(),
-        signature=signature(secret, offered("run", bytes(32))).hex(),
-    )
-    with pytest.raises(Refusal, match="the key of 'c3' is no key"):
-        site.asks(roster=weak)
-
-
-def test_a_gate_forgets_old_runs() -> None:
-    gate = Gate()
-    key, _ = gate.keys.offer("first")
-    assert gate.keys.has_offered("first", key)
-    for i in range(64):
-        gate.keys.offer(f"run {i}")
-    assert not gate.keys.has_offered("first", key)
-
-
 def test_a_server_that_tells_clients_different_centres_gets_noise() -> None:
     class TwoFaced(LocalChannel):
         def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
@@ -388,12 +241,3 @@ def test_a_secure_run_can_be_continued_with_new_keys(tmp_path: Any) -> None:
     saved = load_round(tmp_path / "round.npz", chosen)
     rest = run(chosen, SecureChannel(LocalChannel(owners())), SCHEMA, resume=saved)
     assert rest.model.tobytes() == whole.model.tobytes()
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [("c0",), ("c0", "00", "00", "00"), ("c0", "zz" * 32, "00" * 32, "00" * 64), (1, 2, 3, 4)],
-)
-def test_a_roster_of_something_else_is_refused(entry: Any) -> None:
-    with pytest.raises(ConfigError, match="the roster is a name, two keys and a signature each"):
-        PairwiseMasks("run", (entry,))

@@ -42,7 +42,6 @@ def write_run(
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     owner = rng.integers(len(names), size=len(labels))
     units = z * [sd for *_, sd in told] + [mean for _, _, mean, _ in told]
-    sizes = np.bincount(labels, minlength=clusters)
     parts: dict[str, Any] = {
         "model.json": _model(told, z, units, labels, names, soft, study),
         "profile.json": {
@@ -51,7 +50,7 @@ def write_run(
             "clusters": [
                 {
                     "id": c + 1,
-                    "size": int(sizes[c]),
+                    "size": int((labels == c).sum()),
                     "by_client": _by_client(names, owner[labels == c]),
                     "features": _features(told, units, labels == c),
                     "entropy": 0.15 + 0.6 * c / clusters if soft else None,
@@ -67,14 +66,18 @@ def write_run(
         parts["choice.json"] = _choice(clusters)
     for name, content in parts.items():
         (folder / name).write_text(json.dumps(content))
-    shifts = [float("nan"), *(2.0 * 0.35**r for r in range(11))]
-    lines = [
-        {"round": r, "n_clients": len(names), "shift": s, "bytes_down": 480, "bytes_up": 520}
-        for r, s in enumerate(shifts)
-    ]
-    (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "history.jsonl").write_text(_history(len(names)))
     (folder / "study.toml").write_text(STUDY)
     return folder
+
+
+def _history(n_clients: int) -> str:
+    shifts = [float("nan"), *(2.0 * 0.35**r for r in range(11))]
+    lines = [
+        {"round": r, "n_clients": n_clients, "shift": s, "bytes_down": 480, "bytes_up": 520}
+        for r, s in enumerate(shifts)
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def change(folder: Path, name: str, **values: Any) -> Path:

@@ -11,7 +11,7 @@ from fedclust.report import write_report
 
 from .browser import Tab, tab
 from .folders import write_run
-from .test_page import SHAPES
+from .shapes import SHAPES
 
 HOSTILE = '<a href="http://a.example">x</a><img src=y onerror="window.hacked=1">%{x}'
 WIDTHS = {"desk": 1280, "phone": 390}

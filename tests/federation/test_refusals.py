@@ -1,0 +1,189 @@
+"""Whatever a server asks: a client answers what it allows, or refuses in a sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.algorithms import make
+from fedclust.core import FedclustError, Plan, Request
+from fedclust.core.envelope import (
+    decode_request,
+    encode_request,
+)
+from fedclust.core.wire import pack, unpack
+from fedclust.metrics import Evaluation
+from fedclust.plans import build_plan
+
+from .damage import mutated, resealed
+from .example import NAMES, PLAIN, write_kits
+from .hostile import PLAN, SCHEMA, START, refusal, request, with_arrays
+
+
+def test_ten_thousand_damaged_requests_are_answered_all_the_same(tmp_path: Path) -> None:
+    """Whatever a server sends: decoded, or a refusal; a client never goes down with it."""
+    rng = np.random.default_rng(2)
+    down = PLAN.algorithm.broadcast(PLAN.algorithm.start(SCHEMA, rng))
+    raw = encode_request(PLAN, Request(0, NAMES, down), id="/1", about={"study": "s"}, data=PLAIN)
+    for _ in range(10_000):
+        try:
+            decode_request(unpack(resealed(mutated(raw, rng))), build_plan)
+        except FedclustError:
+            continue
+    site = write_kits(tmp_path)["west"]
+    for _ in range(300):
+        answer = unpack(site.answer(resealed(mutated(raw, rng))))
+        assert answer.header["kind"] in ("reply", "refusal")
+
+
+def changed(raw: bytes, **words: Any) -> bytes:
+    header, arrays = unpack(raw)
+    return pack({**header, **words}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (changed(request(PLAN), algorithm="FuzzyMeans"), "no algorithm 'FuzzyMeans'; did you"),
+        (changed(request(PLAN), algorithm="os.system"), "no algorithm 'os.system'"),
+        (changed(request(PLAN), settings={"n_clusters": 3, "x": 1}), "unexpected keyword"),
+        (changed(request(PLAN), settings={"n_clusters": "3"}), "n_clusters must be"),
+        (changed(request(PLAN), settings={}), "n_clusters"),
+        (changed(request(PLAN), settings={"n_clusters": 10**400}), "llf-fcm"),
+        (changed(request(PLAN), transforms=[["Exec", {}]]), "no transform 'Exec'"),
+        (changed(request(PLAN), transforms=[["MinCount", {"count": -1}]]), "count must be"),
+        (changed(request(PLAN), transforms="none"), "not a list"),
+        (changed(request(PLAN), transforms=[["MinCount"]]), "its name and its settings"),
+        (changed(request(PLAN), round="1"), "'round' is not a whole number"),
+        (changed(request(PLAN), cohort="all"), "cohort is not a list"),
+        (changed(request(PLAN), kind="shell"), "no request of kind 'shell'"),
+        (changed(request(PLAN), algorithm=3), "'algorithm' is not text"),
+        (changed(request(PLAN), about=None), "'about' is not a table"),
+        (changed(request(PLAN), settings=None), "'settings' is not a table"),
+        (changed(request(PLAN), data=None), "does not say of which rows"),
+        (changed(request(PLAN), data={"columns": []}), "names no columns"),
+        (changed(request(PLAN), data={"columns": [3]}), "columns are not readable"),
+        (changed(request(PLAN), data={"preparation": {}}), "preparation is not readable"),
+        (
+            changed(request(PLAN), data={"columns": [{"name": "person", "categories": []}]}),
+            "person",
+        ),
+        (with_arrays(request(PLAN), other=np.ones(1)), "neither the plan's"),
+        (with_arrays(request(PLAN), **{"down.centers": np.ones((3, 3))}), "shape"),
+        (b"GET / HTTP/1.1" + bytes(40), "not a message"),
+    ],
+)
+def test_a_client_refuses_what_it_cannot_or_will_not_build(
+    raw: bytes, says: str, tmp_path: Path
+) -> None:
+    assert says in refusal(tmp_path, raw)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("offset", [0.0]), ("scale", [0.0, 1.0]), ("fill", [1.0])]
+)
+def test_a_client_refuses_a_preparation_that_cannot_be(
+    key: str, value: list[float], tmp_path: Path
+) -> None:
+    bad = {"preparation": {**PLAIN["preparation"], key: value}}
+    assert "preparation" in refusal(tmp_path, request(PLAN, bad))
+
+
+def test_rows_of_columns_are_not_given_away_by_plans_over_split_columns(tmp_path: Path) -> None:
+    header, arrays = unpack(request(PLAN))
+    settings = {"algorithm": "RecordAlignment", "settings": {}, "transforms": []}
+    raw = pack({**header, **settings}, {})
+    assert "not answered over a network" in refusal(tmp_path, raw)
+    assert arrays
+
+
+CENTERS = Evaluation(3, START)
+
+
+@pytest.mark.parametrize(
+    ("consent", "plan", "says"),
+    [
+        ('studies = ["other"]', PLAN, "study 's'"),
+        ('authors = ["somebody"]', PLAN, "author ''"),
+        ('algorithms = ["llf-cm"]', PLAN, "'llf-fcm' under algorithms"),
+        ('algorithms = ["llf-fmc"]', PLAN, "did you mean 'llf-fcm'"),
+        ('columns = ["height"]', PLAN, "the column 'width'"),
+        ("max_clusters = 2", PLAN, "max_clusters = 2"),
+        ('privacy = "paper"', PLAN, "MinSamples"),
+        ("min_count = 5", Plan(make("c2f-fcm", 3, init=START)), "min_count = 5 or more"),
+        ("", Plan(make("c2f-fcm", 3, init=START, min_count=1)), "min_count = 2 or more"),
+    ],
+)
+def test_what_client_toml_does_not_allow_is_refused(
+    consent: str, plan: Plan, says: str, tmp_path: Path
+) -> None:
+    assert says in refusal(tmp_path, request(plan), consent)
+
+
+def test_what_client_toml_allows_is_answered(tmp_path: Path) -> None:
+    consent = (
+        'studies = ["s"]\nauthors = ["ana"]\nalgorithms = ["llf-cm"]\nmax_rounds = 1\n'
+        'columns = ["height", "width"]\n'
+    )
+    site = write_kits(tmp_path, consent)["west"]
+    first, second = (unpack(site.answer(request(Plan(CENTERS)), "ana")).header for _ in range(2))
+    assert first["kind"] == "reply"
+    assert "max_rounds = 1" in second["why"]
+
+
+def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
+    """A refusal may name columns, never what is in them."""
+    site = write_kits(tmp_path)["west"]
+    file = tmp_path / "west" / "people.csv"
+    file.write_text(file.read_text() + "x,secret-word,1\n")
+    header = unpack(site.answer(request(PLAN))).header
+    assert header["why"] == "its data do not fit; its own log says how"
+    wanted = {"name": "height", "categories": ["a"], "log": False, "unit": ""}
+    look = pack({"kind": "look", "id": "/1", "about": {"study": "s"}, "columns": [wanted]}, {})
+    told = unpack(site.answer(look)).header["told"]
+    assert told["problems"] == [["height", "has categories that were not declared (61 rows)", True]]
+
+
+def test_numbers_that_are_none_do_not_leave(tmp_path: Path) -> None:
+    site = write_kits(tmp_path)["west"]
+    file = tmp_path / "west" / "people.csv"
+    file.write_text(file.read_text() + "x,NA,1\n")
+    gaps = {"columns": PLAIN["preparation"]["columns"]}
+    header = unpack(site.answer(request(PLAN, gaps))).header
+    assert header["why"] == "what it computed are not finite numbers"
+
+
+def test_an_unexpected_error_is_a_refusal_without_details(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("row 17 is Mr Smith")
+
+    monkeypatch.setattr("fedclust.federation.site.respond", broken)
+    header = unpack(write_kits(tmp_path)["west"].answer(request(PLAN))).header
+    assert header["why"] == "an unexpected error; its own log says which"
+
+
+def test_labels_need_centres_that_fit(tmp_path: Path) -> None:
+    site = write_kits(tmp_path)["west"]
+    words = {"kind": "label", "id": "/1", "about": {"study": "s"}, "algorithm": "llf-cm", **PLAIN}
+    wide = pack({**words, "ids": [1, 2, 3]}, {"centers": np.ones((3, 5))})
+    assert "as many columns" in unpack(site.answer(wide)).header["why"]
+    nameless = pack({**words, "ids": [1, "2", 3]}, {"centers": np.ones((3, 2))})
+    assert "a number for each centre" in unpack(site.answer(nameless)).header["why"]
+
+
+def test_without_a_log_nothing_leaves(tmp_path: Path) -> None:
+    site = write_kits(tmp_path)["west"]
+    (tmp_path / "west" / "disclosures.jsonl").mkdir()
+    assert "log cannot be written" in unpack(site.answer(request(PLAN))).header["why"]
+
+
+def test_a_job_is_signed_for_one_study(tmp_path: Path) -> None:
+    assert "signed for the study 's'" in refusal(tmp_path, request(PLAN, study="other"))
+
+
+def test_a_missing_or_wrong_client_toml_is_a_refusal(tmp_path: Path) -> None:
+    site = write_kits(tmp_path, "min_cuont = 3")["west"]
+    assert "did you mean" in unpack(site.answer(request(PLAN))).header["why"]
