@@ -122,7 +122,10 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
         )
     small = sum(not c["size"] for c in clusters)
     if total and small:
-        first += f"; {small} of the clusters {'has' if small == 1 else 'have'} no rows, or few"
+        has = "has" if small == 1 else "have"
+        guarded = run.model["privacy"].get("parameters", {}).get("change")
+        words = "no size: few rows, or held back" if guarded else "no rows, or few"
+        first += f"; {small} of the clusters {has} {words}"
     if run.choice and run.choice.get("weak"):
         first += "; the evidence for any clusters at all is weak"
     return f"{first}.", _differences(run, features)

@@ -51,10 +51,11 @@ def profile_sums(found: Clustering, ask: Asker) -> ProfileSums:
     C, P = found.centers.shape
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
     asked = Profile(C, found.centers, fuzzifier, ask.min_count)
-    if ask.tier.noisy:  # every answer would have to be paid for
-        return ProfileSums.none(C, P)
-    sums: ProfileSums = ask(asked).model
-    return sums
+    if not ask.tier.noisy:  # where every answer would have to be paid for
+        with suppress(NothingToSay):  # every cluster is too small, or too like what was told
+            sums: ProfileSums = ask(asked).model
+            return sums
+    return ProfileSums.none(C, P)
 
 
 def profile(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
@@ -218,8 +219,7 @@ def _presence(
     """Counts of each client's rows, and how many cells a side of the map has."""
     side = int(np.clip(np.sqrt(sum(n or 0 for n in model.sizes) / (2 * ask.min_count)), *_CELLS))
     if not ask.by_client:
-        nothing = dict.fromkeys(ask.channel.clients(), np.zeros(len(model.ids)))
-        return {"sizes": nothing, "cells": {}}, side
+        return {"sizes": {}, "cells": {}}, side
     done = ask(Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count))
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counted = {
