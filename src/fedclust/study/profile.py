@@ -80,6 +80,8 @@ def _clusters(
     spread = np.sqrt(np.maximum(sums.square / held - (sums.total / held) ** 2, 0.0))
     overall = _overall(model, sums)
     overall_spread = np.sqrt(_between(model, sums).diagonal() + _within(sums))
+    if not sums.size.any():  # nobody tells of all rows
+        overall, overall_spread = np.full((2, len(overall)), np.nan)
     told = []
     for c, id in enumerate(model.ids):
         known = sums.size[c] > 0  # else: too few rows at every client, or none at all
@@ -141,13 +143,17 @@ def _features(
             "name": name,
             "unit": units[p],
             "mean": float(means[p]),
-            "sd": None if np.isnan(spreads[p]) else float(spreads[p]),
-            "overall_mean": float(overalls[p]),
-            "overall_sd": float(overall_spreads[p]),
-            "effect": float(effect[p]),
+            "sd": _known(spreads[p]),
+            "overall_mean": _known(overalls[p]),
+            "overall_sd": _known(overall_spreads[p]),
+            "effect": _known(effect[p]),
         }
         for p, name in enumerate(ready.names)
     ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
