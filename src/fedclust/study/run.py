@@ -16,7 +16,7 @@ from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, about, bytes_sent, phases, took_part
+from .facts import CHOOSING, about, bytes_sent, phases, promised, took_part
 from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -92,7 +92,8 @@ def carry_out(
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
-    model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
+    said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
+    model = replace(model, about={**(model.about or {}), **said})
     place.finish(model, found, told, choice)
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
