@@ -1,4 +1,4 @@
-"""Run a study in one process: prepare, cluster, describe, and leave labels with each client."""
+"""Run a study: prepare, cluster, describe, and leave labels with each client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
