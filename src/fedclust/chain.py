@@ -30,6 +30,7 @@ from .core import (
     derived,
     run,
 )
+from .core.loop import quorum_of, why_silent
 from .metrics import Evaluation
 from .privacy import Privacy as Privacy
 from .privacy import Promise, Tier, tier_of
@@ -213,6 +214,13 @@ class _Only:
 
     def clients(self) -> tuple[str, ...]:
         return (self.client,)
+
+    @property
+    def quorum(self) -> int:
+        return quorum_of(self.channel)
+
+    def why(self) -> str:
+        return why_silent(self.channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
         return self.channel.ask(plan, request)

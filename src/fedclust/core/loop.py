@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ..typing import Rng
 from . import checks
@@ -75,6 +75,12 @@ class Request:
     round: int
     cohort: tuple[str, ...]
     down: Record
+    only: tuple[str, ...] | None = None  # those of the cohort to send it to, if not to all
+
+    @property
+    def to(self) -> tuple[str, ...]:
+        """Whom it is sent to: asking some of the cohort again is the same request."""
+        return self.cohort if self.only is None else self.only
 
 
 class Channel(Protocol):
@@ -84,7 +90,29 @@ class Channel(Protocol):
         """Ids of the clients that can be asked now."""
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
-        """Replies of the cohort, in any order; a client that fails is left out."""
+        """Replies of those it goes to, in any order; a client that fails is left out."""
+
+
+@runtime_checkable
+class Lossy(Protocol):
+    """What a channel that loses answers says too: how many must come, why others did not."""
+
+    @property
+    def quorum(self) -> int:
+        """Fewest answers to a request that went to as many."""
+
+    def why(self) -> str:
+        """What is known of clients that did not answer, as a sentence's end."""
+
+
+def quorum_of(channel: Channel) -> int:
+    """Fewest answers that the channel stands for."""
+    return channel.quorum if isinstance(channel, Lossy) else 1
+
+
+def why_silent(channel: Channel) -> str:
+    """What the channel knows of those who did not answer."""
+    return channel.why() if isinstance(channel, Lossy) else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +225,8 @@ def rounds(
             raise TooFewClients(_other_owners(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
-        answered = _enough(plan, participation, request, replies)
+        least = max(participation.min_clients, min(quorum_of(channel), len(cohort)))
+        answered = _enough(plan, least, request, replies, why_silent(channel))
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
@@ -259,15 +288,17 @@ def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> 
 
 
 def _enough(
-    plan: Plan, participation: Participation, request: Request, replies: Mapping[str, Message]
+    plan: Plan, least: int, request: Request, replies: Mapping[str, Message], why: str
 ) -> tuple[str, ...]:
     """Those that answered, in the order of their ids, which is the order of every merge."""
-    answered = tuple(sorted(replies))
-    silent = sorted(set(request.cohort) - set(answered))
-    if len(answered) < participation.min_clients or (plan.needs_all and silent) or not answered:
+    answered, n = tuple(sorted(replies)), len(request.cohort)
+    least = n if plan.needs_all else least
+    if len(answered) < least or not answered:
+        silent = ", ".join(sorted(set(request.cohort) - set(answered)))
+        reasons = f", {least} are needed{why}" if why else f"; no answer from {silent}"
+        key = plan.algorithm.key
         raise TooFewClients(
-            f"round {request.round}: {len(answered)} of {len(request.cohort)} clients answered; "
-            f"no answer from {', '.join(silent)}"
+            f"{key}, round {request.round}: {len(answered)} of {n} clients answered{reasons}"
         )
     return answered
 
