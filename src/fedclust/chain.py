@@ -30,7 +30,7 @@ from .core import (
     derived,
     run,
 )
-from .core.loop import quorum_of, why_silent
+from .core.channel import quorum_of, why_silent
 from .metrics import Evaluation
 from .privacy import Privacy as Privacy
 from .privacy import Promise, Tier, tier_of

@@ -1,14 +1,15 @@
 """The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast
 
 from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .batches import Batches
+from .channel import Channel, quorum_of, why_silent
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
@@ -81,38 +82,6 @@ class Request:
     def to(self) -> tuple[str, ...]:
         """Whom it is sent to: asking some of the cohort again is the same request."""
         return self.cohort if self.only is None else self.only
-
-
-class Channel(Protocol):
-    """The way to the clients: this process, or a network."""
-
-    def clients(self) -> Iterable[str]:
-        """Ids of the clients that can be asked now."""
-
-    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
-        """Replies of those it goes to, in any order; a client that fails is left out."""
-
-
-@runtime_checkable
-class Lossy(Protocol):
-    """What a channel that loses answers says too: how many must come, why others did not."""
-
-    @property
-    def quorum(self) -> int:
-        """Fewest answers to a request that went to as many."""
-
-    def why(self) -> str:
-        """What is known of clients that did not answer, as a sentence's end."""
-
-
-def quorum_of(channel: Channel) -> int:
-    """Fewest answers that the channel stands for."""
-    return channel.quorum if isinstance(channel, Lossy) else 1
-
-
-def why_silent(channel: Channel) -> str:
-    """What the channel knows of those who did not answer."""
-    return channel.why() if isinstance(channel, Lossy) else ""
 
 
 @dataclass(frozen=True, eq=False)

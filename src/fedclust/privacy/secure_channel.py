@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
-from ..core.loop import quorum_of, why_silent
+from ..core.channel import quorum_of, why_silent
 from .conservation import Conservation
 from .keyring import FEWEST
 from .keys import KeyExchange
