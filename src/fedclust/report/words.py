@@ -40,7 +40,7 @@ def index_meaning(index: str) -> str:
 
 def algorithm_words(model: Mapping[str, Any]) -> str:
     """What the algorithm does, as its own file says it."""
-    kind = {**VERTICAL, **ALGORITHMS}.get(model["algorithm"]["algorithm"])
+    kind = (VERTICAL | ALGORITHMS).get(model["algorithm"]["algorithm"])
     return (kind.__doc__ or "").partition("\n")[0] if kind else ""
 
 
