@@ -109,7 +109,8 @@ def _points(cluster: Mapping[str, Any], features: list[Feature]) -> list[Point]:
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     """The finding in two sentences."""
     clusters, clients = run.profile["clusters"], run.profile["clients"]
-    rows = several(sum(c["used"] for c in clients), "row")
+    told = all(c["used"] is not None for c in clients)
+    rows = several(sum(c["used"] for c in clients), "row") if told else "The rows"
     first = f"{rows} of {several(len(clients), 'client')} form {several(len(clusters), 'cluster')}"
     sized = [c for c in clusters if c["size"]]
     total = sum(c["size"] for c in sized)
