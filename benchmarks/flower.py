@@ -65,7 +65,9 @@ def main(grid, context):
 _WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None  # as if not installed
-from fedclust.federation.flower.client import app as client
+from fedclust.federation.flower.client import app
+
+client = app  # Flower looks for an assignment
 """
 
 _PLAN = """
