@@ -11,13 +11,22 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import Data, Participation, Plan, Schema, TooFewClients, rounds, run
 from fedclust.federation.coordinator import How, _Quorum
-from fedclust.privacy import FixedPoint, Secure, SecureChannel, SecurePrivate, Unprotected
+from fedclust.privacy import (
+    CheckedChannel,
+    FixedPoint,
+    Secure,
+    SecureChannel,
+    SecurePrivate,
+    Unprotected,
+)
 from fedclust.study.file import Study, read_study
 
 from .example import NAMES, PLAIN, InProcess, Spoil, rows, write_kits
-from .hostile import START
+from .hostile import START, with_arrays
 
 SCHEMA = Schema(2, low=np.full(2, -50.0), high=np.full(2, 50.0))
+_COLUMNS = [{**column, "low": -50.0, "high": 50.0} for column in PLAIN["preparation"]["columns"]]
+FORM = {"preparation": {**PLAIN["preparation"], "columns": _COLUMNS}}
 
 
 class Arriving:
@@ -82,7 +91,7 @@ def masked(folder: Path, spoil: Spoil) -> tuple[Plan, InProcess, RemoteChannel]:
     pytest.importorskip("cryptography")
     plan = Plan(
         make("llf-cm", 3, init=START, max_rounds=2, tol=0.0),
-        (FixedPoint.over(SCHEMA, max_records=1000),),
+        (FixedPoint.over(SCHEMA),),
     )
     transport = InProcess(write_kits(folder), spoil)
     return plan, transport, RemoteChannel(transport, about={"study": "s"}, quorum=3)
@@ -92,7 +101,7 @@ def test_a_lost_masked_answer_is_asked_for_again_of_the_silent_alone(tmp_path: P
     plan, transport, remote = masked(
         tmp_path, lambda n, client, raw: "lost" if client == "west" and n in (1, 3, 4) else raw
     )
-    done = run(plan, SecureChannel(remote.over(PLAIN, SCHEMA)), SCHEMA)
+    done = run(plan, SecureChannel(remote.over(FORM, SCHEMA)), SCHEMA)
     local = LocalChannel({name: Data.of(table) for name, table in rows().items()})
     assert done.model.tobytes() == run(plan, local, SCHEMA).model.tobytes()
     assert [line.n_clients for line in done.history] == [3, 3]
@@ -109,13 +118,13 @@ def test_who_stays_silent_ends_a_masked_run_with_its_reason(
         lambda n, client, raw: "no power" if client == "west" and n >= from_exchange else raw,
     )
     with pytest.raises(TooFewClients, match="west: no power"):
-        run(plan, SecureChannel(remote.over(PLAIN, SCHEMA), attempts=3), SCHEMA)
+        run(plan, SecureChannel(remote.over(FORM, SCHEMA), attempts=3), SCHEMA)
     assert transport.asked.count(("west",)) == 2
 
 
 def test_the_channels_quorum_holds_for_plans_that_ask_for_less(tmp_path: Path) -> None:
     plan, _, remote = masked(tmp_path, lambda n, client, raw: "asleep" if client == "west" else raw)
-    way = remote.over(PLAIN, SCHEMA)
+    way = remote.over(FORM, SCHEMA)
     words = "llf-cm, round 0: 2 of 3 clients answered, 3 are needed; west: asleep"
     with pytest.raises(TooFewClients, match=words):
         next(rounds(plan, way, SCHEMA))
@@ -125,8 +134,20 @@ def test_a_plan_may_ask_for_more_than_the_channel_does(tmp_path: Path) -> None:
     transport = InProcess(
         write_kits(tmp_path), lambda n, client, raw: "asleep" if client == "west" else raw
     )
-    way = RemoteChannel(transport, about={"study": "s"}).over(PLAIN, SCHEMA)
+    way = RemoteChannel(transport, about={"study": "s"}).over(FORM, SCHEMA)
     plan = Plan(make("llf-cm", 3, init=START))
     with pytest.raises(TooFewClients, match="2 of 3 clients answered, 3 are needed; west: asleep"):
         next(rounds(plan, way, SCHEMA, participation=Participation(min_clients=3)))
     assert next(rounds(plan, way, SCHEMA)).cohort == ("north", "south")
+
+
+def test_who_is_left_out_for_its_sums_is_missing_from_the_quorum(tmp_path: Path) -> None:
+    transport = InProcess(
+        write_kits(tmp_path),
+        lambda n, client, raw: with_arrays(raw, weight=-np.ones(3)) if client == "west" else raw,
+    )
+    remote = RemoteChannel(transport, about={"study": "s"}, quorum=3)
+    way = CheckedChannel(remote.over(FORM, SCHEMA), SCHEMA)
+    words = "2 of 3 clients answered, 3 are needed; west: round 0: weights that are negative"
+    with pytest.raises(TooFewClients, match=words):
+        next(rounds(Plan(make("llf-cm", 3, init=START)), way, SCHEMA))
