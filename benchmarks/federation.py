@@ -2,7 +2,8 @@
 
 Real processes on this machine, mutual TLS. A job that does nothing but send as many bytes both ways
 and a study take turns in one server and the same clients. Once as ``fedclust[nvflare]`` installs
-it, once with ``fedclust[fast]``: numba is quick, and large.
+it, once with ``fedclust[fast]``: numba is quick, and large. ``TMPDIR=/dev/shm`` in front shows the
+same without the disk, which all clients share here and none does elsewhere.
 """
 
 import contextlib
@@ -27,6 +28,7 @@ from fedclust.channels.nvflare.process import running, server_command
 from fedclust.channels.nvflare.provision import lock_server
 from fedclust.channels.nvflare.session import Session
 from fedclust.core import Data, Plan, Request, Schema, respond
+from fedclust.federation.disclosures import write_disclosure
 from fedclust.federation.kits import ANSWERS, ASKS
 
 from .timing import best_of, row, verdict
@@ -199,6 +201,18 @@ def local_compute() -> float:
     return N_CLIENTS * step
 
 
+def record_on_disk() -> float:
+    """Seconds of a line that is on disk before anything goes on: a client writes two a message."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as place:
+        for _ in range(100):
+            start = time.perf_counter()
+            write_disclosure(Path(place) / "log", b"", {"what": {"weight": [K]}})
+            seconds.append(time.perf_counter() - start)
+            time.sleep(0.01)
+    return statistics.median(seconds)
+
+
 def measured(*, fast: bool) -> dict[str, dict[str, Any]]:
     """Both apps in turns: seconds of all rounds and to the first, memory of a job process."""
     found: dict[str, dict[str, Any]] = {
@@ -255,7 +269,13 @@ def table(*, fast: bool) -> list[str]:
             f"{more:+.0f} MB",
             verdict(more, 30.0),
         ),
+        row("a line on this disk; a client writes two a round", "", *_disk(), ""),
     ]
+
+
+def _disk() -> tuple[str, str]:
+    alone = record_on_disk()
+    return f"{1e3 * alone:.1f} ms", f"{2 * N_CLIENTS} a round on one disk"
 
 
 if __name__ == "__main__":
