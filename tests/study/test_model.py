@@ -125,3 +125,16 @@ def test_a_model_says_what_it_is(done: Outcome) -> None:
     assert about["lossless"] is True
     assert about["privacy"]["tier"] == "none"
     assert about["versions"]["numpy"] == np.__version__
+
+
+def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALLEST + '[data]\ngaps = ["unknown", "-9"]\n'))
+    for client in ("north", "south"):
+        text = (tmp_path / f"{client}.csv").read_text()
+        (tmp_path / f"{client}.csv").write_text(text.replace("NA", "unknown"))
+    done = run_study(study, tmp_path / "run")
+    (tmp_path / "new.csv").write_text("age,weight\n40,70\nunknown,70\n40,-9\n")
+    labelled = label_files(load(done.folder), [tmp_path / "new.csv"], tmp_path / "new.parquet")
+    assert (sum(labelled.sizes.values()), labelled.left_out) == (1, 2)
+    older = {k: v for k, v in done.model.as_config().items() if k != "gaps"}
+    assert Model.from_config(older).gaps == ("", "NA", "NaN", "?")

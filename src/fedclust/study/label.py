@@ -6,7 +6,6 @@ from pathlib import Path
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.streams import Held, Source, Stream, kinds
-from .keys import DATA
 from .labels import Labelled, write_labels, writer_for
 from .model import Model
 
@@ -30,12 +29,11 @@ def label_files(
 
 
 def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
-    gaps = DATA["gaps"].default
     if all(file.suffix.lower() in _WHOLE for file in files):
-        return Held(read_table(files, gaps, id))
+        return Held(read_table(files, model.gaps, id))
     columns = model.preparation.columns
     names = [column.name for column in columns] + ([id] if id else [])
-    found = kinds(files, gaps)
+    found = kinds(files, model.gaps)
     absent = [name for name in names if name not in found]
     if absent:
         raise DataError(f"{files[0]}: there is no column {', '.join(map(repr, absent))}")
@@ -43,4 +41,4 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
         if not column.categories and not found[column.name]:
             raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
-    return Stream(files, tuple(dict.fromkeys(names)), words, gaps, id)
+    return Stream(files, tuple(dict.fromkeys(names)), words, model.gaps, id)

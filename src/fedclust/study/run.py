@@ -143,8 +143,8 @@ def _numbered(
         order, ids = order[np.argsort(ids)], sorted(ids)
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
     sized = tuple(int(n) or None for n in sizes[order])  # none may be few: clients do not say
-    key, said = found.algorithm.key, about(study, found, like)
-    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said), order
+    key, gaps, said = found.algorithm.key, study.data["gaps"], about(study, found, like)
+    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said, gaps), order
 
 
 def _same_columns(like: Model, columns: tuple[Column, ...]) -> None:
