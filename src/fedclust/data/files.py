@@ -1,7 +1,8 @@
 """A client's files as columns: CSV and NPZ by themselves, Parquet and Feather through pyarrow."""
 
 import csv
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..typing import Array
+from . import text
 
 Columns = dict[str, Array]
 NEEDS_ARROW = (
@@ -21,7 +23,7 @@ def read_table(files: Sequence[Path], gaps: Collection[str], id: str | None = No
 
     As numbers, ids would lose leading zeros, and their last digits where they are long.
     """
-    tables = [_READERS.get(file.suffix.lower(), _unknown)(file, gaps, id) for file in files]
+    tables = [_read(file, gaps, id) for file in files]
     names = list(tables[0])
     for file, table in zip(files, tables, strict=True):
         if set(table) != set(names):
@@ -30,38 +32,72 @@ def read_table(files: Sequence[Path], gaps: Collection[str], id: str | None = No
     return {name: np.concatenate([table[name] for table in tables]) for name in names}
 
 
-def _csv(file: Path, gaps: Collection[str], id: str | None) -> Columns:
+def _read(file: Path, gaps: Collection[str], id: str | None) -> Columns:
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        known = ", ".join(sorted(_READERS))
+        raise ConfigError(f"{file}: unknown kind of file; fedclust reads {known}")
+    refuse_empty(file)
+    return reader(file, gaps, id)
+
+
+def refuse_empty(file: Path) -> None:
+    """Refuse what holds nothing to read, whatever its kind."""
     try:
-        with open(file, newline="", encoding="utf-8-sig") as text:
-            names, lines = _rows(csv.reader(text), file)
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise DataError(f"{file}: not a readable CSV file in UTF-8 ({problem})") from None
+        size = file.stat().st_size
+    except OSError as problem:
+        raise DataError(f"{file}: not readable ({problem.strerror})") from None
+    if file.is_dir():
+        raise DataError(f"{file} is a folder; name the files in it")
+    if size == 0:
+        raise DataError(f"{file}: the file is empty")
+
+
+def _csv(file: Path, gaps: Collection[str], id: str | None) -> Columns:
+    with _readable(file), open(file, newline="", encoding="utf-8-sig") as opened:
+        reader = csv.reader(opened)
+        names = _names(reader, file)
+        lines = _lines(reader, file, len(names))
     values = zip(*lines, strict=True) if lines else [() for _ in names]
     return {
-        name: _text(column) if name == id else _typed(column, gaps)
+        name: text.ids(column) if name == id else text.numbers_or_words(column, gaps)
         for name, column in zip(names, values, strict=True)
     }
 
 
-def _rows(reader: Any, file: Path) -> tuple[list[str], list[list[str]]]:
-    names = next(reader, None)
+def csv_names(file: Path) -> list[str]:
+    """The names in the first line of a CSV file."""
+    with _readable(file), open(file, newline="", encoding="utf-8-sig") as opened:
+        return _names(csv.reader(opened), file)
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise DataError(f"{file}: not a readable CSV file in UTF-8 ({problem})") from None
+
+
+def _names(reader: Any, file: Path) -> list[str]:
+    names: list[str] = next((row for row in reader if row), [])
     if not names:
         raise DataError(f"{file}: the file is empty")
-    check_names(file, names)
-    if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"{file}: two columns are called {twice!r}")
+    _check_names(file, names)
+    return names
+
+
+def _lines(reader: Any, file: Path, wanted: int) -> list[list[str]]:
     lines = []
     for row in reader:
-        if row and len(row) != len(names):
-            wanted = len(names)
+        if row and len(row) != wanted:
             raise DataError(f"{file}:{reader.line_num}: {len(row)} values for {wanted} columns")
         if row:
             lines.append(row)
-    return names, lines
+    return lines
 
 
-def check_names(file: Path, names: Sequence[str]) -> None:
+def _check_names(file: Path, names: Sequence[str]) -> None:
     """Refuse a first line that is no line of names; what it holds may be somebody's."""
     if all(_is_number(name) for name in names):
         raise DataError(f"{file}: the first line holds numbers; it must hold the columns' names")
@@ -70,27 +106,17 @@ def check_names(file: Path, names: Sequence[str]) -> None:
             f"{file}: its values seem to be separated by something else than commas; save it with "
             "commas, or as Parquet"
         )
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise DataError(f"{file}: two columns are called {twice!r}")
 
 
-def _is_number(text: str) -> bool:
+def _is_number(name: str) -> bool:
     try:
-        float(text)
+        text.number(name)
     except ValueError:
         return False
     return True
-
-
-def _text(values: Sequence[str]) -> Array:
-    return np.array([value.strip() for value in values], dtype=object)
-
-
-def _typed(values: Sequence[str], gaps: Collection[str]) -> Array:
-    """Numbers if all values are, gaps as NaN; else text, gaps as None."""
-    stripped = [value.strip() for value in values]
-    try:
-        return np.array([np.nan if v in gaps else float(v) for v in stripped])
-    except ValueError:
-        return np.array([None if v in gaps else v for v in stripped], dtype=object)
 
 
 def _npz(file: Path, gaps: Collection[str], id: str | None) -> Columns:
@@ -135,11 +161,6 @@ def as_array(values: Any, is_id: bool = False) -> Array:
     if kind == "bool":  # words, as in a text file
         return np.array([None if v is None else str(v).lower() for v in found], dtype=object)
     return found.astype(float) if found.dtype.kind in "iu" else found
-
-
-def _unknown(file: Path, gaps: Collection[str], id: str | None) -> Columns:
-    known = ", ".join(sorted(_READERS))
-    raise ConfigError(f"{file}: unknown kind of file; fedclust reads {known}")
 
 
 _READERS = {".csv": _csv, ".npz": _npz, ".parquet": _arrow, ".feather": _arrow}
