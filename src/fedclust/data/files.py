@@ -1,6 +1,8 @@
 """A client's files as columns: CSV and NPZ by themselves, Parquet and Feather through pyarrow."""
 
 import csv
+import zipfile
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,8 +77,12 @@ def csv_names(file: Path) -> list[str]:
 def _readable(file: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise DataError(f"{file}: not a readable CSV file in UTF-8 ({problem})") from None
+    except UnicodeDecodeError as problem:
+        raise DataError(
+            f"{file}: not a readable CSV file in UTF-8 ({problem.reason}); save it as UTF-8"
+        ) from None
+    except (OSError, csv.Error) as problem:
+        raise DataError(f"{file}: not a readable CSV file ({problem})") from None
 
 
 def _names(reader: Any, file: Path) -> list[str]:
@@ -106,9 +112,20 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
             f"{file}: its values seem to be separated by something else than commas; save it with "
             "commas, or as Parquet"
         )
+    refuse_twice(file, names)
+
+
+def refuse_twice(file: Path, names: Sequence[str]) -> None:
+    """Refuse two columns of one name: nobody could say which is meant."""
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"{file}: two columns are called {twice!r}")
+        raise DataError(f"{file}: two columns are called {twice!r}; name each its own")
+
+
+def first_line(problem: Exception) -> str:
+    """What a library says of a file; further lines are for those who write libraries."""
+    said = problem.args[0] if isinstance(problem, KeyError) else problem
+    return (str(said).splitlines() or [type(problem).__name__])[0]
 
 
 def _is_number(name: str) -> bool:
@@ -121,18 +138,32 @@ def _is_number(name: str) -> bool:
 
 def _npz(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError) as problem:
-        raise DataError(f"{file}: not a readable NPZ file ({problem})") from None
-    for name, array in found.items():
-        if array.ndim != 1:
-            raise DataError(
-                f"{file}: array {name!r} has {array.ndim} axes; save each column as an array"
-            )
+        with open(file, "rb") as opened:
+            arrays = np.load(opened, allow_pickle=False)
+            if isinstance(arrays, np.ndarray):
+                raise DataError(f"{file}: one array without a name; save columns with numpy.savez")
+            found = {name: _column(file, name, arrays[name]) for name in arrays.files}
+    except DataError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
+        objects = "it holds no arrays, or Python objects; save numbers or text"
+        what = objects if "allow_pickle" in str(problem) else problem
+        raise DataError(f"{file}: not a readable NPZ file ({what})") from None
+    if not found:
+        raise DataError(f"{file}: the file is empty")
     if len({len(array) for array in found.values()}) > 1:
         raise DataError(f"{file}: its arrays have different lengths")
     return found
+
+
+def _column(file: Path, name: str, array: Array) -> Array:
+    if array.ndim != 1:
+        raise DataError(
+            f"{file}: array {name!r} has {array.ndim} axes; save each column as an array"
+        )
+    if array.dtype.kind in "cV":
+        raise DataError(f"{file}: array {name!r} holds {array.dtype}; save numbers or text")
+    return array.astype(str) if array.dtype.kind == "S" else array
 
 
 def _arrow(file: Path, gaps: Collection[str], id: str | None) -> Columns:
@@ -141,10 +172,16 @@ def _arrow(file: Path, gaps: Collection[str], id: str | None) -> Columns:
     except ImportError:
         raise ConfigError(f"{file}: {NEEDS_ARROW}") from None
     try:
-        read: Any = feather.read_table if file.suffix == ".feather" else parquet.read_table
-        table = read(file)
-    except (OSError, ValueError) as problem:
-        raise DataError(f"{file}: not readable ({problem})") from None
+        if file.suffix.lower() == ".feather":
+            table = feather.read_table(file)
+            refuse_twice(file, table.column_names)
+        else:
+            refuse_twice(file, parquet.read_schema(file).names)
+            table = parquet.read_table(file)
+    except DataError:
+        raise
+    except (OSError, ValueError, KeyError, NotImplementedError) as problem:
+        raise DataError(f"{file}: not readable ({first_line(problem)})") from None
     return {name: as_array(table[name], name == id) for name in table.column_names}
 
 
@@ -153,6 +190,8 @@ def as_array(values: Any, is_id: bool = False) -> Array:
     if is_id:
         return np.array(values.to_pylist(), dtype=object)
     kind = str(values.type)
+    if kind == "null":
+        return np.full(len(values), np.nan)
     if kind.startswith("dictionary"):  # categories, whatever they are written as
         return np.array(values.to_pylist(), dtype=object)
     if kind.startswith("decimal"):

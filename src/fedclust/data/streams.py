@@ -12,7 +12,15 @@ from typing import Any
 from ..core import ConfigError, DataError
 from ..typing import Array
 from . import text
-from .files import NEEDS_ARROW, Columns, as_array, csv_names, refuse_empty
+from .files import (
+    NEEDS_ARROW,
+    Columns,
+    as_array,
+    csv_names,
+    first_line,
+    refuse_empty,
+    refuse_twice,
+)
 
 BATCH_ROWS = 65_536
 _CSV_BLOCK = 2**22  # bytes
@@ -37,7 +45,7 @@ class Stream:
                 yield from opened.batches(file, self)
             except DataError:
                 raise
-            except (OSError, ValueError, KeyError) as problem:
+            except (OSError, ValueError, KeyError, NotImplementedError) as problem:
                 raise DataError(_said(file, problem)) from None
 
 
@@ -50,7 +58,7 @@ def kinds(files: Sequence[Path], gaps: Collection[str]) -> Mapping[str, bool]:
             here = opened.kinds(file, gaps)
         except DataError:
             raise
-        except (OSError, ValueError) as problem:
+        except (OSError, ValueError, KeyError, NotImplementedError) as problem:
             raise DataError(_said(file, problem)) from None
         if number and here.keys() != found.keys():
             odd = ", ".join(sorted(here.keys() ^ found.keys()))
@@ -63,12 +71,13 @@ def _said(file: Path, problem: Exception) -> str:
     """Arrow's own words may hold a value; people's values are not told."""
     if "CSV parse error" in str(problem):
         return f"{file}: a line has more or fewer values than the first line has names"
-    return f"{file}: not readable ({str(problem).splitlines()[0]})"
+    return f"{file}: not readable ({first_line(problem)})"
 
 
-def _kinds(schema: Any) -> dict[str, bool]:
+def _kinds(file: Path, schema: Any) -> dict[str, bool]:
     from pyarrow import types
 
+    refuse_twice(file, schema.names)
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     return {field.name: any(test(field.type) for test in tests) for field in schema}
 
@@ -88,7 +97,7 @@ def _arrow(file: Path) -> Any:
 def _parquet_kinds(file: Path, gaps: Collection[str]) -> dict[str, bool]:
     from pyarrow import parquet
 
-    return _kinds(parquet.read_schema(file))
+    return _kinds(file, parquet.read_schema(file))
 
 
 def _parquet(file: Path, wanted: Stream) -> Iterator[Columns]:
@@ -104,7 +113,7 @@ def _parquet(file: Path, wanted: Stream) -> Iterator[Columns]:
 def _feather_kinds(file: Path, gaps: Collection[str]) -> dict[str, bool]:
     arrow = _arrow(file)
     with arrow.memory_map(str(file)) as mapped:
-        return _kinds(arrow.ipc.open_file(mapped).schema)
+        return _kinds(file, arrow.ipc.open_file(mapped).schema)
 
 
 def _feather(file: Path, wanted: Stream) -> Iterator[Columns]:

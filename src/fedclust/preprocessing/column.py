@@ -63,7 +63,7 @@ class Column:
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         gap = np.array([is_missing(v) for v in values], dtype=bool)
-        spelled = {v: as_text(v) for v in dict.fromkeys(values) if isinstance(v, str)}
+        spelled = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
         text = np.array(
             [spelled[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
         )

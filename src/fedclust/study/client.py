@@ -11,7 +11,7 @@ from ..data.files import Columns, read_table
 from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
 from ..preprocessing import Column, Preparation, encoded
 from .columns import Found
-from .labels import write_labels
+from .labels import refuse_id, write_labels
 from .model import Model
 
 _FEW_ROWS = 10
@@ -50,6 +50,7 @@ class ClientFiles:
         id: str | None = None,
         batch_rows: int | None = None,
     ) -> None:
+        refuse_id(id, f"[data] id = {id!r}")
         self.name, self.id = name, id
         self._paths, self._gaps = tuple(paths), tuple(gaps)
         self._batch_rows = batch_rows or BATCH_ROWS

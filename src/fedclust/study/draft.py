@@ -51,6 +51,8 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
         raise DataError("the clients' files share no column")
     id = _id(shared, tables)
     features = [_feature(n, tables) for n in shared if n != id]
+    if all(line.startswith("#") for line in features):
+        raise DataError("the clients' files share no column of numbers")
     return _HEAD.format(
         name=target.name,
         clients="\n".join(f"{_key(c)} = {_text(_beside(f, target))}" for c, f in clients.items()),
