@@ -90,6 +90,15 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (("[features]", '[data]\nmissing = "mean"\n[features]'), "knows no means to fill gaps"),
         (('"none"', '"secure"\nepsilon = 1'), "epsilon has no meaning for tier = 'secure'"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
+        (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
+        (("n_clusters = 2", 'n_clusters = 2\ninit = "client"'), "messages of 'client' stack"),
+        (("[features]", "[participation]\nfraction = 0.9\n[features]"), "fraction must be 1"),
+        (('west = "west.csv"\n', ""), "needs 3 clients or more, and there are 2"),
+        (("n_clusters = 2", "n_clusters = 2\nn_init = 2"), "answers 50 questions, and 2 starts of"),
+        (
+            ("n_clusters = 2", "n_clusters = 2\nn_init = 5\nmax_rounds = 8"),
+            "5 starts of up to 8 rounds may ask 58",
+        ),
     ],
 )
 def test_what_a_tier_cannot_protect_is_refused_with_its_line(
@@ -150,3 +159,31 @@ def test_clusters_made_of_noise_are_called_so(tmp_path: Path) -> None:
     loud = CliRunner().invoke(app, ["run", str(path), "--force"])
     assert loud.exit_code == 0
     assert "Beware" not in loud.output
+
+
+@pytest.mark.parametrize(
+    ("tier", "init"),
+    [("none", "cells"), ("secure", "cells"), ("secure", "uniform"), ("guarded", "careful")],
+)
+def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: str) -> None:
+    pytest.importorskip("cryptography")
+    settings = f'n_clusters = 2\ninit = "{init}"\nn_init = 4\nmax_rounds = 8'
+    text = STUDY.replace('"none"', f'"{tier}"').replace("n_clusters = 2", settings)
+    done = run_study(read_study(three(tmp_path, text)), tmp_path / "run")
+    assert done.model.about is not None
+    assert done.model.about["algorithm"]["init"] == init
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("age = { low = 0, high = 120 }", "age = {}"), 'init = "cells" draws within public'),
+        (("lossless", "k-fed"), 'k-fed needs no start: init = "auto"'),
+    ],
+)
+def test_starts_that_cannot_be_are_refused(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    text = STUDY.replace("n_clusters = 2", 'n_clusters = 2\ninit = "cells"').replace(*change)
+    with pytest.raises(ConfigError, match=rf"study.toml:\d+: {words}"):
+        read_study(write(tmp_path, text))
