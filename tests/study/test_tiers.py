@@ -99,6 +99,10 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
             ("n_clusters = 2", "n_clusters = 2\nn_init = 5\nmax_rounds = 8"),
             "5 starts of up to 8 rounds may ask 58",
         ),
+        (
+            ("n_clusters = 2", "n_clusters = 2\nmax_rounds = 41"),
+            "40 rounds; give 40 or fewer",
+        ),
     ],
 )
 def test_what_a_tier_cannot_protect_is_refused_with_its_line(
@@ -107,6 +111,33 @@ def test_what_a_tier_cannot_protect_is_refused_with_its_line(
     text = STUDY.replace(*change).replace('"none"', '"secure"')
     with pytest.raises(ConfigError, match=rf"study.toml:\d+: .*{words}"):
         read_study(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("tier", ["dp", "secure+dp"])
+def test_noise_has_as_many_rounds_as_the_study_says(tmp_path: Path, tier: str) -> None:
+    pytest.importorskip("opendp")
+    text = STUDY.replace('"none"', f'"{tier}"')
+    for line, rounds in (("", 3), ("max_rounds = 5", 5)):
+        path = three(tmp_path, text.replace("n_clusters = 2", f"n_clusters = 2\n{line}"))
+        done = run_study(read_study(path), tmp_path / f"run{rounds}")
+        told = json.loads((done.folder / "model.json").read_text())
+        assert told["rounds"] == rounds
+        assert told["privacy"]["parameters"]["rounds"] == rounds
+        assert told["ended_by_tier"] == (rounds == 3)
+    path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\ntol = 0.1"))
+    with pytest.raises(ConfigError, match=r"study.toml:\d+: tol=0.1: .* give max_rounds, not tol"):
+        read_study(path)
+
+
+def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
+    text = STUDY.replace('"none"', '"guarded"').replace("n_clusters = 2", "n_clusters = 2\ntol = 0")
+    path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\nfuzzy = true"))
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    words = "The run stopped after 10 rounds: the tier 'guarded' allows no more"
+    assert words in " ".join(shown.output.split())
+    assert "raise max_rounds" not in shown.output
+    report = (tmp_path / "study-run" / "report.html").read_text()
+    assert words in report.replace("&#39;", "'")
 
 
 def test_noisy_starts_are_one(tmp_path: Path) -> None:

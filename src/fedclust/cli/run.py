@@ -114,5 +114,8 @@ def _remarks(done: Any) -> Iterator[str]:
         yield f"Beware: {caveat}."
     if privacy["tier"] != "none":
         yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
-    if not model.about["converged"]:
+    if model.about["ended_by_tier"]:
+        n, tier = model.about["rounds"], model.about["privacy"]["tier"]
+        yield f"The run stopped after {n} rounds: the tier {tier!r} allows no more."
+    elif not model.about["converged"]:
         yield "The centres still moved when rounds ran out: raise max_rounds, or tol."

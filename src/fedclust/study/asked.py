@@ -8,6 +8,8 @@ from ..algorithms import make
 from ..core import AnyAlgorithm, ConfigError
 from ..privacy import Tier
 from ..privacy.rules import TIERS
+from ..protection import with_rounds
+from .contents import Study
 
 
 def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
@@ -28,8 +30,9 @@ def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, chosen), **changes))
 
 
-def asked_tier(privacy: Mapping[str, Any], default: str) -> Tier:
+def asked_tier(study: Study, default: str) -> Tier:
     """The tier with all that [privacy] says of it; nothing is taken and ignored."""
+    privacy = study.privacy
     kind = TIERS[privacy["tier"] or default]
     known = {field.name for field in fields(kind)}
     names = ("epsilon", "delta", "change", "max_releases")
@@ -37,4 +40,4 @@ def asked_tier(privacy: Mapping[str, Any], default: str) -> Tier:
     for name in wanted:
         if name not in known:
             raise ConfigError(f"{name} has no meaning for tier = {kind.name!r}")
-    return kind(**wanted)
+    return with_rounds(kind(**wanted), study.clustering["max_rounds"])

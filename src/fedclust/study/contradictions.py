@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ..algorithms import make_seeding
 from ..core import ConfigError
 from ..privacy import Tier
+from ..protection import refused_limits
 from .asked import asked_algorithm
 from .contents import Study
 
@@ -49,13 +50,25 @@ def unprotected(tier: Tier, study: Study) -> Wrong:
         yield ("clustering", "n_clusters"), words
     if asked["n_init"] > 1 and tier.noisy:
         yield ("clustering", "n_init"), f"{name} pays for every start: n_init must be 1"
+    for part in (_run, _start, _cohort, _questions, _scale):
+        yield from part(tier, study)
+
+
+def _run(tier: Tier, study: Study) -> Wrong:
+    """The algorithm, and the end that was asked for."""
+    asked = study.clustering
+    algorithm = asked_algorithm(asked, 2)
     try:
-        tier.check(asked_algorithm(asked, 2))
+        tier.check(algorithm)
     except ConfigError as problem:
         yield ("clustering", "algorithm"), str(problem)
-    yield from _start(tier, study)
-    yield from _cohort(tier, study)
-    yield from _questions(tier, study)
+    for key, words in refused_limits(tier, algorithm, asked["max_rounds"], asked["tol"]):
+        yield ("clustering", key), words
+
+
+def _scale(tier: Tier, study: Study) -> Wrong:
+    """Where sums are hidden, no scale is learned."""
+    name = f"tier = {tier.name!r}"
     if not tier.sums_only:
         return
     if not study.bounded:

@@ -14,6 +14,7 @@ from ..chain import Clustering
 from ..core import config
 from ..privacy import Private, Tier
 from ..privacy.accounting import epsilon_of
+from .asked import asked_algorithm
 from .file import Study
 from .journal import Told
 from .model import Model
@@ -43,11 +44,23 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
+        "ended_by_tier": _ended_by_tier(study, found),
         "caveat": found.caveat,
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
         "versions": _versions(),
     }
+
+
+def _ended_by_tier(study: Study, found: Clustering) -> bool:
+    """Whether the run would have gone on, had the tier allowed more rounds."""
+    if study.clustering["max_rounds"] is not None:
+        return False
+    wanted, ran = (
+        vars(algorithm).get("max_rounds")
+        for algorithm in (asked_algorithm(study.clustering, len(found.centers)), found.algorithm)
+    )
+    return wanted != ran and (ran is None or not found.converged)
 
 
 def _versions() -> dict[str, str]:

@@ -73,7 +73,7 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
         raise lines.error(where, words)
     if study.privacy["tier"] is not None:
         try:
-            tier = asked_tier(study.privacy, "none")
+            tier = asked_tier(study, "none")
         except ConfigError as problem:
             raise lines.error(("privacy", "tier"), str(problem)) from None
         for where, words in unprotected(tier, study):
@@ -194,7 +194,7 @@ def _wrong(value: Any, key: Key) -> str:
 
 def protected(study: Study, default: str) -> Tier:
     """The study's tier, or another if it names none; refused if it cannot hold."""
-    tier = asked_tier(study.privacy, default)
+    tier = asked_tier(study, default)
     for _, words in unprotected(tier, study):
         raise ConfigError(f"{study.path}: {words}, or set [privacy] tier")
     return tier
