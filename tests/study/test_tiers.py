@@ -218,3 +218,11 @@ def test_starts_that_cannot_be_are_refused(
     text = STUDY.replace("n_clusters = 2", 'n_clusters = 2\ninit = "cells"').replace(*change)
     with pytest.raises(ConfigError, match=rf"study.toml:\d+: {words}"):
         read_study(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("tier", ["dp", "secure+dp"])
+def test_noise_needs_no_fewest_rows(tmp_path: Path, tier: str) -> None:
+    text = STUDY.replace('"none"', f'"{tier}"\nmin_count = 5')
+    words = f"min_count has no meaning for tier = '{tier}'".replace("+", r"\+")
+    with pytest.raises(ConfigError, match=rf"study.toml:17: {words}"):
+        read_study(write(tmp_path, text))

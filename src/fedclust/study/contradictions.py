@@ -50,6 +50,9 @@ def unprotected(tier: Tier, study: Study) -> Wrong:
         yield ("clustering", "n_clusters"), words
     if asked["n_init"] > 1 and tier.noisy:
         yield ("clustering", "n_init"), f"{name} pays for every start: n_init must be 1"
+    if ("privacy", "min_count") in study.given and tier.noisy:
+        words = f"min_count has no meaning for {name}: noise stands behind every number"
+        yield ("privacy", "min_count"), words
     for part in (_run, _start, _cohort, _questions, _scale):
         yield from part(tier, study)
 

@@ -88,7 +88,9 @@ PRIVACY_KEYS: Mapping[str, Key] = {
     "max_releases": Key(
         "whole", "guarded, secure: questions answered per data set", default=None, low=1
     ),
-    "min_count": Key("whole", "fewest rows behind a number in report or scale", default=5, low=1),
+    "min_count": Key(
+        "whole", "not dp: fewest rows behind a number in report or scale", default=5, low=1
+    ),
 }
 FEATURE: Mapping[str, Key] = {
     "unit": Key("text", "unit of measurement", default=""),
