@@ -57,6 +57,20 @@ def unprotected(tier: Tier, study: Study) -> Wrong:
         yield from part(tier, study)
 
 
+def meaningless_across(study: Study) -> Wrong:
+    """What each client says for itself, once the clients are on machines of their own."""
+    for key in ("id", "gaps", "batch_rows"):
+        if ("data", key) in study.given:
+            words = f"[data] {key} has no meaning across machines: each client.toml has its own"
+            yield ("data", key), words
+    if ("outputs", "labels_in") in study.given:
+        words = "[outputs] labels_in has no meaning across machines: labels stay with each client"
+        yield ("outputs", "labels_in"), words
+    if ("outputs", "labels") in study.given and study.outputs["labels"] == "parquet":
+        words = '[outputs] labels: clients on other machines write "csv", or "none"'
+        yield ("outputs", "labels"), words
+
+
 def _run(tier: Tier, study: Study) -> Wrong:
     """The algorithm, and the end that was asked for."""
     asked = study.clustering

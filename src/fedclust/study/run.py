@@ -91,7 +91,8 @@ def carry_out(
     told["uncounted"] = None if used is None else used - sum(n or 0 for n in model.sizes)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    labels = {client: place.final(said) for client, said in clients.label(model).items()}
+    written = clients.label(model) if study.outputs["labels"] != "none" else {}
+    labels = {client: place.final(where) for client, where in written.items()}
     said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
     model = replace(model, about={**(model.about or {}), **said})
     place.finish(model, found, told, choice)
