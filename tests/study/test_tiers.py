@@ -226,3 +226,36 @@ def test_noise_needs_no_fewest_rows(tmp_path: Path, tier: str) -> None:
     words = f"min_count has no meaning for tier = '{tier}'".replace("+", r"\+")
     with pytest.raises(ConfigError, match=rf"study.toml:17: {words}"):
         read_study(write(tmp_path, text))
+
+
+WIDE = "[features]\n" + "".join(f"x{i} = {{ low = -9, high = 9 }}\n" for i in range(5))
+
+
+@pytest.mark.parametrize(
+    ("settings", "tier", "wanted"),
+    [
+        ('"fkm"', "none", {"start": 1, "clustering": None, "scoring": 3}),
+        ('"k-fed"', "none", {"scaling": 2, "clustering": 1, "scoring": 3}),
+        ('"lossless"\ninit = "k-fed"', "none", {"scaling": 2, "start": 1, "clustering": None}),
+        ('"lossless"', "secure", {"start": 3, "clustering": None, "scoring": 2}),
+    ],
+)
+def test_phases_are_what_runs_were_for(
+    tmp_path: Path, settings: str, tier: str, wanted: dict[str, int | None]
+) -> None:
+    """Not what their algorithm is called: k-fed may be a start or all there is."""
+    pytest.importorskip("cryptography")
+    text = STUDY.replace('"lossless"', settings).replace('"none"', f'"{tier}"')
+    head, tail = text.split("[features]")
+    path = write(tmp_path, head + WIDE + "[privacy]" + tail.split("[privacy]")[1])
+    for i, client in enumerate(("north", "south", "west")):
+        rows = np.random.default_rng(i).normal(size=(60, 5)) + 4 * (np.arange(60) % 2)[:, None] - 2
+        lines = [",".join(f"{v:.3f}" for v in row) for row in rows]
+        names = ",".join(f"x{j}" for j in range(5))
+        (tmp_path / f"{client}.csv").write_text("\n".join([names, *lines]))
+    done = run_study(read_study(path), tmp_path / "run")
+    told = json.loads((done.folder / "profile.json").read_text())["phases"]
+    found = {phase["name"]: phase["rounds"] for phase in told}
+    wanted = {name: n or done.clustering.run.n_rounds for name, n in wanted.items()}
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert ("start" in found) == ("start" in wanted)

@@ -1,7 +1,7 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -176,8 +176,9 @@ def prepare_over(
 
     tier, schema = tier_of(privacy), Schema(P)
 
-    def found(statistic: AnyAlgorithm) -> Any:
-        return runner(tier.plan(statistic, channel, schema), channel, schema).model
+    def found(statistic: AnyAlgorithm, purpose: str = "") -> Any:
+        plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
+        return runner(plan, channel, schema).model
 
     try:
         moments = found(Moments(min_count=min_count))
@@ -191,7 +192,7 @@ def prepare_over(
     if missing != "drop":
         fill = moments.mean
         if missing == "median-of-means":
-            fill = found(MedianOfMeans(min_count=max(2, min_count)))
+            fill = found(MedianOfMeans(min_count=max(2, min_count)), "filling gaps")
     offset, scale = _scale(columns, found, moments, scaling, min_count)
     return Preparation(tuple(columns), offset, scale, fill)
 

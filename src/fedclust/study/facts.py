@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
-from ..algorithms import SEEDINGS
 from ..chain import Clustering
 from ..core import config
 from ..privacy import Private, Tier
@@ -19,14 +18,7 @@ from .file import Study
 from .journal import Told
 from .model import Model
 
-CHOOSING = "choosing k"
-_NAMES = {  # of the plans that every study runs
-    "median-of-means": "filling gaps",
-    "evaluation": "scoring",
-    "profile": "profile",
-    "outline": "map",
-    "presence": "counts",
-}
+CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are told as a whole
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -112,11 +104,8 @@ def promised(told: Sequence[Told], tier: Tier) -> dict[str, Any]:
 
 
 def _named(run: Told) -> str:
-    if run.phase == CHOOSING:
-        return run.phase
-    if run.algorithm in SEEDINGS and run.phase == "clustering" and run.rounds <= 1:
-        return "start"
-    return _NAMES.get(run.algorithm, run.phase)
+    """What the plan says that it is for, if it says and the phase is not told as a whole."""
+    return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
 
 
 def took_part(

@@ -16,7 +16,7 @@ from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, about, bytes_sent, phases, promised, took_part
+from .facts import CHOOSING, COMPARING, about, bytes_sent, phases, promised, took_part
 from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -175,9 +175,12 @@ def _pooled(found: Clustering, ready: Ready, journal: Journal, compares: bool) -
         return found.centers
     if not compares:
         return None
+    before, journal.phase = journal.phase, COMPARING
     settings = vars(found.algorithm)
     same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
     lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
     start = settings.get("init")
     init = "auto" if start is None else start
-    return cluster(lossless, ready.channel, ready.schema, init=init, runner=journal).centers
+    pooled = cluster(lossless, ready.channel, ready.schema, init=init, runner=journal).centers
+    journal.phase = before
+    return pooled
