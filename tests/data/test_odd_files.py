@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedclust import DataError
-from fedclust.data.files import Columns, read_table
+from fedclust.data.files import Columns, named_files, read_table
 from fedclust.data.streams import Stream, kinds
 
 pa = pytest.importorskip("pyarrow")
@@ -92,6 +92,17 @@ def test_a_parquet_column_without_values_is_one_of_gaps(tmp_path: Path, reader: 
 
     parquet.write_table(pa.table({"x": pa.nulls(3)}), tmp_path / "t.parquet")
     assert np.isnan(reader(tmp_path / "t.parquet")["x"]).all()
+
+
+def test_a_path_names_a_file_or_is_a_glob_of_files(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.csv", "a[1].csv"):
+        (tmp_path / name).write_text(GOOD)
+    (tmp_path / "folder.csv").mkdir()
+    named = [file.name for file in named_files(tmp_path / "*.csv")]
+    assert named == ["a.csv", "a[1].csv", "b.csv"]  # a folder is no file
+    assert named_files(tmp_path / "a[1].csv") == [tmp_path / "a[1].csv"]  # what is there is meant
+    assert named_files(tmp_path / "[ab].csv") == [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert named_files(tmp_path / "folder.csv") == named_files(tmp_path / "c.csv") == []
 
 
 def test_odd_archives(tmp_path: Path) -> None:

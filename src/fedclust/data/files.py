@@ -20,6 +20,15 @@ NEEDS_ARROW = (
 )
 
 
+def named_files(path: Path) -> list[Path]:
+    """The file of that name; or, if it is a glob such as "north/*.csv", the files that it names."""
+    if path.is_file():
+        return [path]
+    if not any(c in path.name for c in "*?["):
+        return []
+    return sorted(file for file in path.parent.glob(path.name) if file.is_file())
+
+
 def read_table(files: Sequence[Path], gaps: Collection[str], id: str | None = None) -> Columns:
     """The rows of all files under one another; ids stay as they are written.
 

@@ -74,6 +74,16 @@ class Column:
         return hot
 
     @property
+    def box(self) -> FloatArray | None:
+        """Lowest and highest value of each column that this one becomes; None: nobody knows."""
+        if self.categories:
+            return np.tile([0.0, 1.0], (len(self.categories), 1))
+        if self.low is None or self.high is None:
+            return None
+        bounds = np.array([[self.low, self.high]], dtype=np.float64)
+        return np.log(bounds) if self.log else bounds
+
+    @property
     def encoded_names(self) -> list[str]:
         """Names of the columns that this one becomes."""
         return [f"{self.name}={c}" for c in self.categories] or [self.name]

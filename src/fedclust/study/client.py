@@ -68,7 +68,7 @@ class ClientFiles:
         return [
             name
             for name, is_number in self._numbers.items()
-            if is_number and name != self.id and not _is_index(name)
+            if is_number and name != self.id and not is_index(name)
         ]
 
     @property
@@ -158,6 +158,6 @@ class ClientFiles:
         return Stream(self._paths, names, words, self._gaps, self.id, self._batch_rows)
 
 
-def _is_index(name: str) -> bool:
+def is_index(name: str) -> bool:
     """Whether a column only numbers rows: pandas writes such a column without a name."""
     return not name.strip() or name == "Unnamed: 0"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data.files import named_files
 from ..preprocessing import Column
 from .keys import K_RANGE
 
@@ -35,14 +36,10 @@ class Study:
     @property
     def bounded(self) -> bool:
         """Whether every feature has public bounds; categories are 0 or 1."""
-        return bool(self.features) and all(
-            column.categories or column.low is not None for column in self.features or ()
-        )
+        features = self.features or ()
+        return bool(features) and all(column.box is not None for column in features)
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
         wanted = Path(self.clients[client]).expanduser()
-        base = wanted if wanted.is_absolute() else self.path.parent / wanted
-        if any(c in str(wanted) for c in "*?["):
-            return sorted(base.parent.glob(base.name))
-        return [base] if base.is_file() else []
+        return named_files(self.path.parent / wanted)
