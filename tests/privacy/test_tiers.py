@@ -18,6 +18,7 @@ from fedclust.privacy import (
     Guarded,
     MinCount,
     MinSamples,
+    Private,
     Promise,
     Released,
     Secure,

@@ -93,7 +93,7 @@ def convergence_words(run: RunFiles) -> str:
     end = f"; in the last one the centres moved by {known[-1]:.2g}" if known else ""
     if run.model.get("ended_by_tier"):
         tier = run.model["privacy"]["tier"]
-        return f"The run stopped after {rounds}: the tier {tier!r} allows no more{end}."
+        return f"The run stopped after {rounds}: the tier {tier!r} ends it there{end}."
     if run.model["converged"]:
         return f"The run converged after {rounds}."
     return f"The run stopped after {rounds} without having converged{end}."
