@@ -36,6 +36,7 @@ from .forms import Form, columns_of, form_of, preparation_of
 
 LOOK, LABEL = "look", "label"
 _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
+_MARK = 8  # characters of a run's mark that tell its labels from another's
 _log = logging.getLogger(__name__)
 
 
@@ -177,10 +178,9 @@ class Site:
             raise MessageError("labels need a number for each centre")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in entry["study"])
-        target = self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
+        target = self._file.place(self._file.output["labels"]) / _labels_name(entry["study"], id)
         self._files.label(model, target)
-        entry["what"] = {}
+        entry |= {"what": {}, "wrote": target.name}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
 
     def _rows(self, wanted: Any, form: Form) -> Data | Batches:
@@ -199,6 +199,13 @@ class Site:
         ready, files = form.preparation, self._files
         made = files.prepared(ready) if ready else files.encoded(form.columns)
         return replace(made, gate=self._gate)
+
+
+def _labels_name(study: str, id: str) -> str:
+    """A file for every run, known by the mark of its requests: no run replaces another's labels."""
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in study) or "study"
+    mark = "".join(c for c in id.partition("/")[0] if c.isalnum())[:_MARK]
+    return f"{name}-{mark}.csv" if mark else f"{name}.csv"
 
 
 def _is_whole(value: Any) -> bool:
