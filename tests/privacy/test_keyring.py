@@ -169,8 +169,8 @@ def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="round 0 was answered before, to another cohort or at other"):
         site.asks(shift=0.1, data=owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"])
     site.asks(cohort="c0 c1 c2", data=again)
+    third = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
     with pytest.raises(Refusal, match="may lose members 2 times"):
-        third = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
         site.asks(cohort="c0 c1 c3", data=third)
 
 

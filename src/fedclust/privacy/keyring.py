@@ -186,7 +186,7 @@ def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
             key = bytes.fromhex(plan)
             asked = Asked(run, key, number, tuple(cohort), bytes.fromhex(header))
             answers.setdefault((run, key), {})[number] = asked, bytes.fromhex(payload)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(
             f"{path}: not a memory of keys; remove it when no study is running"
         ) from None
