@@ -42,6 +42,8 @@ def test_provision_and_doctor(tmp_path: Path) -> None:
     assert "Made 0 kits" in again.output
     assert again.exit_code == 0
     kit = tmp_path / "federation-kits" / "clients" / "north"
+    assert "<name>-renewal.zip, to be unpacked" in command("provision", file, "--renew").output
+    assert kit.with_name("north-renewal.zip").exists()
     shown = command("doctor", kit)
     assert shown.exit_code == 1
     assert "there is no file data.csv" in shown.output
@@ -86,14 +88,25 @@ def test_a_client_starts_only_with_a_readable_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("nvflare", reason="clients need fedclust[nvflare]")
-    from fedclust.channels.nvflare import process
+    from fedclust.channels.nvflare import certificates, process
 
     kit = client_kit(tmp_path)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
+    assert "the certificate ends in 4 days: ask the coordinator" in done.output
+    assert "there is no peers.json: the server is believed" in done.output
     assert "connecting to h, port 1" in done.output
     assert "ended with status 1" in done.output
+    (kit / "identity.key").write_text("00" * 32)
+    (kit / "identity.key").chmod(0o644)
+    assert "identity.key: now only its owner can" in command("client", kit).output
+    assert (kit / "identity.key").stat().st_mode & 0o077 == 0
+    monkeypatch.undo()
+    unusable = command("client", kit)
+    assert "is not usable" in unusable.output
+    assert "connecting" not in unusable.output
     (kit / "people.csv").unlink()
     missing = command("client", kit)
     assert "there is no file people.csv" in missing.output

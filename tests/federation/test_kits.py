@@ -3,7 +3,9 @@
 import json
 import re
 import shutil
+import time
 import zipfile
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -80,8 +82,8 @@ def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fedclust.federation.kits import provision
 
     folder = tmp_path_factory.mktemp("federation")
-    new = provision(read_federation(written(folder)), folder / "kits")
-    assert new == ["localhost", "ana@example.org", "north", "south"]
+    made = provision(read_federation(written(folder)), folder / "kits")
+    assert made == (["localhost", "ana@example.org", "north", "south"], [], [])
     return folder / "kits"
 
 
@@ -143,11 +145,65 @@ def test_a_client_that_is_added_gets_a_kit_and_nobody_elses_changes(
     before = (mine / "clients" / "north" / "startup" / "client.crt").read_bytes()
     (mine / "clients" / "north" / "client.toml").write_text("# mine\n")
     more = read_federation(written(tmp_path, FEDERATION + 'west = "West clinic"\n'))
-    assert provision(more, mine) == ["west"]
+    assert provision(more, mine).new == ["west"]
     assert (mine / "clients" / "north" / "startup" / "client.crt").read_bytes() == before
     assert (mine / "clients" / "north" / "client.toml").read_text() == "# mine\n"
     roots = {path.read_bytes() for path in mine.glob("clients/*/startup/rootCA.pem")}
     assert len(roots) == 1
+
+
+def test_certificates_are_renewed_and_nothing_else_is(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import provision, renew
+
+    mine, federation = tmp_path / "kits", read_federation(written(tmp_path))
+    shutil.copytree(kits, mine)
+    before = {p: p.read_bytes() for p in mine.rglob("*") if p.is_file()}
+    assert renew(federation, mine) == ["localhost", "ana@example.org", "north", "south"]
+    parts = [p for p in mine.rglob("*") if p.is_file() and "authority" not in p.parts]
+    changed = {p.relative_to(mine) for p in parts if before.get(p) != p.read_bytes()}
+    pairs = {"server": "server", "admin": "client", "clients/north": "client"}
+    pairs["clients/south"] = "client"
+    expected = {Path(k) / "startup" / f"{n}.{e}" for k, n in pairs.items() for e in ("crt", "key")}
+    zips = {Path("clients") / f"{name}-renewal.zip" for name in ("north", "south")}
+    assert changed == expected | zips
+    assert all(p.stat().st_mode & 0o077 == 0 for p in mine.rglob("*.key"))
+    assert all((mine / z).stat().st_mode & 0o077 == 0 for z in zips)
+    # The kit that north has used for a year, and the zip unpacked over it.
+    used = tmp_path / "used" / "north"
+    shutil.copytree(kits / "clients" / "north", used)
+    shutil.unpack_archive(mine / "clients" / "north-renewal.zip", used.parent)
+    renewed = (mine / "clients" / "north" / "startup" / "client.crt").read_bytes()
+    assert (used / "startup" / "client.crt").read_bytes() == renewed
+    from fedclust.channels.nvflare.certificates import days_left
+
+    assert days_left(used / "startup", "client") >= 359  # of the same root, with its own key
+    assert provision(federation, mine).new == []
+
+
+def test_a_server_that_moves_is_told_with_the_renewal(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import read_kit, renew
+
+    mine = tmp_path / "kits"
+    shutil.copytree(kits, mine)
+    moved = read_federation(written(tmp_path, FEDERATION.replace("8123", "8200")))
+    renew(moved, mine)
+    shutil.rmtree(mine / "clients" / "north")
+    shutil.copytree(kits / "clients" / "north", mine / "clients" / "north")
+    shutil.unpack_archive(mine / "clients" / "north-renewal.zip", mine / "clients")
+    north = read_kit(mine / "clients" / "north", "client")
+    assert north.federation["port"] == 8200
+    assert "localhost:8200" in (north.folder / "startup" / "fed_client.json").read_text()
+
+
+def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import renew
+
+    federation = read_federation(written(tmp_path))
+    with pytest.raises(ConfigError, match="there are no kits to renew"):
+        renew(federation, tmp_path / "kits")
+    shutil.copytree(kits / "server", tmp_path / "kits" / "server")
+    with pytest.raises(ConfigError, match="the authority's keys are not readable"):
+        renew(federation, tmp_path / "kits")
 
 
 def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> None:
@@ -222,7 +278,7 @@ class TestDoctor:
 
     def test_a_key_that_others_can_read(self, kit: Path) -> None:
         (kit / "startup" / "client.key").chmod(0o644)
-        assert "chmod 600" in self.bad(kit)["key"]
+        assert "chmod 600" in self.bad(kit)["keys"]
 
     def test_a_policy_that_was_loosened(self, kit: Path) -> None:
         path = kit / "local" / "resources.json"
@@ -248,13 +304,26 @@ class TestDoctor:
         (kit / "fedclust.json").write_text(json.dumps(about))
         assert "not known here" in self.bad(kit)["server's name"]
 
-    def test_a_certificate_that_ended(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("days", "says"),
+        [
+            (-1, "begins on .* is this machine's clock right?"),
+            (331, "ends in 28 days: ask the coordinator for a renewal"),
+            (361, "it ended on .*; ask the coordinator for a renewal"),
+        ],
+    )
+    def test_a_certificate_out_of_its_time(
+        self, kit: Path, days: int, says: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         from fedclust.channels.nvflare import certificates
 
-        monkeypatch.setattr(certificates, "days_left", lambda startup, role: -3)
-        assert "ended 3 days ago" in self.bad(kit)["certificate"]
-        monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
-        assert "ends in 4 days" in self.bad(kit)["certificate"]
+        class Later(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> "Later":
+                return cls.fromtimestamp(time.time() + days * 86_400, tz)
+
+        monkeypatch.setattr(certificates, "datetime", Later)
+        assert re.search(says, self.bad(kit)["certificate"])
 
     def test_software_that_is_missing(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from importlib import metadata

@@ -13,6 +13,7 @@ from ..privacy.rules import TIERS
 from ..study.client import ClientFiles
 from ..study.file import read_tables
 from ..study.keys import DATA, Key
+from .identities import read_enrolment
 
 CLIENT_FILE = "client.toml"
 
@@ -91,7 +92,9 @@ class ClientFile:
             epsilon=consent["epsilon"],
             delta=consent["delta"],
         )
-        return Gate(rules=rules, ledger=Ledger(self.place(self.output["ledger"])))
+        identity, peers = read_enrolment(self.path.parent)
+        ledger = Ledger(self.place(self.output["ledger"]))
+        return Gate(identity, peers=peers, rules=rules, ledger=ledger)
 
     def place(self, name: str) -> Path:
         """A path of the file, as seen from its folder."""

@@ -12,10 +12,13 @@ from typing import NamedTuple
 from .. import __version__
 from ..core import FedclustError
 from ..data.files import read_table
+from ..privacy.crypto import signing_public
 from .client_file import CLIENT_FILE, read_client_file
+from .identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from .kits import ANSWERS, ASKS, Kit, read_kit
+from .member import FEW_DAYS, loose_keys
 
-_FEW_DAYS = 30
+MASKED = ("secure", "secure+dp")
 
 
 class Check(NamedTuple):
@@ -27,17 +30,22 @@ class Check(NamedTuple):
 
 
 def examine_kit(folder: Path) -> list[Check]:
-    """All checks of a client's or the server's kit."""
-    kit = _either(folder)
-    checks = [_installed(), _certificate(kit), _private(kit), _policy(kit)]
+    """All checks of a client's, the server's or the coordinator's kit."""
+    kit = _any(folder)
+    checks = [_installed(), _certificate(kit), _private(kit)]
     if kit.role == "client":
-        return [*checks, *_client(kit), _resolves(kit), _reachable(kit)]
-    return [*checks, _resolves(kit), _port_free(kit)]
+        more = [_policy(kit), *_identity(kit), *_client(kit), _resolves(kit), _reachable(kit)]
+    elif kit.role == "server":
+        more = [_policy(kit), _resolves(kit), _port_free(kit)]
+    else:
+        more = [_resolves(kit)]
+    return [*checks, *more]
 
 
-def _either(folder: Path) -> Kit:
-    with contextlib.suppress(FedclustError):
-        return read_kit(folder, "server")
+def _any(folder: Path) -> Kit:
+    for role in ("server", "admin"):
+        with contextlib.suppress(FedclustError):
+            return read_kit(folder, role)
     return read_kit(folder, "client")
 
 
@@ -54,18 +62,59 @@ def _certificate(kit: Kit) -> Check:
 
     try:
         days = days_left(kit.folder / "startup", kit.role)
+    except PermissionError as problem:
+        return Check("certificate", False, _not_mine(Path(problem.filename)))
     except (OSError, ValueError) as problem:
-        return Check("certificate", False, f"not usable: {problem}; ask for a new kit")
-    if days < 0:
-        return Check("certificate", False, f"ended {-days} days ago; ask for a new kit")
-    return Check("certificate", days >= _FEW_DAYS, f"of {kit.name!r}, ends in {days} days")
+        return Check("certificate", False, f"not usable: {problem}")
+    words = f"of {kit.name!r}, ends in {days} days"
+    if days < FEW_DAYS:
+        return Check("certificate", False, f"{words}: ask the coordinator for a renewal")
+    return Check("certificate", True, words)
 
 
 def _private(kit: Kit) -> Check:
-    loose = [k.name for k in (kit.folder / "startup").glob("*.key") if k.stat().st_mode & 0o077]
-    if loose:
-        return Check("key", False, f"others can read {', '.join(loose)}: chmod 600")
-    return Check("key", True, "readable by its owner alone")
+    if loose := loose_keys(kit.folder):
+        return Check("keys", False, f"others can read them: chmod 600 {' '.join(map(str, loose))}")
+    return Check("keys", True, "readable by their owner alone")
+
+
+def _not_mine(file: Path) -> str:
+    return (
+        f"{file} belongs to another user than the one who asks: run this as the user of the "
+        "client, to whom the whole kit has to belong (chown -R)"
+    )
+
+
+def _identity(kit: Kit) -> Iterator[Check]:
+    """Whether the client is known to the others, and they to it, but by the server."""
+    try:
+        identity, peers = read_enrolment(kit.folder)
+    except FedclustError as problem:
+        yield Check("identity", False, str(problem))
+        return
+    if peers is None:
+        yield Check(
+            "identity",
+            not _hides(kit),
+            f"there is no {PEERS}: the server is believed about who the other clients are, and "
+            "could pose as them; ask the coordinator for it",
+        )
+        return
+    if identity is not None and peers.get(kit.name) != signing_public(identity):
+        words = f"{kit.folder / PEERS} has another one for {kit.name!r} than {IDENTITY} is"
+        yield Check("identity", False, f"{words}: the others would refuse this client")
+    else:
+        yield Check("identity", True, "the one by which the others know this client")
+    others = sorted(set(peers) - {kit.name})
+    words = f"{', '.join(others) or 'nobody'}; all lists must have the same fingerprint"
+    yield Check("peers", True, f"{words}: {fingerprint(peers)}")
+
+
+def _hides(kit: Kit) -> bool:
+    """Whether this client demands to be hidden among others, and so has to know them."""
+    with contextlib.suppress(FedclustError):
+        return str(read_client_file(kit.folder / CLIENT_FILE).consent["privacy"]) in MASKED
+    return False
 
 
 def _policy(kit: Kit) -> Check:

@@ -13,18 +13,26 @@ _SECONDS = 5.0
 
 
 def days_left(startup: Path, role: str) -> int:
-    """Days until the certificate of a kit ends; a ValueError if it is not one, or not signed."""
-    certificate = x509.load_pem_x509_certificate((startup / f"{role}.crt").read_bytes())
+    """Days until the certificate of a kit ends; a ValueError says why it cannot be used now."""
+    base = (
+        "server" if role == "server" else "client"
+    )  # the coordinator's has the name of a client's
+    certificate = x509.load_pem_x509_certificate((startup / f"{base}.crt").read_bytes())
     authority = x509.load_pem_x509_certificate((startup / "rootCA.pem").read_bytes())
-    key = load_pem_private_key((startup / f"{role}.key").read_bytes(), password=None)
+    key = load_pem_private_key((startup / f"{base}.key").read_bytes(), password=None)
     try:
         certificate.verify_directly_issued_by(authority)
     except (InvalidSignature, TypeError, ValueError):
         raise ValueError("it is not signed by the authority of the kit") from None
     if key.public_key() != certificate.public_key():
         raise ValueError("the key is not the certificate's")
+    now, begin = datetime.now(UTC), certificate.not_valid_before_utc
+    if now < begin:
+        raise ValueError(f"it begins on {begin:%Y-%m-%d %H:%M} UTC; is this machine's clock right?")
     end = min(certificate.not_valid_after_utc, authority.not_valid_after_utc)
-    return (end - datetime.now(UTC)).days
+    if now > end:
+        raise ValueError(f"it ended on {end:%Y-%m-%d}; ask the coordinator for a renewal")
+    return (end - now).days
 
 
 def shake_hands(startup: Path, host: str, port: int) -> str:
