@@ -148,10 +148,13 @@ def _client(kit: Kit) -> Iterator[Check]:
     id = file.data["id"]
     if id is not None and id not in table:
         yield Check("id", False, f"there is no column {id!r}")
-    for what in ("labels", "disclosures"):
+    for what in ("labels", "disclosures", "ledger"):
         place = file.place(file.output[what])
         near = next(p for p in (place, *place.parents) if p.exists())
-        yield Check(what, os.access(near, os.W_OK), f"written to {place}")
+        if os.access(near, os.W_OK):
+            yield Check(what, True, f"written to {place}")
+        else:
+            yield Check(what, False, f"this user cannot write {place}")
 
 
 def _resolves(kit: Kit) -> Check:
@@ -167,25 +170,14 @@ def _reachable(kit: Kit) -> Check:
     from ..channels.nvflare.certificates import shake_hands
 
     host, port = kit.federation["server"], kit.federation["port"]
-    with _no_trouble() as trouble:
-        trouble.append(shake_hands(kit.folder / "startup", host, port))
-    if trouble[0]:
-        return Check(
-            "connection",
-            False,
-            f"{host}, port {port}: {trouble[0]}; is the server running, and does the firewall let "
-            "connections out?",
-        )
-    return Check("connection", True, f"{host}, port {port}: both sides accept each other")
-
-
-@contextlib.contextmanager
-def _no_trouble() -> Iterator[list[str]]:
-    found: list[str] = []
     try:
-        yield found
+        trouble = shake_hands(kit.folder / "startup", host, port)
     except (OSError, ValueError) as problem:
-        found.append(f"the certificates are not readable ({problem})")
+        return Check("connection", False, f"the certificates are not readable ({problem})")
+    if trouble:
+        hint = "is the server running, and does the firewall let connections out?"
+        return Check("connection", False, f"{host}, port {port}: {trouble}; {hint}")
+    return Check("connection", True, f"{host}, port {port}: both sides accept each other")
 
 
 def _port_free(kit: Kit) -> Check:

@@ -1,5 +1,6 @@
 """Run a client's kit: one process that connects out, and whose words are in the kit's log."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def run_client(folder: Path, say: Say) -> None:
     kit = read_kit(folder, "client")
     file = read_client_file(folder / CLIENT_FILE)
     files = file.files()
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"this user cannot write {folder}: the kit must be theirs (chown -R)")
     for key in loose_keys(folder):
         key.chmod(0o600)  # some programs that unpack a kit forget modes
         say(f"others could read {key}: now only its owner can")
