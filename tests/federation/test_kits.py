@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 import time
 import zipfile
 from datetime import datetime, tzinfo
@@ -61,19 +63,30 @@ def test_a_wrong_federation_file_is_refused_with_its_line(
 
 
 def snippet(kind: str) -> str:
-    page = Path(__file__).parents[2] / "docs" / "deployment.md"
-    found = re.search(rf"```toml {kind}\n(.*?)```", page.read_text(), re.DOTALL)
-    assert found
-    return found[1]
+    pages = sorted((Path(__file__).parents[2] / "docs").glob("deployment*.md"))
+    text = "".join(page.read_text() for page in pages)
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+    return str(found)
 
 
 def test_the_files_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
-    assert list(read_federation(written(tmp_path, snippet("federation"))).clients)
-    (tmp_path / "client.toml").write_text(snippet("client"))
+    assert list(read_federation(written(tmp_path, snippet("toml federation"))).clients)
+    (tmp_path / "client.toml").write_text(snippet("toml client"))
     shown = read_client_file(tmp_path / "client.toml")
     for section in ("data", "consent", "output"):
         for key in vars(shown)[section]:
-            assert key in snippet("client") or key in ("gaps", "batch_rows")
+            assert key in snippet("toml client") or key in ("gaps", "batch_rows")
+
+
+def test_the_service_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    unit = tmp_path / "fedclust-north.service"
+    unit.write_text(snippet("ini").replace("/opt/fedclust/bin/fedclust", sys.executable))
+    words = ["systemd-analyze", "verify", "--man=no", str(unit)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    about = [line for line in done.stderr.splitlines() if unit.name in line]
+    assert about == [], done.stderr
 
 
 @pytest.fixture(scope="module")
