@@ -95,7 +95,7 @@ def test_a_client_starts_only_with_a_readable_file(
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
-    assert "the certificate ends in 4 days: ask the coordinator" in done.output
+    assert "startup ends in 4 days: it has to be renewed" in done.output
     assert "there is no peers.json: the server is believed" in done.output
     assert "connecting to h, port 1" in done.output
     assert "ended with status 1" in done.output
@@ -128,13 +128,21 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     line = Line(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
-    about = {"role": "admin", "name": "ana", "federation": {}}
+    about = {"role": "admin", "name": "ana", "federation": {"server": "h", "port": 1}}
     (tmp_path / "admin" / "fedclust.json").write_text(json.dumps(about))
     shown = command("status", "--kits", tmp_path).output
     assert "3 s ago" in shown
     assert "heart" in shown
     found = json.loads(command("status", "--kits", tmp_path, "--json").output)
     assert found == {"clients": {"west": 3.0}, "jobs": jobs}
+
+    def silent(*_: object, **__: object) -> Any:
+        raise session.NoServer
+
+    monkeypatch.setattr(session, "Session", silent)
+    alone = command("status", "--kits", tmp_path)
+    assert alone.exit_code == 1
+    assert "no server answers at h, port 1: it runs while 'fedclust server'" in alone.output
 
 
 def test_without_nvflare_the_commands_say_what_to_install(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from fedclust.study.file import Study, read_study
 from .example import NAMES, InProcess, run_across, told, write_kits
 
 pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
-from fedclust.channels.nvflare import process, provision, session
+from fedclust.channels.nvflare import certificates, process, provision, session
 
 STUDY = """
 [clustering]
@@ -100,6 +100,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
     monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
     monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
     return made
 
@@ -281,6 +282,20 @@ def test_a_hostile_look_is_left_out(server: Pretended, tmp_path: Path) -> None:
     server.transport.spoil = lie
     run(tmp_path)
     assert told(tmp_path / "run")[1]["clients"][-1]["name"] == "west"  # its second look was fine
+
+
+def test_an_interrupted_command_says_how_to_go_on(
+    server: Pretended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
+    (tmp_path / "s.toml").write_text(STUDY)
+    words = ["server", str(tmp_path / "s.toml"), "--kits", str(tmp_path / "kits")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 130
+    assert "the same command with --resume goes on from the last round" in done.output
 
 
 def test_the_command_shows_progress_and_takes_no_markup_from_clients(

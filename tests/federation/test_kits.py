@@ -110,8 +110,16 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
     assert "North clinic" in (north.folder / "README.md").read_text()
     with pytest.raises(ConfigError, match="kit of client 'north', not of a server"):
         read_kit(kits / "clients" / "north", "server")
-    with pytest.raises(ConfigError, match="is not a kit"):
+    with pytest.raises(ConfigError, match=r"is not a kit: .* did you mean .*/kits/server\?$"):
         read_kit(kits, "server")
+    with pytest.raises(ConfigError, match=r"did you mean .*/north or .*/south\?$"):
+        read_kit(kits, "client")
+    with pytest.raises(ConfigError, match=r"is not a kit: there is no fedclust.json in it$"):
+        read_kit(kits / "authority", "client")
+    with pytest.raises(ConfigError, match="there is no folder"):
+        read_kit(kits / "nowhere", "client")
+    with pytest.raises(ConfigError, match=r"north.zip is a file: unpack it"):
+        read_kit(kits / "clients" / "north.zip", "client")
     names = zipfile.ZipFile(kits / "clients" / "north.zip").namelist()
     assert {"north/client.toml", "north/startup/client.key", "north/README.md"} <= set(names)
     assert not any("south" in name for name in names)
@@ -287,7 +295,20 @@ class TestDoctor:
 
     def test_an_id_that_is_not_there(self, kit: Path) -> None:
         (kit / "client.toml").write_text('[data]\nfile = "data.csv"\nid = "patient"\n')
-        assert "patient" in self.bad(kit)["id"]
+        assert self.bad(kit)["patient"] == "the id column is not there"
+
+    def test_what_columns_hold(self, kit: Path) -> None:
+        from fedclust.federation.doctor import examine_kit
+
+        (kit / "data.csv").write_text("age,weight,town\n1,2,a\nnan,2,b\n5,x,a\n7,4,b\n")
+        allowed = 'columns = ["age", "town", "bmi"]'
+        (kit / "client.toml").write_text(f'[data]\nfile = "data.csv"\n[consent]\n{allowed}\n')
+        found = {check.what: check for check in examine_kit(kit)}
+        assert "town" not in self.bad(kit)  # words can be categories
+        assert self.bad(kit)["bmi"] == "the column is not there"
+        said = [check.says for check in examine_kit(kit) if check.what == "data"]
+        assert "4 rows, 3 of them without gaps; numbers in age" in said
+        assert found["town"].says == "holds values that are no numbers"
 
     def test_a_key_that_others_can_read(self, kit: Path) -> None:
         (kit / "startup" / "client.key").chmod(0o644)

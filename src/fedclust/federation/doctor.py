@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..core import FedclustError
-from ..data.files import read_table
+from ..preprocessing import Column
 from ..privacy.crypto import signing_public
 from .client_file import CLIENT_FILE, read_client_file
 from .identities import IDENTITY, PEERS, fingerprint, read_enrolment
@@ -19,6 +19,7 @@ from .kits import ANSWERS, ASKS, Kit, read_kit
 from .member import FEW_DAYS, loose_keys
 
 MASKED = ("secure", "secure+dp")
+_OF_WORDS = "holds values that are no numbers"
 
 
 class Check(NamedTuple):
@@ -138,16 +139,17 @@ def _policy(kit: Kit) -> Check:
 def _client(kit: Kit) -> Iterator[Check]:
     try:
         file = read_client_file(kit.folder / CLIENT_FILE)
-        files = file.files()
-        table = read_table(files, file.data["gaps"], file.data["id"])
+        files = file.opened(kit.name)
     except FedclustError as problem:
         yield Check("data", False, str(problem))
         return
-    n = len(next(iter(table.values())))
-    yield Check("data", n > 0, f"{n:,} rows, columns {', '.join(table)}")
-    id = file.data["id"]
-    if id is not None and id not in table:
-        yield Check("id", False, f"there is no column {id!r}")
+    names = dict.fromkeys((*files.numbers, *file.consent["columns"]))
+    problems, counted = files.look([Column(name) for name in names])
+    words = f"{counted.rows:,} rows, {counted.complete:,} of them without gaps"
+    yield Check("data", counted.rows > 0, f"{words}; numbers in {', '.join(files.numbers)}")
+    for one in problems:
+        of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
+        yield Check(one.column or "data", of_words or not one.stops, one.what)
     for what in ("labels", "disclosures", "ledger"):
         place = file.place(file.output[what])
         near = next(p for p in (place, *place.parents) if p.exists())

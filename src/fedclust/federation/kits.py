@@ -10,11 +10,12 @@
       peers.json         the clients' public identities; in every client's kit, too
 """
 
+import contextlib
 import json
 import os
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,16 +52,33 @@ class Kit(NamedTuple):
 
 def read_kit(folder: Path, role: str) -> Kit:
     """The kit in a folder, which must be of that role."""
-    try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        kit = Kit(folder, about["role"], about["name"], about["federation"])
-    except FileNotFoundError:
-        raise ConfigError(f"{folder} is not a kit: there is no {ABOUT} in it") from None
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ConfigError(f"{folder / ABOUT}: not readable ({problem})") from None
+    if not folder.is_dir():
+        zipped = f"{folder} is a file: unpack it, and give the folder that is in it"
+        raise ConfigError(zipped if folder.exists() else f"there is no folder {folder}")
+    if not (folder / ABOUT).exists():
+        found = sorted(_kits_below(folder, role))
+        hint = f"; did you mean {' or '.join(found)}?" if found else ""
+        raise ConfigError(f"{folder} is not a kit: there is no {ABOUT} in it{hint}")
+    kit = _read(folder)
     if kit.role != role:
         raise ConfigError(f"{folder} is the kit of {kit.role} {kit.name!r}, not of a {role}")
     return kit
+
+
+def _read(folder: Path) -> Kit:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        return Kit(folder, about["role"], about["name"], about["federation"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ConfigError(f"{folder / ABOUT}: not readable ({problem})") from None
+
+
+def _kits_below(folder: Path, role: str) -> Iterator[str]:
+    """Kits of a role in a folder of kits: people give the one for the other."""
+    for about in (*folder.glob(f"*/{ABOUT}"), *folder.glob(f"*/*/{ABOUT}")):
+        with contextlib.suppress(ConfigError):
+            if _read(about.parent).role == role:
+                yield str(about.parent)
 
 
 class Made(NamedTuple):
@@ -166,6 +184,7 @@ def _fill(kit: Path, made: Path, federation: Federation, name: str, role: str) -
     from ..channels.nvflare.provision import copy_kit, lock_client, lock_server
 
     copy_kit(made, kit)
+    kit.chmod(0o700)
     _introduce(kit, federation, name, role)
     if role == "client":
         lock_client(kit, ANSWERS)
@@ -188,6 +207,7 @@ def _zipped(kit: Path, name: str, *parts: str) -> None:
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
+        out.write(kit, kit.name)  # its mode: what is beside the keys is nobody else's, either
         for file in sorted(kit.rglob("*")):
             inside = file.relative_to(kit)
             if not parts or inside.parts[0] in parts:

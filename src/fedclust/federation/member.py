@@ -25,7 +25,7 @@ def run_client(folder: Path, say: Say) -> None:
     for key in loose_keys(folder):
         key.chmod(0o600)  # some programs that unpack a kit forget modes
         say(f"others could read {key}: now only its owner can")
-    _certified(kit, say)
+    check_certificate(kit, say)
     if read_enrolment(folder).peers is None:
         say(f"there is no {PEERS}: the server is believed about who the other clients are")
     f = kit.federation
@@ -56,16 +56,14 @@ def loose_keys(folder: Path) -> list[Path]:
     return [key for key in secrets if key.exists() and key.stat().st_mode & 0o077]
 
 
-def _certified(kit: Kit, say: Say) -> None:
-    """A certificate that has ended, or ends soon, is not found out from a connection that fails."""
+def check_certificate(kit: Kit, say: Say) -> None:
+    """Say that a certificate has ended, or ends soon: a connection that fails does not tell why."""
     from ..channels.nvflare.certificates import days_left
 
+    startup = kit.folder / "startup"
     try:
-        days = days_left(kit.folder / "startup", "client")
+        days = days_left(startup, kit.role)
     except (OSError, ValueError) as problem:
-        raise ConfigError(
-            f"the certificate in {kit.folder / 'startup'} is not usable: {problem}; "
-            "fedclust doctor tells more"
-        ) from None
+        raise ConfigError(f"the certificate in {startup} is not usable: {problem}") from None
     if days < FEW_DAYS:
-        say(f"the certificate ends in {days} days: ask the coordinator for a renewal")
+        say(f"the certificate in {startup} ends in {days} days: it has to be renewed")

@@ -60,6 +60,8 @@ def shake_hands(startup: Path, host: str, port: int) -> str:
         )
     except ssl.SSLError as problem:
         return f"whoever answers does not speak TLS as it should ({problem.reason or problem})"
+    except TimeoutError:
+        return f"no answer within {_SECONDS:g} seconds"
     except OSError as problem:
         return f"no connection ({problem.strerror or problem})"
 
