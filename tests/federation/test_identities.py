@@ -26,7 +26,7 @@ from fedclust.federation.identities import (
     read_peers,
     write_peers,
 )
-from fedclust.federation.kits import provision
+from fedclust.federation.kits import provision, read_kit
 from fedclust.federation.site import Site
 from fedclust.privacy.crypto import fresh_secret, signing_public
 from fedclust.study.file import read_study
@@ -162,6 +162,16 @@ def test_a_client_that_left_is_no_longer_listed_and_known_when_it_comes_back(kit
     assert read_peers(kits / "peers.json") == peers
 
 
+def test_a_kit_that_was_lost_is_made_anew_with_another_identity(kits: Path) -> None:
+    before = read_peers(kits / "peers.json")
+    shutil.rmtree(kits / "clients" / "north")
+    (kits / "clients" / "west" / "identity.key").unlink()  # handed out, and forgotten here
+    done = provision(read_federation(written(kits.parent, THREE)), kits)
+    assert done == (["north"], ["south", "west"], [])
+    after = read_peers(kits / "peers.json")
+    assert {name for name in NAMES if after[name] != before[name]} == {"north"}
+
+
 def command(*words: object) -> str:
     shown = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400"})
     return shown.output
@@ -287,6 +297,9 @@ def test_a_secret_of_another_user_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "identity.key").chmod(0)
     with pytest.raises(ConfigError, match=r"identity.key: not readable \(Permission denied\)"):
         read_enrolment(tmp_path)
+    (tmp_path / "kit").mkdir(mode=0)
+    with pytest.raises(ConfigError, match=r"this user may not enter"):
+        read_kit(tmp_path / "kit", "client")
 
 
 def test_lists_that_differ_have_other_fingerprints() -> None:

@@ -55,6 +55,8 @@ def read_kit(folder: Path, role: str) -> Kit:
     if not folder.is_dir():
         zipped = f"{folder} is a file: unpack it, and give the folder that is in it"
         raise ConfigError(zipped if folder.exists() else f"there is no folder {folder}")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise ConfigError(f"this user may not enter {folder}: the kit must be theirs (chown -R)")
     if not (folder / ABOUT).exists():
         found = sorted(_kits_below(folder, role))
         hint = f"; did you mean {' or '.join(found)}?" if found else ""
