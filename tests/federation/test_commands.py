@@ -194,3 +194,24 @@ def test_what_noise_has_cost_is_shown(tmp_path: Path) -> None:
     assert "Epsilon spent, at delta 1e-06: 0.5 of 2 allowed" in command("disclosures", kit).output
     reset = command("disclosures", kit, "--reset-ledger", "other data").output
     assert "Epsilon spent, at delta 1e-06: 0 of 2 allowed" in reset
+
+
+def test_an_interrupted_server_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nvflare", reason="servers need fedclust[nvflare]")
+    from fedclust.channels.nvflare import certificates
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
+    for role in ("server", "admin"):
+        (tmp_path / role).mkdir()
+        about: dict[str, Any] = {"role": role, "name": "n", "federation": {}}
+        (tmp_path / role / "fedclust.json").write_text(json.dumps(about))
+    (tmp_path / "s.toml").write_text('[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n')
+    done = command("server", tmp_path / "s.toml", "--kits", tmp_path)
+    assert done.exit_code == 130
+    assert "the same command with --resume goes on from the last round" in done.output

@@ -284,20 +284,6 @@ def test_a_hostile_look_is_left_out(server: Pretended, tmp_path: Path) -> None:
     assert told(tmp_path / "run")[1]["clients"][-1]["name"] == "west"  # its second look was fine
 
 
-def test_an_interrupted_command_says_how_to_go_on(
-    server: Pretended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
-    (tmp_path / "s.toml").write_text(STUDY)
-    words = ["server", str(tmp_path / "s.toml"), "--kits", str(tmp_path / "kits")]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 130
-    assert "the same command with --resume goes on from the last round" in done.output
-
-
 def test_the_command_shows_progress_and_takes_no_markup_from_clients(
     server: Pretended, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ import stat
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,14 +16,12 @@ pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
 from fedclust.core import ConfigError, TooFewClients
-from fedclust.federation.doctor import examine_kit
 from fedclust.federation.federation_file import read_federation
 from fedclust.federation.identities import (
     fingerprint,
     new_identity,
     read_enrolment,
     read_peers,
-    write_peers,
 )
 from fedclust.federation.kits import provision, read_kit
 from fedclust.federation.site import Site
@@ -222,57 +219,6 @@ def test_kits_of_before_there_were_identities_can_be_brought_up_to_date(kits: Pa
     for name in (*NAMES, "east"):
         shutil.copy(kits / "peers.json", kits / "clients" / name)
     assert clustered(kits) == []
-
-
-class TestDoctor:
-    """What `fedclust doctor` says of identities."""
-
-    def found(self, kit: Path) -> dict[str, Any]:
-        return {check.what: check for check in examine_kit(kit)}
-
-    def test_a_client_that_is_known_and_knows_the_others(self, kits: Path) -> None:
-        found = self.found(kits / "clients" / "north")
-        assert found["identity"].good
-        assert found["peers"].good
-        assert "south, west" in found["peers"].says
-        assert fingerprint(read_peers(kits / "peers.json")) in found["peers"].says
-
-    def test_a_client_that_believes_the_server(self, kits: Path) -> None:
-        north = kits / "clients" / "north"
-        (north / "peers.json").unlink()
-        found = self.found(north)
-        assert found["identity"].good
-        assert "the server is believed about who the other clients are" in found["identity"].says
-        assert "peers" not in found
-        (north / "client.toml").write_text(
-            '[data]\nfile = "data.csv"\n[consent]\nprivacy = "secure"\n'
-        )
-        assert not self.found(north)["identity"].good  # it demands what it cannot have
-        (north / "client.toml").write_text("not toml")
-        assert self.found(north)["identity"].good
-
-    def test_a_secret_that_is_missing_or_not_the_listed_one(self, kits: Path) -> None:
-        north = kits / "clients" / "north"
-        listed = read_peers(north / "peers.json")
-        new_identity(north, "north")
-        write_peers(north / "peers.json", listed)
-        assert "has another one for 'north'" in self.found(north)["identity"].says
-        (north / "identity.key").unlink()
-        assert "identity.key is missing" in self.found(north)["identity"].says
-        (north / "identity.key").write_text("no key")
-        assert "must hold 64 hexadecimal digits" in self.found(north)["identity"].says
-
-    def test_a_secret_that_others_can_read(self, kits: Path) -> None:
-        north = kits / "clients" / "north"
-        (north / "identity.key").chmod(0o640)
-        keys = self.found(north)["keys"]
-        assert not keys.good
-        assert f"chmod 600 {north / 'identity.key'}" in keys.says
-
-    def test_the_coordinators_kit(self, kits: Path) -> None:
-        found = self.found(kits / "admin")
-        assert set(found) == {"software", "certificate", "keys", "server's name"}
-        assert all(check.good for check in found.values())
 
 
 @pytest.mark.parametrize(
