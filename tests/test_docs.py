@@ -11,7 +11,7 @@ from fedclust.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-CLIENTS = '[clients]\nnorth = "north.csv"\nsouth = "south.csv"\n'
+CLIENTS = '[clients]\nnorth = "north.csv"\nsouth = "south.csv"\nwest = "west.csv"\n'
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)

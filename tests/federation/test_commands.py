@@ -42,6 +42,8 @@ def test_provision_and_doctor(tmp_path: Path) -> None:
     assert "Made 0 kits" in again.output
     assert again.exit_code == 0
     kit = tmp_path / "federation-kits" / "clients" / "north"
+    assert "<name>-renewal.zip, to be unpacked" in command("provision", file, "--renew").output
+    assert kit.with_name("north-renewal.zip").exists()
     shown = command("doctor", kit)
     assert shown.exit_code == 1
     assert "there is no file data.csv" in shown.output
@@ -86,14 +88,25 @@ def test_a_client_starts_only_with_a_readable_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("nvflare", reason="clients need fedclust[nvflare]")
-    from fedclust.channels.nvflare import process
+    from fedclust.channels.nvflare import certificates, process
 
     kit = client_kit(tmp_path)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
+    assert "startup ends in 4 days: it has to be renewed" in done.output
+    assert "there is no peers.json: the server is believed" in done.output
     assert "connecting to h, port 1" in done.output
     assert "ended with status 1" in done.output
+    (kit / "identity.key").write_text("00" * 32)
+    (kit / "identity.key").chmod(0o644)
+    assert "identity.key: now only its owner can" in command("client", kit).output
+    assert (kit / "identity.key").stat().st_mode & 0o077 == 0
+    monkeypatch.undo()
+    unusable = command("client", kit)
+    assert "is not usable" in unusable.output
+    assert "connecting" not in unusable.output
     (kit / "people.csv").unlink()
     missing = command("client", kit)
     assert "there is no file people.csv" in missing.output
@@ -115,13 +128,21 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     line = Line(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
-    about = {"role": "admin", "name": "ana", "federation": {}}
+    about = {"role": "admin", "name": "ana", "federation": {"server": "h", "port": 1}}
     (tmp_path / "admin" / "fedclust.json").write_text(json.dumps(about))
     shown = command("status", "--kits", tmp_path).output
     assert "3 s ago" in shown
     assert "heart" in shown
     found = json.loads(command("status", "--kits", tmp_path, "--json").output)
     assert found == {"clients": {"west": 3.0}, "jobs": jobs}
+
+    def silent(*_: object, **__: object) -> Any:
+        raise session.NoServer
+
+    monkeypatch.setattr(session, "Session", silent)
+    alone = command("status", "--kits", tmp_path)
+    assert alone.exit_code == 1
+    assert "no server answers at h, port 1: it runs while 'fedclust server'" in alone.output
 
 
 def test_without_nvflare_the_commands_say_what_to_install(tmp_path: Path) -> None:
@@ -173,3 +194,24 @@ def test_what_noise_has_cost_is_shown(tmp_path: Path) -> None:
     assert "Epsilon spent, at delta 1e-06: 0.5 of 2 allowed" in command("disclosures", kit).output
     reset = command("disclosures", kit, "--reset-ledger", "other data").output
     assert "Epsilon spent, at delta 1e-06: 0 of 2 allowed" in reset
+
+
+def test_an_interrupted_server_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nvflare", reason="servers need fedclust[nvflare]")
+    from fedclust.channels.nvflare import certificates
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
+    for role in ("server", "admin"):
+        (tmp_path / role).mkdir()
+        about: dict[str, Any] = {"role": role, "name": "n", "federation": {}}
+        (tmp_path / role / "fedclust.json").write_text(json.dumps(about))
+    (tmp_path / "s.toml").write_text('[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n')
+    done = command("server", tmp_path / "s.toml", "--kits", tmp_path)
+    assert done.exit_code == 130
+    assert "the same command with --resume goes on from the last round" in done.output

@@ -22,7 +22,7 @@ from fedclust.study.file import Study, read_study
 from .example import NAMES, InProcess, run_across, told, write_kits
 
 pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
-from fedclust.channels.nvflare import process, provision, session
+from fedclust.channels.nvflare import certificates, process, provision, session
 
 STUDY = """
 [clustering]
@@ -100,6 +100,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
     monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
+    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
     monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
     return made
 

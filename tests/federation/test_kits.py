@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -59,19 +61,30 @@ def test_a_wrong_federation_file_is_refused_with_its_line(
 
 
 def snippet(kind: str) -> str:
-    page = Path(__file__).parents[2] / "docs" / "deployment.md"
-    found = re.search(rf"```toml {kind}\n(.*?)```", page.read_text(), re.DOTALL)
-    assert found
-    return found[1]
+    pages = sorted((Path(__file__).parents[2] / "docs").glob("deployment*.md"))
+    text = "".join(page.read_text() for page in pages)
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+    return str(found)
 
 
 def test_the_files_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
-    assert list(read_federation(written(tmp_path, snippet("federation"))).clients)
-    (tmp_path / "client.toml").write_text(snippet("client"))
+    assert list(read_federation(written(tmp_path, snippet("toml federation"))).clients)
+    (tmp_path / "client.toml").write_text(snippet("toml client"))
     shown = read_client_file(tmp_path / "client.toml")
     for section in ("data", "consent", "output"):
         for key in vars(shown)[section]:
-            assert key in snippet("client") or key in ("gaps", "batch_rows")
+            assert key in snippet("toml client") or key in ("gaps", "batch_rows")
+
+
+def test_the_service_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    unit = tmp_path / "fedclust-north.service"
+    unit.write_text(snippet("ini").replace("/opt/fedclust/bin/fedclust", sys.executable))
+    words = ["systemd-analyze", "verify", "--man=no", str(unit)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    about = [line for line in done.stderr.splitlines() if unit.name in line]
+    assert about == [], done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +93,8 @@ def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fedclust.federation.kits import provision
 
     folder = tmp_path_factory.mktemp("federation")
-    new = provision(read_federation(written(folder)), folder / "kits")
-    assert new == ["localhost", "ana@example.org", "north", "south"]
+    made = provision(read_federation(written(folder)), folder / "kits")
+    assert made == (["localhost", "ana@example.org", "north", "south"], [], [])
     return folder / "kits"
 
 
@@ -95,8 +108,16 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
     assert "North clinic" in (north.folder / "README.md").read_text()
     with pytest.raises(ConfigError, match="kit of client 'north', not of a server"):
         read_kit(kits / "clients" / "north", "server")
-    with pytest.raises(ConfigError, match="is not a kit"):
+    with pytest.raises(ConfigError, match=r"is not a kit: .* did you mean .*/kits/server\?$"):
         read_kit(kits, "server")
+    with pytest.raises(ConfigError, match=r"did you mean .*/north or .*/south\?$"):
+        read_kit(kits, "client")
+    with pytest.raises(ConfigError, match=r"is not a kit: there is no fedclust.json in it$"):
+        read_kit(kits / "authority", "client")
+    with pytest.raises(ConfigError, match="there is no folder"):
+        read_kit(kits / "nowhere", "client")
+    with pytest.raises(ConfigError, match=r"north.zip is a file: unpack it"):
+        read_kit(kits / "clients" / "north.zip", "client")
     names = zipfile.ZipFile(kits / "clients" / "north.zip").namelist()
     assert {"north/client.toml", "north/startup/client.key", "north/README.md"} <= set(names)
     assert not any("south" in name for name in names)
@@ -143,11 +164,65 @@ def test_a_client_that_is_added_gets_a_kit_and_nobody_elses_changes(
     before = (mine / "clients" / "north" / "startup" / "client.crt").read_bytes()
     (mine / "clients" / "north" / "client.toml").write_text("# mine\n")
     more = read_federation(written(tmp_path, FEDERATION + 'west = "West clinic"\n'))
-    assert provision(more, mine) == ["west"]
+    assert provision(more, mine).new == ["west"]
     assert (mine / "clients" / "north" / "startup" / "client.crt").read_bytes() == before
     assert (mine / "clients" / "north" / "client.toml").read_text() == "# mine\n"
     roots = {path.read_bytes() for path in mine.glob("clients/*/startup/rootCA.pem")}
     assert len(roots) == 1
+
+
+def test_certificates_are_renewed_and_nothing_else_is(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import provision, renew
+
+    mine, federation = tmp_path / "kits", read_federation(written(tmp_path))
+    shutil.copytree(kits, mine)
+    before = {p: p.read_bytes() for p in mine.rglob("*") if p.is_file()}
+    assert renew(federation, mine) == ["localhost", "ana@example.org", "north", "south"]
+    parts = [p for p in mine.rglob("*") if p.is_file() and "authority" not in p.parts]
+    changed = {p.relative_to(mine) for p in parts if before.get(p) != p.read_bytes()}
+    pairs = {"server": "server", "admin": "client", "clients/north": "client"}
+    pairs["clients/south"] = "client"
+    expected = {Path(k) / "startup" / f"{n}.{e}" for k, n in pairs.items() for e in ("crt", "key")}
+    zips = {Path("clients") / f"{name}-renewal.zip" for name in ("north", "south")}
+    assert changed == expected | zips
+    assert all(p.stat().st_mode & 0o077 == 0 for p in mine.rglob("*.key"))
+    assert all((mine / z).stat().st_mode & 0o077 == 0 for z in zips)
+    # The kit that north has used for a year, and the zip unpacked over it.
+    used = tmp_path / "used" / "north"
+    shutil.copytree(kits / "clients" / "north", used)
+    shutil.unpack_archive(mine / "clients" / "north-renewal.zip", used.parent)
+    renewed = (mine / "clients" / "north" / "startup" / "client.crt").read_bytes()
+    assert (used / "startup" / "client.crt").read_bytes() == renewed
+    from fedclust.channels.nvflare.certificates import days_left
+
+    assert days_left(used / "startup", "client") >= 359  # of the same root, with its own key
+    assert provision(federation, mine).new == []
+
+
+def test_a_server_that_moves_is_told_with_the_renewal(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import read_kit, renew
+
+    mine = tmp_path / "kits"
+    shutil.copytree(kits, mine)
+    moved = read_federation(written(tmp_path, FEDERATION.replace("8123", "8200")))
+    renew(moved, mine)
+    shutil.rmtree(mine / "clients" / "north")
+    shutil.copytree(kits / "clients" / "north", mine / "clients" / "north")
+    shutil.unpack_archive(mine / "clients" / "north-renewal.zip", mine / "clients")
+    north = read_kit(mine / "clients" / "north", "client")
+    assert north.federation["port"] == 8200
+    assert "localhost:8200" in (north.folder / "startup" / "fed_client.json").read_text()
+
+
+def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path) -> None:
+    from fedclust.federation.kits import renew
+
+    federation = read_federation(written(tmp_path))
+    with pytest.raises(ConfigError, match="there are no kits to renew"):
+        renew(federation, tmp_path / "kits")
+    shutil.copytree(kits / "server", tmp_path / "kits" / "server")
+    with pytest.raises(ConfigError, match="the authority's keys are not readable"):
+        renew(federation, tmp_path / "kits")
 
 
 def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> None:
@@ -177,90 +252,3 @@ def test_a_damaged_kit_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "fedclust.json").write_text(text)
     with pytest.raises(ConfigError, match="not readable"):
         read_kit(tmp_path, "client")
-
-
-class TestDoctor:
-    """`fedclust doctor` on a kit in every state."""
-
-    @pytest.fixture
-    def kit(self, kits: Path, tmp_path: Path) -> Path:
-        shutil.copytree(kits / "clients" / "north", tmp_path / "north")
-        (tmp_path / "north" / "data.csv").write_text("age,weight\n1,2\n3,4\n")
-        return tmp_path / "north"
-
-    def bad(self, kit: Path) -> dict[str, str]:
-        from fedclust.federation.doctor import examine_kit
-
-        return {check.what: check.says for check in examine_kit(kit) if not check.good}
-
-    def test_all_is_well_but_for_the_server_that_is_not_there(self, kit: Path) -> None:
-        found = self.bad(kit)
-        assert list(found) == ["connection"]
-        assert "is the server running" in found["connection"]
-
-    def test_the_server_kit(self, kits: Path, tmp_path: Path) -> None:
-        import socket
-
-        server = tmp_path / "server"
-        shutil.copytree(kits / "server", server)
-        with socket.socket() as taken:
-            taken.bind(("", 0))
-            port = taken.getsockname()[1]
-            about = (server / "fedclust.json").read_text().replace("8123", str(port))
-            (server / "fedclust.json").write_text(about)
-            taken.listen()
-            assert "running already" in self.bad(server)["port"]
-        assert self.bad(server) == {}
-
-    def test_data_that_is_not_there(self, kit: Path) -> None:
-        (kit / "data.csv").unlink()
-        assert "there is no file" in self.bad(kit)["data"]
-
-    def test_an_id_that_is_not_there(self, kit: Path) -> None:
-        (kit / "client.toml").write_text('[data]\nfile = "data.csv"\nid = "patient"\n')
-        assert "patient" in self.bad(kit)["id"]
-
-    def test_a_key_that_others_can_read(self, kit: Path) -> None:
-        (kit / "startup" / "client.key").chmod(0o644)
-        assert "chmod 600" in self.bad(kit)["key"]
-
-    def test_a_policy_that_was_loosened(self, kit: Path) -> None:
-        path = kit / "local" / "resources.json"
-        path.write_text(path.read_text().replace('"enforce"', '"warn"'))
-        assert "lets in more" in self.bad(kit)["policy"]
-        path.write_text("{")
-        assert "not readable" in self.bad(kit)["policy"]
-
-    def test_a_foreign_authority_or_key(self, kit: Path, kits: Path, tmp_path: Path) -> None:
-        south = kits / "clients" / "south" / "startup"
-        shutil.copy(south / "client.key", kit / "startup" / "client.key")
-        assert "not the certificate's" in self.bad(kit)["certificate"]
-        shutil.copy(south / "client.crt", kit / "startup" / "rootCA.pem")
-        assert "not signed" in self.bad(kit)["certificate"]
-        (kit / "startup" / "client.crt").write_text("no certificate")
-        found = self.bad(kit)
-        assert "not usable" in found["certificate"]
-        assert "connection" in found
-
-    def test_a_server_without_a_name(self, kit: Path) -> None:
-        about = json.loads((kit / "fedclust.json").read_text())
-        about["federation"]["server"] = "no-such-host.invalid"
-        (kit / "fedclust.json").write_text(json.dumps(about))
-        assert "not known here" in self.bad(kit)["server's name"]
-
-    def test_a_certificate_that_ended(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from fedclust.channels.nvflare import certificates
-
-        monkeypatch.setattr(certificates, "days_left", lambda startup, role: -3)
-        assert "ended 3 days ago" in self.bad(kit)["certificate"]
-        monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
-        assert "ends in 4 days" in self.bad(kit)["certificate"]
-
-    def test_software_that_is_missing(self, kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from importlib import metadata
-
-        def missing(name: str) -> str:
-            raise metadata.PackageNotFoundError
-
-        monkeypatch.setattr(metadata, "version", missing)
-        assert "pip install" in self.bad(kit)["software"]

@@ -112,6 +112,9 @@ def test_identities_told_at_enrolment_cannot_be_replaced() -> None:
     site = Site(identity=secrets["c0"], peers=known)
     with pytest.raises(Refusal, match="'c1' is not who it was at enrolment"):
         site.asks()  # the others came with identities of their own making
+    stranger = Site(identity=secrets["c0"], peers={"c0": known["c0"]})
+    with pytest.raises(Refusal, match="'c1' is not among the peers .* peers.json has to be"):
+        stranger.asks()
     for name, secret in secrets.items():
         site.gates[name].keys._identity = secret
     honest = []

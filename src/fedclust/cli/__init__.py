@@ -38,8 +38,13 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except (FedclustError, OSError) as problem:
-            Console(stderr=True).print(f"fedclust: {problem}", style="red", markup=False)
+            _say(f"fedclust: {problem}")
             raise typer.Exit(1) from None
+
+
+def _say(words: str) -> None:
+    """A sentence on a line of its own, however wide the screen is: logs are searched by lines."""
+    Console(stderr=True).print(words, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 app = typer.Typer(

@@ -11,10 +11,21 @@ from .signals import ended_by_signals
 
 def client(
     kit: Annotated[Path, typer.Argument(help="The client's kit: a folder.")],
+    new_identity: Annotated[
+        bool,
+        typer.Option("--new-identity", help="Make an identity that only you know, and stop."),
+    ] = False,
 ) -> None:
     """Connect out to the server, and answer what client.toml allows, until ended (Ctrl-C)."""
-    from ..federation.member import run_client
+    from ..federation.member import change_identity, run_client
 
     console = Console()
+
+    def say(words: str) -> None:
+        console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+    if new_identity:
+        change_identity(kit, say)
+        return
     with ended_by_signals():
-        run_client(kit, lambda words: console.print(words, markup=False, highlight=False))
+        run_client(kit, say)

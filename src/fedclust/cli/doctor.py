@@ -10,10 +10,10 @@ from rich.table import Table
 
 
 def doctor(
-    kit: Annotated[Path, typer.Argument(help="A client's or the server's kit: a folder.")],
+    kit: Annotated[Path, typer.Argument(help="Anybody's kit: a folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """Look at software, certificate, policy, data and connection; all problems at once.
+    """Look at software, keys, policy, data and connection; all problems at once.
 
     Exit code 0: the kit can run; 1: something has to be mended first.
     """

@@ -27,32 +27,44 @@ def server(
     by the clients, each beside its own file.
     """
     from ..federation.coordinator import How, run_federated
+    from ..federation.kits import read_kit
+    from ..federation.member import check_certificate
     from ..study import read_study
 
     asked = read_study(study, files=False)
     folder = out or study.with_name(f"{study.stem}-run")
     console = Console()
-    with ended_by_signals():
-        run_federated(
-            asked,
-            kits,
-            folder,
-            How(deadline, wait, grace),
-            lambda line: _show(console, line),
-            resume=resume,
-            force=force,
-        )
+    for role in ("server", "admin"):
+        check_certificate(read_kit(kits / role, role), lambda words: _say(console, words))
+    try:
+        with ended_by_signals():
+            run_federated(
+                asked,
+                kits,
+                folder,
+                How(deadline, wait, grace),
+                lambda line: _show(console, line),
+                resume=resume,
+                force=force,
+            )
+    except SystemExit:
+        _say(console, "Interrupted: the same command with --resume goes on from the last round.")
+        raise
     console.print(f"Model, history and report: {folder}; labels are at the clients.")
 
 
 def _show(console: Console, line: dict[str, Any]) -> None:
     """A line of progress; what clients wrote is never taken for markup."""
     if "say" in line:
-        console.print(line["say"], markup=False)
+        _say(console, line["say"])
     elif "incident" in line:
         one = line["incident"]
         where = f"{one['plan']}, round {one['round']}"
-        console.print(f"{one['client']}: {one['what']} ({where})", style="yellow", markup=False)
+        _say(console, f"{one['client']}: {one['what']} ({where})", "yellow")
     else:
         words = f"{line['phase']}: {line['plan']}, round {line['round']}: {line['answers']} answers"
-        console.print(words, style="dim", markup=False)
+        _say(console, words, "dim")
+
+
+def _say(console: Console, words: str, style: str | None = None) -> None:
+    console.print(words, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -13,6 +13,7 @@ from ..privacy.rules import TIERS
 from ..study.client import ClientFiles
 from ..study.file import read_tables
 from ..study.keys import DATA, Key
+from .identities import read_enrolment
 
 CLIENT_FILE, KEYS_FILE = "client.toml", "keys.json"
 
@@ -94,8 +95,10 @@ class ClientFile:
             epsilon=consent["epsilon"],
             delta=consent["delta"],
         )
+        identity, peers = read_enrolment(self.path.parent)
         ledger = Ledger(self.place(self.output["ledger"]))
-        return Gate(rules=rules, ledger=ledger, keys=self.place(KEYS_FILE) if remembers else None)
+        keys = self.place(KEYS_FILE) if remembers else None
+        return Gate(identity, peers=peers, rules=rules, ledger=ledger, keys=keys)
 
     def place(self, name: str) -> Path:
         """A path of the file, as seen from its folder."""

@@ -11,11 +11,15 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..core import FedclustError
-from ..data.files import read_table
+from ..preprocessing import Column
+from ..privacy.crypto import signing_public
 from .client_file import CLIENT_FILE, read_client_file
+from .identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from .kits import ANSWERS, ASKS, Kit, read_kit
+from .member import FEW_DAYS, loose_keys
 
-_FEW_DAYS = 30
+MASKED = ("secure", "secure+dp")
+_OF_WORDS = "holds values that are no numbers"
 
 
 class Check(NamedTuple):
@@ -27,17 +31,22 @@ class Check(NamedTuple):
 
 
 def examine_kit(folder: Path) -> list[Check]:
-    """All checks of a client's or the server's kit."""
-    kit = _either(folder)
-    checks = [_installed(), _certificate(kit), _private(kit), _policy(kit)]
+    """All checks of a client's, the server's or the coordinator's kit."""
+    kit = _any(folder)
+    checks = [_installed(), _certificate(kit), _private(kit)]
     if kit.role == "client":
-        return [*checks, *_client(kit), _resolves(kit), _reachable(kit)]
-    return [*checks, _resolves(kit), _port_free(kit)]
+        more = [_policy(kit), *_identity(kit), *_client(kit), _resolves(kit), _reachable(kit)]
+    elif kit.role == "server":
+        more = [_policy(kit), _resolves(kit), _port_free(kit)]
+    else:
+        more = [_resolves(kit)]
+    return [*checks, *more]
 
 
-def _either(folder: Path) -> Kit:
-    with contextlib.suppress(FedclustError):
-        return read_kit(folder, "server")
+def _any(folder: Path) -> Kit:
+    for role in ("server", "admin"):
+        with contextlib.suppress(FedclustError):
+            return read_kit(folder, role)
     return read_kit(folder, "client")
 
 
@@ -54,18 +63,59 @@ def _certificate(kit: Kit) -> Check:
 
     try:
         days = days_left(kit.folder / "startup", kit.role)
+    except PermissionError as problem:
+        return Check("certificate", False, _not_mine(Path(problem.filename)))
     except (OSError, ValueError) as problem:
-        return Check("certificate", False, f"not usable: {problem}; ask for a new kit")
-    if days < 0:
-        return Check("certificate", False, f"ended {-days} days ago; ask for a new kit")
-    return Check("certificate", days >= _FEW_DAYS, f"of {kit.name!r}, ends in {days} days")
+        return Check("certificate", False, f"not usable: {problem}")
+    words = f"of {kit.name!r}, ends in {days} days"
+    if days < FEW_DAYS:
+        return Check("certificate", False, f"{words}: ask the coordinator for a renewal")
+    return Check("certificate", True, words)
 
 
 def _private(kit: Kit) -> Check:
-    loose = [k.name for k in (kit.folder / "startup").glob("*.key") if k.stat().st_mode & 0o077]
-    if loose:
-        return Check("key", False, f"others can read {', '.join(loose)}: chmod 600")
-    return Check("key", True, "readable by its owner alone")
+    if loose := loose_keys(kit.folder):
+        return Check("keys", False, f"others can read them: chmod 600 {' '.join(map(str, loose))}")
+    return Check("keys", True, "readable by their owner alone")
+
+
+def _not_mine(file: Path) -> str:
+    return (
+        f"{file} belongs to another user than the one who asks: run this as the user of the "
+        "client, to whom the whole kit has to belong (chown -R)"
+    )
+
+
+def _identity(kit: Kit) -> Iterator[Check]:
+    """Whether the client is known to the others, and they to it, but by the server."""
+    try:
+        identity, peers = read_enrolment(kit.folder)
+    except FedclustError as problem:
+        yield Check("identity", False, str(problem))
+        return
+    if peers is None:
+        yield Check(
+            "identity",
+            not _hides(kit),
+            f"there is no {PEERS}: the server is believed about who the other clients are, and "
+            "could pose as them; ask the coordinator for it",
+        )
+        return
+    if identity is not None and peers.get(kit.name) != signing_public(identity):
+        words = f"{kit.folder / PEERS} has another one for {kit.name!r} than {IDENTITY} is"
+        yield Check("identity", False, f"{words}: the others would refuse this client")
+    else:
+        yield Check("identity", True, "the one by which the others know this client")
+    others = sorted(set(peers) - {kit.name})
+    words = f"{', '.join(others) or 'nobody'}; all lists must have the same fingerprint"
+    yield Check("peers", True, f"{words}: {fingerprint(peers)}")
+
+
+def _hides(kit: Kit) -> bool:
+    """Whether this client demands to be hidden among others, and so has to know them."""
+    with contextlib.suppress(FedclustError):
+        return str(read_client_file(kit.folder / CLIENT_FILE).consent["privacy"]) in MASKED
+    return False
 
 
 def _policy(kit: Kit) -> Check:
@@ -89,20 +139,24 @@ def _policy(kit: Kit) -> Check:
 def _client(kit: Kit) -> Iterator[Check]:
     try:
         file = read_client_file(kit.folder / CLIENT_FILE)
-        files = file.files()
-        table = read_table(files, file.data["gaps"], file.data["id"])
+        files = file.opened(kit.name)
     except FedclustError as problem:
         yield Check("data", False, str(problem))
         return
-    n = len(next(iter(table.values())))
-    yield Check("data", n > 0, f"{n:,} rows, columns {', '.join(table)}")
-    id = file.data["id"]
-    if id is not None and id not in table:
-        yield Check("id", False, f"there is no column {id!r}")
-    for what in ("labels", "disclosures"):
+    names = dict.fromkeys((*files.numbers, *file.consent["columns"]))
+    problems, counted = files.look([Column(name) for name in names])
+    words = f"{counted.rows:,} rows, {counted.complete:,} of them without gaps"
+    yield Check("data", counted.rows > 0, f"{words}; numbers in {', '.join(files.numbers)}")
+    for one in problems:
+        of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
+        yield Check(one.column or "data", of_words or not one.stops, one.what)
+    for what in ("labels", "disclosures", "ledger"):
         place = file.place(file.output[what])
         near = next(p for p in (place, *place.parents) if p.exists())
-        yield Check(what, os.access(near, os.W_OK), f"written to {place}")
+        if os.access(near, os.W_OK):
+            yield Check(what, True, f"written to {place}")
+        else:
+            yield Check(what, False, f"this user cannot write {place}")
 
 
 def _resolves(kit: Kit) -> Check:
@@ -118,25 +172,14 @@ def _reachable(kit: Kit) -> Check:
     from ..channels.nvflare.certificates import shake_hands
 
     host, port = kit.federation["server"], kit.federation["port"]
-    with _no_trouble() as trouble:
-        trouble.append(shake_hands(kit.folder / "startup", host, port))
-    if trouble[0]:
-        return Check(
-            "connection",
-            False,
-            f"{host}, port {port}: {trouble[0]}; is the server running, and does the firewall let "
-            "connections out?",
-        )
-    return Check("connection", True, f"{host}, port {port}: both sides accept each other")
-
-
-@contextlib.contextmanager
-def _no_trouble() -> Iterator[list[str]]:
-    found: list[str] = []
     try:
-        yield found
+        trouble = shake_hands(kit.folder / "startup", host, port)
     except (OSError, ValueError) as problem:
-        found.append(f"the certificates are not readable ({problem})")
+        return Check("connection", False, f"the certificates are not readable ({problem})")
+    if trouble:
+        hint = "is the server running, and does the firewall let connections out?"
+        return Check("connection", False, f"{host}, port {port}: {trouble}; {hint}")
+    return Check("connection", True, f"{host}, port {port}: both sides accept each other")
 
 
 def _port_free(kit: Kit) -> Check:

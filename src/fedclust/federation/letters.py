@@ -37,13 +37,24 @@ def client_letter(name: str, federation: Federation) -> str:
 
 You run one program. It connects **out** to `{f["server"]}`, port {f["port"]}; no port is opened
 at your side. It is known by the certificate in `startup/`, and knows the server by its; both sides
-check (mutual TLS). Keep `startup/client.key` secret: whoever has it can answer in your name.
+check (mutual TLS). Keep `startup/client.key` and `identity.key` secret: whoever has them can answer
+in your name.
 
 1. Install, with Python 3.11 or newer, on Linux: `pip install "fedclust[nvflare]"`.
-2. Unpack this folder anywhere, and put your file where `client.toml` says (or change it).
+2. Unpack this folder anywhere, for the user who will run it, and put your file where `client.toml`
+   says (or change it).
 3. Read `client.toml` and set what you allow. Nothing that comes over the network can change it.
 4. `fedclust doctor .` looks whether all is in place.
 5. `fedclust client .` runs in the foreground until you end it (Ctrl-C).
+
+`peers.json` has the public identities of all clients: your sums are hidden only among them. When a
+client joins you get a new `peers.json` from the coordinator; put it in the place of the old one.
+`fedclust doctor .` shows its fingerprint: read it to the other clients' people over the telephone,
+it must be the same everywhere. Whoever made this kit could know your `identity.key`; if they
+must not, `fedclust client . --new-identity` makes one that only you know, and says what to do next.
+
+Certificates last 360 days; from 30 days before the end, `fedclust doctor .` and `fedclust client .`
+tell you to ask for a renewal: a zip that you unpack over this folder.
 
 What leaves is numbers: sums, counts and centres, never a row and never an id. Each message is
 written to `disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows them.
@@ -84,4 +95,12 @@ Hand out, each over a way that nobody else reads:
 
 `authority/` holds the keys that make certificates: it stays here, and is backed up. To add a
 client, add its line to federation.toml and provision again: kits that are there are not touched.
+
+`peers.json` has the clients' public identities, and is in every kit. It holds no secret, but must
+not come to clients by way of the server, since it tells them whom to believe instead of the server.
+**Whenever it changes, give it to everybody**, to be put into their kits: after a client was added,
+or when a client has made an identity of its own and sent you the line that goes in here.
+
+Certificates last 360 days. `fedclust provision federation.toml --renew` makes new ones and, for
+each client, `clients/<name>-renewal.zip`.
 """

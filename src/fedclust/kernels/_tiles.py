@@ -19,7 +19,17 @@ TILE = 128
 PAD = 8  # a row stride that is no power of two, or all rows of a tile share few cache sets
 CHUNK = 256
 
-_HOW = {"cache": True, "nogil": True, "error_model": "numpy"}  # no check before a division
+
+def _can_keep() -> bool:
+    """Whether there is a place for machine code: a service's user may have no home."""
+    try:
+        njit(cache=True)(_can_keep)
+    except RuntimeError:
+        return False
+    return True
+
+
+_HOW = {"cache": _can_keep(), "nogil": True, "error_model": "numpy"}  # no check before a division
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST = {"contract", "nsz", "reassoc", "arcp"}
 # Comparisons decide labels: these must not depend on where in a block a point stands.

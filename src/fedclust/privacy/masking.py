@@ -7,6 +7,7 @@ things gets masks that do not cancel. Bonawitz et al. (2017), without secret sha
 fails the round is asked again, which tells nothing new (docs/privacy.md).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -83,8 +84,8 @@ class PairwiseMasks(Transform):
             if client not in keys:
                 continue
             who = bytes.fromhex(identity)
-            if gate.peers is not None and client != me and gate.peers.get(client) != who:
-                raise Refusal(f"{client!r} is not who it was at enrolment: its identity differs")
+            if gate.peers is not None and client != me:
+                _known(gate.peers, client, who)
             text = offered(self.run, bytes.fromhex(key))
             if not is_signed(who, text, bytes.fromhex(signed)):
                 raise Refusal(f"the key of {client!r} is not signed by its identity")
@@ -93,6 +94,17 @@ class PairwiseMasks(Transform):
     def _listed(self) -> bytes:
         """Run and roster in a hash."""
         return digest(self.run.encode(), *(p.encode() for entry in self.roster for p in entry))
+
+
+def _known(peers: Mapping[str, bytes], client: str, identity: bytes) -> None:
+    """Refuse whomever only the server speaks of."""
+    if client not in peers:
+        raise Refusal(
+            f"{client!r} is not among the peers that this client was told of at enrolment: its "
+            "peers.json has to be brought up to date"
+        )
+    if peers[client] != identity:
+        raise Refusal(f"{client!r} is not who it was at enrolment: peers.json has another identity")
 
 
 def _is_entry(entry: tuple[Any, ...]) -> bool:

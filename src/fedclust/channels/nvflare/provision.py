@@ -18,6 +18,7 @@ from nvflare.lighter.provision import prepare_project
 from nvflare.lighter.provisioner import Provisioner
 
 from ...core import ConfigError
+from ...core.files import write_text
 from .job import CONTROLLER, EXECUTOR
 
 _BUILDERS = [
@@ -90,6 +91,18 @@ def make_kits(
 
 
 _ORG = "fedclust"
+
+
+def forget_certificates(authority: Path, name: str) -> None:
+    """Let the next call of `make_kits` give everybody a new certificate of the same root."""
+    path = authority / name / "state" / "cert.json"
+    try:
+        state = json.loads(path.read_text())
+        root = {key: state[key] for key in (CtxKey.ROOT_CERT, CtxKey.ROOT_PRI_KEY)}
+    except (OSError, ValueError, KeyError) as problem:
+        raise ConfigError(f"{path}: the authority's keys are not readable ({problem!r})") from None
+    write_text(path, json.dumps(root))
+    path.chmod(0o600)
 
 
 def lock_client(kit: Path, answers: str) -> None:
