@@ -9,6 +9,7 @@ from ..core import AnyAlgorithm, ConfigError
 from ..preprocessing import Column
 from ..privacy import PRIVACY, Tier
 from ..privacy.rules import TIERS
+from .keys import RECORD_STARTS
 
 
 def asked_algorithm(asked: Mapping[str, Any], n_clusters: int) -> AnyAlgorithm:
@@ -84,6 +85,9 @@ def contradictions(
     if n_clients and participation["min_clients"] > n_clients:
         words = f"min_clients = {participation['min_clients']}, but there are {n_clients} clients"
         yield ("participation", "min_clients"), words
+    if clustering["init"] in RECORD_STARTS:
+        words = f'init = "{clustering["init"]}" is a start over split columns; choose another'
+        yield ("clustering", "init"), words
     bounded = features and all(c.categories or c.low is not None for c in features)
     if clustering["init"] == "uniform" and not bounded:
         words = (

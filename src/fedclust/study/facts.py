@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
-from ..algorithms import SEEDINGS
+from ..algorithms import SEEDINGS, VERTICAL_SEEDINGS
 from ..chain import Clustering
 from ..core import config
 from .file import Study
@@ -49,11 +49,12 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         },
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Python, and the libraries that results may depend on."""
     found = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -88,6 +89,8 @@ def bytes_sent(told: Sequence[Told]) -> dict[str, int]:
 def _named(run: Told) -> str:
     if run.phase == CHOOSING:
         return run.phase
+    if run.algorithm in VERTICAL_SEEDINGS:
+        return "start"
     if run.algorithm in SEEDINGS and run.phase == "clustering" and run.rounds <= 1:
         return "start"
     return _NAMES.get(run.algorithm, run.phase)

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ..preprocessing.column import as_text
 from ..privacy import Tier
 from .asked import asked_tier, contradictions, unprotected
 from .keys import FEATURE, FREE, K_RANGE, NOTHING, SECTIONS, Key
+from .split import exposed, inconsistent
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,29 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     clients = _clients(given["clients"], lines) if files or given["clients"] else {}
     features = _features(given["features"], lines)
     clustering, participation = sections["clustering"], sections["participation"]
-    for where, words in contradictions(clustering, participation, features, len(clients)):
+    if sections["data"]["split"] == "columns":  # every owner is needed, from the first round on
+        participation["min_clients"] = max(len(clients), participation["min_clients"])
+        wrong = inconsistent(sections, features, len(clients))
+    else:
+        wrong = contradictions(clustering, participation, features, len(clients))
+    for where, words in wrong:
         raise lines.error(where, words)
     if sections["privacy"]["tier"] is not None:
         try:
             tier = asked_tier(sections["privacy"], "none")
         except ConfigError as problem:
             raise lines.error(("privacy", "tier"), str(problem)) from None
-        for where, words in unprotected(tier, clustering, sections["data"], features):
+        for where, words in _unprotected(tier, sections, features):
             raise lines.error(where, words)
     return Study(path, clients, features, **sections)
+
+
+def _unprotected(
+    tier: Tier, sections: Mapping[str, Any], features: tuple[Column, ...] | None
+) -> Iterator[tuple[tuple[str, str], str]]:
+    if sections["data"]["split"] == "columns":
+        return exposed(tier, sections, features)
+    return unprotected(tier, sections["clustering"], sections["data"], features)
 
 
 def _clients(given: Any, lines: Lines) -> dict[str, str]:
@@ -223,6 +237,6 @@ def _wrong(value: Any, key: Key) -> str:
 def protected(study: Study, default: str) -> Tier:
     """The study's tier, or another if it names none; refused if it cannot hold."""
     tier = asked_tier(study.privacy, default)
-    for _, words in unprotected(tier, study.clustering, study.data, study.features):
+    for _, words in _unprotected(tier, vars(study), study.features):
         raise ConfigError(f"{study.path}: {words}, or set [privacy] tier")
     return tier

@@ -2,18 +2,16 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from ..chain import Clustering
 from ..choice import Choice
-from ..core import ConfigError
+from ..core import ConfigError, Line
 from ..core.files import write_text
 from .file import Study
 from .journal import Journal, OnRound
-from .model import Model
 
 _WRITTEN = {
     "choice.json",
@@ -26,6 +24,13 @@ _WRITTEN = {
     "study.toml",
 }
 _LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
+
+
+class Described(Protocol):
+    """What was found, as plain values."""
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for model.json."""
 
 
 class Folder:
@@ -64,8 +69,8 @@ class Folder:
 
     def finish(
         self,
-        model: Model,
-        found: Clustering,
+        model: Described,
+        history: Sequence[Line],
         profile: Mapping[str, Any],
         choice: Choice | None,
     ) -> None:
@@ -74,7 +79,7 @@ class Folder:
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
         write_text(scratch / "model.json", json.dumps(model.as_config(), indent=1))
         write_text(scratch / "profile.json", json.dumps(profile, indent=1))
-        lines = [json.dumps(asdict(line)) for line in found.run.history]
+        lines = [json.dumps(asdict(line)) for line in history]
         write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
         if choice:
             write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from ..core import (
     EVERYONE,
+    AnyAlgorithm,
     Channel,
     ConfigError,
     Line,
@@ -55,13 +56,32 @@ class Journal:
         self.phase = "preparing"  # what the next runs are for
         self.told: list[Told] = []
         folder.mkdir(parents=True, exist_ok=True)
-        header = folder / "study.txt"
-        if header.exists() and header.read_text(encoding="utf-8") != agreement:
+        self.agree("study.txt", agreement, "the study or a client's file has changed")
+
+    def agree(self, file: str, agreement: str, otherwise: str) -> None:
+        """Write down what must stay as it is while the run goes on; refuse if it did not."""
+        noted = self._folder / file
+        if noted.exists() and noted.read_text(encoding="utf-8") != agreement:
             raise ConfigError(
-                f"{folder.parent}: the study or a client's file has changed since this run was "
-                "stopped; start anew, without --resume"
+                f"{self._folder.parent}: {otherwise} since this run was stopped; start anew, "
+                "without --resume"
             )
-        write_text(header, agreement)
+        write_text(noted, agreement)
+
+    def note(self, done: Run) -> None:
+        """Put on record what clients told in a run that is made anew whenever a study goes on."""
+        said = dict.fromkeys(done.sent, done.n_rounds)
+        self._tell(done.algorithm, done.n_rounds, done.sent, said)
+
+    def _tell(
+        self,
+        algorithm: AnyAlgorithm,
+        n_rounds: int,
+        sent: Mapping[str, int],
+        took_part: Mapping[str, int],
+    ) -> None:
+        says = inspect.cleandoc(algorithm.up.__doc__ or "").splitlines()[0]
+        self.told.append(Told(self.phase, algorithm.key, n_rounds, says, sent, took_part))
 
     def __call__(
         self,
@@ -88,9 +108,8 @@ class Journal:
         return self._finished(plan, schema, last, kept)
 
     def _finished(self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept") -> Run:
-        says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
-        key, sent = plan.algorithm.key, kept.sent
-        self.told.append(Told(self.phase, key, len(kept.lines), says, sent, kept.rounds))
+        sent = kept.sent
+        self._tell(plan.algorithm, len(kept.lines), sent, kept.rounds)
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0
         return Run(plan.algorithm, state, tuple(kept.lines), sent, number)

@@ -53,6 +53,8 @@ def run_study(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """Run the study in this process and write its folder, whole or not at all."""
+    if study.data["split"] == "columns":
+        raise ConfigError(f'{study.path}: split = "columns" is run by run_columns')
     place = Folder(study, folder, force=force, resume=resume)
     targets = label_files(study, folder)
     for target in targets.values():
@@ -93,7 +95,7 @@ def carry_out(
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
-    place.finish(model, found, told, choice)
+    place.finish(model, found.run.history, told, choice)
     n_rows, used = sum(seen.rows.values()), sum(ready.used.values())
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
