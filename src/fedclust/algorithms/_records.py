@@ -48,7 +48,7 @@ class PartialDistances(Summed):
         return cls(added([message.d2 for message in messages]))
 
     def says_nothing(self) -> bool:
-        return self.d2.size == 0  # distances of zero are an answer too
+        return 0 in self.d2.shape  # distances of zero are an answer too
 
     def on_grid(self, grid: Grid) -> Self:
         """Finer than other sums: only owners add up here, not records."""

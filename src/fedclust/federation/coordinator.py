@@ -14,6 +14,7 @@ from ..study.file import Study, protected
 from .clients import RemoteClients
 from .driver import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
+from .owners import invited, warnings_of, who_is_missing
 from .place import Place, outcome_of, place_for, tidy
 
 Say = Callable[[dict[str, Any]], object]
@@ -43,6 +44,8 @@ def run_federated(
 
     protected(study, RemoteClients.tier)  # what cannot hold is said before anybody is asked
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
+    for words in warnings_of(study):
+        say({"say": words})
     place = place_for(study, folder, resume=resume, force=force)
     if outcome_of(place).get("done"):  # the job went on while nobody was watching
         return tidy(place)
@@ -74,7 +77,7 @@ def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
     needed = study.participation["min_clients"]
     end, enough_since, before = time.monotonic() + how.wait, None, None
     while True:
-        there = session.clients()
+        there = invited(study, session.clients())
         if there != before:
             say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({needed} needed)"})
             before = there
@@ -84,7 +87,9 @@ def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
             if now - enough_since >= how.grace or set(study.clients) <= set(there) != set():
                 return list(there)
         elif now > end:
-            raise TooFewClients(f"{len(there)} clients came within {how.wait:g} s, not {needed}")
+            absent = who_is_missing(study, there)
+            words = f"{len(there)} clients came within {how.wait:g} s, not {needed}{absent}"
+            raise TooFewClients(words)
         else:
             enough_since = None
         time.sleep(_POLL)

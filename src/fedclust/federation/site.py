@@ -30,6 +30,7 @@ from ..privacy import Gate
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
+from .columns_site import ALIGN, FINISH, OFFER, ColumnsSite, is_owned
 from .consent import Refused, allow_caller, allow_columns, allow_plan
 from .disclosures import write_disclosure
 
@@ -85,6 +86,7 @@ class Site:
 
     def _handler(self, kind: str) -> Callable[[Frame, str, dict[str, Any]], bytes]:
         handlers = {ROUND: self._round, LOOK: self._look, LABEL: self._label}
+        handlers |= dict.fromkeys((OFFER, ALIGN, FINISH), self._to_owner)
         if kind not in handlers:
             raise MessageError(f"there is no request of kind {kind[:40]!r}")
         return handlers[kind]
@@ -111,11 +113,15 @@ class Site:
     def _round(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         asked = decode_request(frame, build_plan)
         plan, request = asked.plan, asked.request
-        rows = self._form(asked.data)
-        n_features = rows.shape[1]
-        allow_plan(self._file, plan, n_features, self.answered)
-        request.down.check(plan.algorithm.sizes(Schema(n_features)))
+        rows: Data | Batches
+        if is_owned(asked.data):
+            rows = self._columns.rows(plan, asked.data, self.answered)
+        else:
+            rows = self._form(asked.data)
+            allow_plan(self._file, plan, rows.shape[1], self.answered)
+        request.down.check(plan.algorithm.sizes(Schema(rows.shape[1], n_records=len(rows))))
         message = respond(plan, request, self._name, rows)
+        message = type(message).from_arrays(message.arrays())  # distances are computed once
         if not message.is_finite():
             raise MessageError("what it computed are not finite numbers")
         self.answered += 1
@@ -161,11 +167,26 @@ class Site:
             raise MessageError("labels need a number for each centre")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in entry["study"])
-        target = self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
-        self._files.label(model, target)
+        self._files.label(model, self._labels_of(entry["study"]))
         entry["what"] = {}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
+
+    def _labels_of(self, study: str) -> Path:
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in study)
+        return self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
+
+    @cached_property
+    def _columns(self) -> ColumnsSite:
+        return ColumnsSite(self._file, self._name, self._gate)
+
+    def _to_owner(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
+        """What owners of columns are asked besides rounds."""
+        if entry["kind"] == FINISH:
+            told = self._columns.finish(frame, entry, self._labels_of(entry["study"]))
+        else:
+            ask = self._columns.offer if entry["kind"] == OFFER else self._columns.align
+            told = ask(frame, entry)
+        return encode_reply(None, answers=id, client=self._name, told=told)
 
     def _form(self, wanted: Any) -> Data | Batches:
         """The rows in a form, made once and kept for the rounds to come."""

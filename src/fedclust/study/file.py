@@ -177,7 +177,8 @@ def checked(
             continue
         value = given[name]
         if wrong := _wrong(value, key):
-            raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
+            shown = "" if key.hidden else f", got {value!r}"
+            raise lines.error((*where, name), f"{name} must be {wrong}{shown}")
         if key.kind == "values":
             value = [as_text(one) for one in value]
         found[name] = tuple(value) if isinstance(value, list) else value

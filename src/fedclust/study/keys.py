@@ -26,6 +26,7 @@ class Key:
     low: float | None = None
     high: float | None = None
     above: bool = False  # `low` itself is too low
+    hidden: bool = False  # its value is never repeated
 
 
 CLUSTERING: Mapping[str, Key] = {

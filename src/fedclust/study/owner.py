@@ -19,6 +19,7 @@ from ..core import Data, DataError, MessageError, Record
 from ..core.files import write_text
 from ..data.ids import Ids, read_ids, tokens
 from ..preprocessing import Column, Preparation
+from ..preprocessing.prepare import SCALINGS
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from ..vertical import AnyRecordAlgorithm
 from .client import ClientFiles, Counted, Problem
@@ -46,6 +47,17 @@ class Wanted:
         """Plain values, for a message."""
         columns = None if self.columns is None else [asdict(column) for column in self.columns]
         return {"columns": columns, "scaling": self.scaling, "missing": self.missing}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Inverse of `as_config`; what cannot be is a ValueError."""
+        columns, scaling, missing = (config[name] for name in ("columns", "scaling", "missing"))
+        if columns is not None:
+            columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in columns)
+        named = all(isinstance(column.name, str) for column in columns or ())
+        if not named or scaling not in SCALINGS or missing not in ("drop", "mean"):
+            raise ValueError("unknown words")
+        return cls(columns, scaling, missing)
 
 
 @dataclass(frozen=True, eq=False)

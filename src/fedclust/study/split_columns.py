@@ -12,7 +12,7 @@ import numpy as np
 from .. import __version__
 from ..algorithms.record_alignment import RecordAlignment
 from ..alignment import MIN_OVERLAP, enough_shared
-from ..core import ConfigError, DataError, Plan, Schema, config, run
+from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, config, run
 from ..privacy import Tier
 from ..typing import Array
 from ..vertical import ColumnClustering, cluster_columns
@@ -120,9 +120,12 @@ def carry_out_columns(
             f"{algorithm.n_clusters}; choose fewer clusters"
         )
     journal.phase = "clustering"
+    channel = tier.channel(owners.aligned(schema))
+    if silent := sorted(set(seen.counts) - set(channel.clients())):
+        raise TooFewClients(f"every owner is needed, and no key came from {', '.join(silent)}")
     found = cluster_columns(
         algorithm,
-        tier.channel(owners.aligned(schema)),
+        channel,
         schema,
         init=study.clustering["init"],
         n_init=study.clustering["n_init"],
@@ -151,7 +154,7 @@ def _aligned(owners: Owners, seen: Offered, tier: Tier, journal: Journal) -> Sch
     prints = owners.align(shared)
     lines = [hashlib.sha256(shared.tobytes()).hexdigest()]
     lines += [f"{owner} {seen.n_columns[owner]} {prints[owner]}" for owner in sorted(prints)]
-    journal.agree("records.txt", "\n".join(lines), "an owner's records or values have changed")
+    journal.agree("records.txt", "\n".join(lines), "owners, their records or values have changed")
     F = sum(seen.n_columns.values())
     if not tier.sums_only:
         return Schema(F, n_records=len(shared))

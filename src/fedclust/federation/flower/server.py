@@ -19,6 +19,11 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     """Run the study that the configuration names, and leave its folder on this machine."""
     how = settings_of(config)
     study = read_study(how["study"], files=False)
+    if study.data["split"] == "columns":
+        raise ConfigError(
+            f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
+            "and over Flower a new process answers every message: run the study over NVFlare"
+        )
     tier = protected(study, RemoteClients.tier).name
     if tier not in _FORGETFUL:
         raise ConfigError(

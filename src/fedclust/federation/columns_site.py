@@ -1,0 +1,184 @@
+"""An owner of columns across the network: what it answers, and what it never does.
+
+An owner keeps its rows of the shared records in memory, under the digest of these records; rounds
+name that digest. A process that was started anew has none, and says so: a job that is submitted
+again aligns again before it goes on.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
+from ..algorithms._records import check_assignment
+from ..algorithms.record_alignment import RecordAlignment
+from ..core import AnyAlgorithm, Data, MessageError, Plan
+from ..core.envelope import decode_request, table
+from ..core.wire import Frame
+from ..data.ids import secret_bytes
+from ..plans import build_plan
+from ..privacy import Gate
+from ..privacy.keys import KeyExchange
+from ..study.client import ClientFiles, Problem
+from ..study.owner import Aligned, Ending, Owner, Wanted, labels_in
+from ..study.owners import centers_beside, tokens_as_data
+from ..study.split import KEYS
+from ..typing import Array
+from .client_file import ClientFile
+from .consent import Refused
+
+OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
+OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
+_log = logging.getLogger(__name__)
+
+
+def digest_of(shared: Array) -> str:
+    """What names the shared records in later messages."""
+    return hashlib.sha256(repr(shared.shape).encode() + shared.tobytes()).hexdigest()
+
+
+def is_owned(data: Any) -> bool:
+    """Whether a round is about split columns."""
+    return isinstance(data, dict) and OWNED in data
+
+
+class ColumnsSite:
+    """One owner's side of every study over split columns."""
+
+    def __init__(self, file: ClientFile, name: str, gate: Gate) -> None:
+        self._file, self._name, self._gate = file, name, gate
+        self._owner: tuple[Wanted, Owner] | None = None
+        self._kept: dict[str, Aligned] = {}
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """What owners share, once this one has agreed to take part at all."""
+        if not self._file.consent["split_columns"]:
+            raise Refused("client.toml does not allow studies over split columns (split_columns)")
+        for key in ("id", "secret"):
+            if self._file.data[key] is None:
+                raise Refused(f"client.toml has no {key} under [data], by which records are found")
+        if self._file.data["batch_rows"]:
+            raise Refused("split columns need all rows in memory: leave out batch_rows")
+        return secret_bytes(self._file.data["secret"])
+
+    def offer(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
+        """How many rows and columns there are, and what is wrong: no name, no value."""
+        owner = self._asked(frame.header.get(OWNED))
+        problems, counted = owner.look()
+        for one in problems:
+            _log.warning("%s %s", one.column, one.what)
+        width = sum(len(column.encoded_names) for column in owner.columns)
+        told = {
+            "rows": counted.rows,
+            "complete": counted.complete,
+            "used": owner.used(counted),
+            "columns": width,
+            "problems": [["", _without_names(one), one.stops] for one in problems],
+        }
+        entry["what"] = {name: told[name] for name in ("rows", "complete", "used", "columns")}
+        return told
+
+    def align(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
+        """Find the rows of the shared records, and keep them for the rounds to come."""
+        shared = frame.arrays.get(SHARED)
+        if shared is None:
+            raise MessageError("there are no shared records in the request")
+        owner = self._asked(frame.header.get(OWNED))
+        mine = owner.aligned(shared)
+        self._kept = {digest_of(shared): mine}
+        entry["what"] = {"records": len(mine.rows)}
+        return {"records": len(mine.rows), "fingerprint": owner.fingerprint(mine)}
+
+    def rows(self, plan: Plan, data: Mapping[str, Any], answered: int) -> Data:
+        """The rows that a plan may see, which are of one kind for each kind of plan.
+
+        Tokens for an alignment and rows for distances: the other way round either would leave.
+        """
+        owner, kind = self._asked(data.get(OWNED)), type(plan.algorithm)
+        self._allow(plan.algorithm, answered)
+        if SHARED not in data:
+            if kind is not RecordAlignment or plan.transforms:
+                raise Refused(f"{plan.algorithm.key} is not answered before records are aligned")
+            return tokens_as_data(owner)
+        if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
+            raise Refused(f"{plan.algorithm.key} is not answered over split columns")
+        return self._aligned(data).data(self._gate)
+
+    def _aligned(self, data: Mapping[str, Any]) -> Aligned:
+        found = self._kept.get(str(data.get(SHARED)))
+        if found is None:
+            raise Refused("this process was not told the shared records: submit the job again")
+        return found
+
+    def finish(self, frame: Frame, entry: dict[str, Any], target: Path) -> dict[str, Any]:
+        """Write the owner's part of the centres, and labels of its own rows; they stay here."""
+        asked = decode_request(frame, build_plan)
+        data, last = table({"data": asked.data}, "data"), asked.request.down
+        algorithm: Any = asked.plan.algorithm
+        if type(algorithm) not in VERTICAL.values():
+            raise Refused(f"{algorithm.key} does not end a study over split columns")
+        owner, mine = self._asked(data.get(OWNED)), self._aligned(data)
+        self._allow(algorithm, 0)
+        last.check({"N": len(mine.rows), "C": algorithm.n_clusters})
+        if not last.is_finite():
+            raise MessageError("the last assignment is not of finite numbers")
+        check_assignment(labels_in(last), 0, algorithm.n_clusters, len(mine.rows))
+        end = Ending.of(entry["study"], algorithm, last)
+        owner.finish(mine, end, centers_beside(target), target)
+        entry["what"] = {}
+        return {"labels": "written"}
+
+    def _allow(self, algorithm: AnyAlgorithm, answered: int) -> None:
+        """Refuse algorithms, settings and tiers beyond what client.toml allows."""
+        consent = self._file.consent
+        listed = [KEYS[key] for key in consent["algorithms"] if key in KEYS]
+        if consent["algorithms"] and algorithm.key in VERTICAL and algorithm.key not in listed:
+            raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
+        if answered >= consent["max_rounds"]:
+            raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
+        n_clusters, most = vars(algorithm).get("n_clusters", 0), consent["max_clusters"]
+        if n_clusters > most:
+            raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
+        tier = consent["privacy"]
+        if tier not in ("none", "secure"):  # the gate sees to masks
+            raise Refused(
+                f'client.toml demands privacy = "{tier}", which studies over split columns cannot '
+                "give"
+            )
+
+    def _asked(self, given: Any) -> Owner:
+        """The owner as a study sees it; what it reads is read once."""
+        secret, wanted = self._secret, _wanted(given)
+        if self._owner is None or self._owner[0] != wanted:
+            data = self._file.data
+            files = ClientFiles(
+                self._name, self._file.files(), gaps=data["gaps"], id=data["id"], batch_rows=0
+            )
+            allowed = self._file.consent["columns"]
+            columns = wanted.of(files)
+            if allowed and wanted.columns is None:
+                columns = tuple(column for column in columns if column.name in allowed)
+            for column in columns:
+                if allowed and column.name not in allowed:
+                    _log.error("client.toml does not allow the column %r", column.name)
+                    raise Refused("client.toml does not allow a column that the study wants")
+            self._owner = wanted, Owner(files, columns, wanted, secret)
+        return self._owner[1]
+
+
+def _wanted(given: Any) -> Wanted:
+    try:
+        return Wanted.from_config(given)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise MessageError("what is wanted of owners is not readable") from None
+
+
+def _without_names(problem: Problem) -> str:
+    """A problem as others may hear it: values stand behind a colon, and names are the owner's."""
+    if not problem.column:
+        return "its own log says what"
+    return f"one of its columns: {problem.what.partition(':')[0]}"
