@@ -1,6 +1,6 @@
 """Three owners of columns in one process, behind the bytes that a network would carry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def write_owners(
     folder: Path,
     consent: str = "split_columns = true",
     data: str = f'secret = "{SECRET}"',
-    owners: dict[str, tuple[str, ...]] | None = None,
+    owners: Mapping[str, tuple[str, ...]] | None = None,
     gap: bool = False,
 ) -> dict[str, Site]:
     """A folder for each owner, with its file and client.toml; and the sites that answer there."""

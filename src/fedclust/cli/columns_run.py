@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 
-def show_columns(console: Console, done: Any, *, as_json: bool) -> None:
+def show_columns(console: Console, done: Any, *, report: bool, as_json: bool) -> None:
     """Sizes of clusters, what the server was trusted with, and where owners find their part."""
     said, sizes = done.model.about, dict(enumerate(done.model.sizes, 1))
     labels = {owner: str(path) for owner, path in done.labels.items()}
@@ -36,4 +36,6 @@ def show_columns(console: Console, done: Any, *, as_json: bool) -> None:
     for owner, path in labels.items():
         words = f"Labels of {owner}, and its part of the centres: {path}"
         console.print(words, soft_wrap=True, markup=False)
-    console.print(f"Model and history: {done.folder}", soft_wrap=True, markup=False)
+    shown = done.folder / "report.html" if report else done.folder
+    what = "Report" if report else "Model and history"
+    console.print(f"{what}: {shown}", soft_wrap=True, markup=False)

@@ -62,7 +62,7 @@ def run(
         typer.echo(f"Stopped. Go on with: {again} --resume", err=True)
         raise typer.Exit(130) from None
     if columns_split:
-        show_columns(console, done, as_json=as_json)
+        show_columns(console, done, report=asked.outputs["report"], as_json=as_json)
     elif as_json:
         typer.echo(json.dumps(_for_machines(done)))
     else:

@@ -109,8 +109,13 @@ def _points(cluster: Mapping[str, Any], features: list[Feature]) -> list[Point]:
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     """The finding in two sentences."""
     clusters, clients = run.profile["clusters"], run.profile["clients"]
-    rows = several(sum(c["used"] for c in clients), "row")
-    first = f"{rows} of {several(len(clients), 'client')} form {several(len(clusters), 'cluster')}"
+    if run.columns_split:
+        n_records, owners = run.model["n_records"], several(len(clients), "owner")
+        rows = f"{several(n_records, 'record')} that {owners} have"
+    else:
+        n_rows, owners = sum(c["used"] for c in clients), several(len(clients), "client")
+        rows = f"{several(n_rows, 'row')} of {owners}"
+    first = f"{rows} form {several(len(clusters), 'cluster')}"
     sized = [c for c in clusters if c["size"]]
     total = sum(c["size"] for c in sized)
     if len(clusters) > 1 and total:
@@ -127,6 +132,8 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
 
 
 def _differences(run: RunFiles, features: list[Feature]) -> str:
+    if run.columns_split:
+        return "What sets them apart each owner sees in its own part of the centres."
     clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
     if len(clusters) <= 1:
         return "With one cluster there is no other to compare it with."
