@@ -31,8 +31,7 @@ from .core import (
     run,
 )
 from .metrics import Evaluation
-from .privacy import Privacy as Privacy
-from .privacy import Promise, Tier, tier_of
+from .privacy import Privacy, Promise, Tier, tier_of
 from .protection import adapted, seeding_under
 from .typing import FloatArray
 
@@ -102,11 +101,11 @@ def cluster(
             seed=derived(seed, "seeding", attempt),
             runner=runner,
         )
-        plan = _planned(ready, channel, schema, tier, derived(seed, "clustering", attempt))
+        plan = tier.plan(ready, channel, schema, derived(seed, "clustering", attempt))
         done = runner(plan, channel, schema, participation=participation)
         scores = []
         if not tier.noisy:
-            scoring = _planned(Evaluation(len(done.model), done.model), channel, schema, tier)
+            scoring = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
             scores = [runner(scoring, channel, schema, participation=everybody)]
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
@@ -144,17 +143,9 @@ def seeded(
     if isinstance(init, UniformSeeding):  # which asks nobody
         plan = Plan(init, seed=seed)
     else:
-        tier.check(init)
-        plan = _planned(init, channel, schema, tier, seed)
+        plan = tier.plan(init, channel, schema, seed)
     done = _seeding_run(plan, channel, schema, participation, runner)
     return _starting_at(algorithm, done.model), [done]
-
-
-def _planned(
-    algorithm: AnyAlgorithm, channel: Channel, schema: Schema, tier: Tier, seed: int = 0
-) -> Plan:
-    n_clients = len(tuple(channel.clients()))
-    return Plan(algorithm, tier.transforms(algorithm, schema, n_clients), seed)
 
 
 def _seeding(

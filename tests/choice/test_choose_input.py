@@ -74,6 +74,13 @@ def test_more_clusters_than_rows_are_refused_once_rows_are_counted() -> None:
         choose(make("llf-cm", 2), clients(X), Schema(2), [2, 40])
 
 
+@pytest.mark.parametrize("tier", ["guarded", "secure", "dp", "secure+dp"])
+def test_tiers_that_answer_few_questions_are_refused(tier: str) -> None:
+    channel = LocalChannel({"a": np.zeros((9, 2)), "b": np.ones((9, 2)), "c": np.ones((9, 2))})
+    with pytest.raises(ConfigError, match="too few questions for a sweep"):
+        choose(make("llf-cm", 2), channel, Schema(2), privacy=tier)
+
+
 def test_split_columns_are_refused() -> None:
     with pytest.raises(ConfigError, match="vertical-llf-cm: k is chosen over split rows only"):
         choose(make("vertical-llf-cm", 2), clients(blobs(3)), Schema(2))

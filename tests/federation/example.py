@@ -98,14 +98,15 @@ def as_data() -> dict[str, Data]:
     return {name: Data.of(table) for name, table in rows().items()}
 
 
-PLAIN = {  # the rows as they are
-    "preparation": {
-        "columns": [
-            {"name": n, "categories": [], "low": None, "high": None, "log": False, "unit": ""}
-            for n in ("height", "width")
-        ],
-        "offset": [0.0, 0.0],
-        "scale": [1.0, 1.0],
-        "fill": None,
-    }
-}
+def as_they_are(low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    """The rows in their own units, with or without public bounds."""
+    bounds = {"low": low, "high": high}
+    columns: list[dict[str, Any]] = [
+        {"name": n, "categories": [], **bounds, "log": False, "unit": ""}
+        for n in ("height", "width")
+    ]
+    scale = {"offset": [0.0, 0.0], "scale": [1.0, 1.0], "fill": None}
+    return {"preparation": {"columns": columns, **scale}}
+
+
+PLAIN = as_they_are()

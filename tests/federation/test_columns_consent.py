@@ -39,8 +39,8 @@ HARD = 'algorithm = "lossless"'
         (ALLOWED + "max_rounds = 3", HIDDEN, "allows max_rounds = 3"),
         (ALLOWED + "max_clusters = 2", HIDDEN, "allows max_clusters = 2"),
         (ALLOWED + "max_releases = 4", HIDDEN, "has answered 4 questions, and 4 are allowed"),
-        (ALLOWED + 'privacy = "dp"', HIDDEN, 'demands privacy = "dp", which'),
-        (ALLOWED + 'privacy = "secure"', HIDDEN, "answers plans with PairwiseMasks"),
+        (ALLOWED + 'privacy = "dp"\nepsilon = 1.0', HIDDEN, 'demands privacy = "dp", which'),
+        (ALLOWED + 'privacy = "secure"', HIDDEN, "came without masks, which client.toml demands"),
     ],
 )
 def test_client_toml_decides(consent: str, data: str, words: str, tmp_path: Path) -> None:
@@ -217,9 +217,15 @@ def _empty(arrays: Any) -> dict[str, Any]:
 def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
     from fedclust.federation.owners import _offer
 
-    good = {"rows": 5, "complete": 4, "used": 4, "columns": 2, "problems": [["", "odd", False]]}
+    good = {"offered": 4, "columns": 2, "problems": [["odd", False]]}
     assert _offer("a", good) is not None
-    for bad in (None, {}, {**good, "rows": -1}, {**good, "columns": "2"}, {**good, "problems": 3}):
+    for bad in (
+        None,
+        {},
+        {**good, "offered": -1},
+        {**good, "columns": "2"},
+        {**good, "problems": 3},
+    ):
         assert _offer("a", bad) is None
 
 

@@ -13,7 +13,7 @@ from fedclust.core import AnyAlgorithm, ConfigError, FedclustError, Plan, run
 from fedclust.privacy import FixedPoint, SecureChannel
 from fedclust.study.run import run_study
 
-from .example import NAMES, PLAIN, as_data, told
+from .example import NAMES, PLAIN, as_data, as_they_are, told
 from .flower_clients import grid_of, met, run_app
 from .test_parity import SCHEMA, START, plans, write_study
 
@@ -108,7 +108,7 @@ def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
 def test_masks_are_not_made_with_keys_that_are_gone(tmp_path: Path) -> None:
     """A server that asks for masks all the same is refused by the clients."""
     remote = RemoteChannel(met(grid_of(tmp_path)), about={"study": "s"}, quorum=3)
-    secure = SecureChannel(remote.over(PLAIN, SCHEMA), attempts=1)
+    secure = SecureChannel(remote.over(as_they_are(-9.0, 34.0), SCHEMA), attempts=1)
     fixed = FixedPoint((-9.0, -9.0), (34.0, 34.0))
     with pytest.raises(FedclustError, match="key"):
         run(Plan(make("llf-cm", 3, init=START), (fixed,), seed=5), secure, SCHEMA)

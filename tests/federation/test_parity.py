@@ -28,7 +28,17 @@ from fedclust.privacy.keys import KeyExchange
 from fedclust.study.file import Study, read_study
 from fedclust.study.run import run_study
 
-from .example import NAMES, PLAIN, InProcess, as_data, reopened, run_across, told, write_kits
+from .example import (
+    NAMES,
+    PLAIN,
+    InProcess,
+    as_data,
+    as_they_are,
+    reopened,
+    run_across,
+    told,
+    write_kits,
+)
 
 SCHEMA = Schema(2, low=np.zeros(2), high=np.full(2, 25.0))
 START = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
@@ -107,12 +117,12 @@ def test_every_plan_gives_the_same_bits(
 @pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
 def test_masks_travel_and_the_sum_is_the_same_bits(key: str, tmp_path: Path) -> None:
     """Keys, rosters and grids as plain values: a site builds them itself."""
-    wide = Schema(2, low=np.full(2, -9.0), high=np.full(2, 30.0))
+    wide, bounded = Schema(2, low=np.full(2, -9.0), high=np.full(2, 30.0)), as_they_are(-9, 30)
     here = cluster(make(key, 3), LocalChannel(as_data()), wide, privacy="secure", seed=3)
     remote = RemoteChannel(InProcess(write_kits(tmp_path)), about={"study": "s"})
-    there = cluster(make(key, 3), remote.over(PLAIN, wide), wide, privacy="secure", seed=3)
+    there = cluster(make(key, 3), remote.over(bounded, wide), wide, privacy="secure", seed=3)
     assert there.centers.tobytes() == here.centers.tobytes()
-    noisy = cluster(make(key, 3), remote.over(PLAIN, wide), wide, privacy="secure+dp")
+    noisy = cluster(make(key, 3), remote.over(bounded, wide), wide, privacy="secure+dp")
     assert noisy.centers.shape == (3, 2)
 
 
@@ -221,7 +231,7 @@ def test_masked_studies_across_machines_are_masked_studies_in_one_process(
 def test_a_client_can_demand_more_than_the_study_asks(tmp_path: Path) -> None:
     sites = write_kits(tmp_path, 'privacy = "secure"')
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
-    with pytest.raises(TooFewClients, match="PairwiseMasks"):
+    with pytest.raises(TooFewClients, match=r"privacy = \"secure\" \(masks\)"):
         run_across(write_study(tmp_path), remote, tmp_path / "run")
 
 

@@ -87,6 +87,11 @@ def test_a_plan_can_limit_releases_too_and_the_lower_limit_holds() -> None:
         answer(gate, round=round, transforms=(Released(9),))
     with pytest.raises(Refusal, match="2 are allowed"):
         answer(gate, round=2, transforms=(Released(9),))
+    strict = Gate(rules=Rules(max_releases=9))
+    for round in range(2):
+        answer(strict, round=round, transforms=(Released(2),))
+    with pytest.raises(Refusal, match="2 are allowed"):
+        answer(strict, round=2, transforms=(Released(2),))
     loose = Gate()
     for round in range(2):
         answer(loose, round=round, transforms=(Released(2),))

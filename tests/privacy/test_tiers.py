@@ -50,6 +50,22 @@ def test_every_word_is_a_tier_with_a_promise() -> None:
     assert "exact" in promise("secure").words
 
 
+def test_only_tiers_that_change_nothing_are_called_exact() -> None:
+    exact = {word for word in TIERS if promise(word).exact}
+    assert exact == {"none", "secure"}
+    assert not promise(Secure(change=5)).exact
+    assert not promise((MinCount(2),)).exact
+
+
+@pytest.mark.parametrize("tier", ["secure", "secure+dp"])
+def test_a_channel_is_protected_once(tier: str) -> None:
+    """Keys are exchanged for a study, not for each of its questions."""
+    there = LocalChannel({name: rows(50, seed) for seed, name in enumerate("abc")})
+    protected = tier_of(tier).channel(there)
+    assert protected is not there
+    assert tier_of(tier).channel(protected) is protected
+
+
 def test_a_promise_of_chosen_transforms_is_theirs() -> None:
     said = promise((MinCount(2),))
     assert said.parameters == {"chosen": ["MinCount(count=2)"]}

@@ -36,7 +36,7 @@ weight = {}
     assert not found.passes
     told = {(p.client, p.column): (p.what, p.stops) for p in found.problems}
     assert told["south", ""][0] == "there is no file nowhere.csv"
-    assert told["north", "patient"] == ("1 rows repeat an id", False)
+    assert told["north", "patient"] == ("rows repeat an id (1)", False)
     assert told["north", "height"] == ("the column is not there", True)
     assert "categories that were not declared: m" in told["north", "sex"][0]
     assert "values outside the public bounds" in told["north", "age"][0]
@@ -54,7 +54,7 @@ def test_few_rows_gaps_and_missing_ids_are_told(tmp_path: Path) -> None:
     told = [(p.client, p.column, p.what) for p in found.problems]
     assert ("south", "", "8 rows only") in told
     assert ("south", "nobody", "the id column is not there") in told
-    assert ("south", "age", "is missing in 75% of the rows") in told
+    assert ("south", "age", "is missing in most rows (75%)") in told
     assert ("north", "age", "has no value at all") in told
     (tmp_path / "north.csv").write_text("patient,age,weight\n")
     assert ("north", "", "0 rows only", True) in examine(read_study(path)).problems
@@ -99,8 +99,8 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
     )
     found = examine(read_study(write(tmp_path, study)))
     told = {(p.client, p.column): p.what for p in found.problems}
-    assert told["north", "age"] == "6 values outside the public bounds"
-    assert told["south", "age"] == "39 values outside the public bounds"
+    assert told["north", "age"] == "has values outside the public bounds (6)"
+    assert told["south", "age"] == "has values outside the public bounds (39)"
     assert "categories that were not declared" in told["north", "sex"]
     assert found.counts["north"].rows == 40
     assert found.counts["north"].complete == 39
@@ -141,7 +141,7 @@ def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
     (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)
     (tmp_path / "south.csv").write_text("age\n" + "40\n50\n" * 20)
     told = [p.what for p in examine(read_study(tmp_path / "study.toml")).problems if p.stops]
-    assert told == ["1 values beyond 1e+150, whose squares are no numbers"]
+    assert told == ["has values whose squares are no numbers (1 beyond 1e+150)"]
 
 
 def test_columns_that_only_number_rows_are_no_features(tmp_path: Path) -> None:

@@ -168,6 +168,15 @@ def check_assignment(labels: IntArray, low: int, high: int, n: int) -> None:
         raise MessageError(f"expected {n} numbers from {low} to {high - 1} from the server")
 
 
+def check_weights(*given: FloatArray) -> None:
+    """Owner: refuse weights outside [0, 1].
+
+    Only then is a centre within the records; others could be moved out, to see when sums overflow.
+    """
+    if not all(((weights >= 0.0) & (weights <= 1.0)).all() for weights in given):
+        raise MessageError("expected weights from 0 to 1 from the server")
+
+
 def with_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:
     """An owner's part of the centres, where some clusters keep the centre they had."""
     if len(which):

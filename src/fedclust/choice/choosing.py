@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ..algorithms import make
-from ..chain import Init, Privacy
+from ..chain import Init
 from ..core import (
     EVERYONE,
     AnyAlgorithm,
@@ -18,6 +18,7 @@ from ..core import (
     run,
 )
 from ..metrics import adjusted_rand_of_table
+from ..privacy import Privacy, tier_of
 from . import rule
 from .runs import Runs
 from .score import Choice, Score
@@ -51,7 +52,13 @@ def choose(
     """
     wanted = _checked(ks, schema)
     able, instead = _with_a_start(algorithm)
-    runs = Runs(channel, schema, privacy, participation, seed, runner)
+    tier = tier_of(privacy)
+    if tier.sparing:
+        raise ConfigError(
+            f"privacy={tier.name!r} answers too few questions for a sweep: give a number of "
+            "clusters, or choose it on data that may be seen"
+        )
+    runs = Runs(channel, schema, tier, participation, seed, runner)
     found: list[Found] = []
     for step in sweep(able, wanted, runs, init):
         k = len(step.centers)

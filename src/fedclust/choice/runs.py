@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..chain import Privacy
-from ..core import AnyAlgorithm, Channel, Participation, Plan, Run, Runner, Schema, derived, run
-from ..privacy import transforms_for
+from ..core import AnyAlgorithm, Channel, Participation, Run, Runner, Schema, derived, run
+from ..privacy import Tier
 
 LOOSE = 1e-3  # tolerance of all runs but the first: they only serve to choose
 
@@ -16,7 +15,7 @@ class Runs:
 
     channel: Channel
     schema: Schema
-    privacy: Privacy
+    tier: Tier
     participation: Participation
     seed: int
     runner: Runner = run
@@ -41,10 +40,9 @@ class Runs:
         seed: int | None = None,
     ) -> Any:
         """The model of a plan. Scores are compared with each other, so they ask everybody."""
-        transforms = transforms_for(algorithm, self.schema.n_features, self.privacy)
         if seed is None:
             seed = derived(self.seed, algorithm.key, algorithm.n_clusters)
-        plan = Plan(algorithm, transforms, seed)
+        plan = self.tier.plan(algorithm, self.channel, self.schema, seed)
         who = self.participation
         who = Participation(min_clients=who.min_clients) if everybody else who
         return self.note(self.runner(plan, self.channel, self.schema, participation=who), compared)

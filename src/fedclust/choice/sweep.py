@@ -71,7 +71,7 @@ def _clustered(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple
         runs.channel,
         runs.schema,
         init=init,
-        privacy=runs.privacy,
+        privacy=runs.tier,
         participation=runs.participation,
         seed=derived(runs.seed, "seeding", 0),
         runner=runs.runner,

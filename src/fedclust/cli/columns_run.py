@@ -16,7 +16,7 @@ def show_columns(console: Console, done: Any, *, report: bool, as_json: bool) ->
         facts = {name: said[name] for name in ("rounds", "converged", "inertia", "n_records")}
         clusters = [{"id": id, "size": size} for id, size in sizes.items()]
         told = {"folder": str(done.folder), "clusters": clusters, **facts}
-        typer.echo(json.dumps({**told, "rows": dict(done.rows), "labels": labels}))
+        typer.echo(json.dumps({**told, "offered": dict(done.offered), "labels": labels}))
         return
     table = Table(title=f"{len(sizes)} clusters in {said['rounds']} rounds")
     for name in ("cluster", "records"):
@@ -24,8 +24,8 @@ def show_columns(console: Console, done: Any, *, report: bool, as_json: bool) ->
     for id, size in sizes.items():
         table.add_row(str(id), f"{size:,}")
     console.print(table)
-    for owner, n in done.rows.items():
-        words = f"{done.n_records:,} of the {n:,} rows of {owner} take part."
+    for owner, n in done.offered.items():
+        words = f"{done.n_records:,} of the {n:,} rows that {owner} offers are at all owners."
         console.print(words, soft_wrap=True, markup=False)
     if not said["converged"]:
         words = "The distances still changed when rounds ran out: raise max_rounds, or tol."

@@ -79,7 +79,7 @@ def _for_machines(done: Any) -> dict[str, Any]:
         ],
         "n_clusters_because": done.choice.why if done.choice else None,
         "rows": done.rows,
-        "rows_left_out": done.rows - done.used,
+        "rows_left_out": None if done.rows is None else done.rows - done.used,
         "rounds": said["rounds"],
         "converged": said["converged"],
         "inertia": said["inertia"],
@@ -114,7 +114,7 @@ def _remarks(done: Any) -> Iterator[str]:
     model, n_names = done.model, len(done.model.preparation.names)
     if n_names > _MOST_COLUMNS:
         yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
-    if done.used < done.rows:
+    if done.rows is not None and done.used < done.rows:
         yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
     if empty := sum(size == 0 for size in model.sizes):
         n = len(model.ids)

@@ -17,10 +17,9 @@ class Stage(IntEnum):
     """The only order in which mechanisms mean what they say."""
 
     SUPPRESS = 1
-    CLIP = 2
-    ENCODE = 3  # to whole numbers: noise and masks are added to those
-    NOISE = 4
-    MASK = 5
+    ENCODE = 2  # to whole numbers: noise and masks are added to those
+    NOISE = 3
+    MASK = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,12 @@ class Transform:
     def check(self, algorithm: Algorithm[Any, Any, Any]) -> None:
         """Refuse, before any data is touched, an algorithm this cannot work with."""
 
+    def covers(self, wanted: "Transform") -> bool:
+        """Whether this withholds all that another would: its kind, with numbers as large."""
+        return type(self) is type(wanted) and all(
+            vars(self)[name] >= value for name, value in vars(wanted).items()
+        )
+
     def at_rows(self, data: Data, turn: Turn) -> Data:
         """Client: before its rows are used, where rows are split between clients."""
         return data
@@ -63,9 +68,7 @@ def check_order(transforms: Sequence[Transform], algorithm: Algorithm[Any, Any, 
     stages = [t.stage for t in transforms]
     if stages != sorted(stages):
         names = ", ".join(type(t).__name__ for t in transforms)
-        raise ConfigError(
-            f"privacy: order must be suppress, clip, encode, noise, mask; got {names}"
-        )
+        raise ConfigError(f"privacy: order must be suppress, encode, noise, mask; got {names}")
     for transform in transforms:
         transform.check(algorithm)
 

@@ -15,12 +15,6 @@ from ..study.file import read_tables
 from ..study.keys import DATA, Key
 
 CLIENT_FILE = "client.toml"
-_REQUIRES = {  # what a plan must have under each tier
-    "guarded": ("Released",),
-    "secure": ("PairwiseMasks",),
-    "dp": ("IntegerGaussian",),
-    "secure+dp": ("IntegerGaussian", "PairwiseMasks"),
-}
 
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "data": {
@@ -42,6 +36,20 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         "max_rounds": Key("whole", "most rounds answered in one job", default=10_000, low=1),
         "max_releases": Key(
             "whole", "questions answered about these data, over all studies", default=1_000, low=1
+        ),
+        "epsilon": Key(
+            "number",
+            "with dp: what all studies together may tell of a record",
+            default=None,
+            low=0,
+            above=True,
+            high=100,
+        ),
+        "delta": Key(
+            "number", "with dp: the chance of more", default=1e-6, low=0, above=True, high=1
+        ),
+        "max_descriptions": Key(
+            "whole", "bounds or categories that a column may be asked with", default=3, low=1
         ),
         "max_clusters": Key("whole", "most clusters", default=1_000, low=1),
         "split_columns": Key(
@@ -90,7 +98,8 @@ class ClientFile:
         rules = Rules(
             max_rounds=consent["max_rounds"],
             max_releases=consent["max_releases"],
-            requires=_REQUIRES.get(consent["privacy"], ()),
+            epsilon=consent["epsilon"],
+            delta=consent["delta"],
         )
         return Gate(rules=rules, ledger=Ledger(self.place(self.output["ledger"])))
 
@@ -113,4 +122,11 @@ def read_client_file(path: Path) -> ClientFile:
             secret_bytes(sections["data"]["secret"])
         except ConfigError as problem:
             raise lines.error(("data", "secret"), str(problem)) from None
+    consent = sections["consent"]
+    if TIERS[consent["privacy"]].noisy and consent["epsilon"] is None:
+        raise lines.error(
+            ("consent", "privacy"),
+            f"privacy = {consent['privacy']!r} needs epsilon: what all studies together may tell "
+            "of a record, such as epsilon = 1.0",
+        )
     return ClientFile(path, **sections)

@@ -14,6 +14,7 @@ from ..channels.remote import Rows
 from ..core import Schema, TooFewClients
 from ..core.envelope import one_line
 from ..preprocessing import Column, Preparation
+from ..privacy import Tier
 from ..study.client import Counted, Problem
 from ..study.file import Study
 from ..study.model import Model
@@ -30,19 +31,22 @@ class RemoteClients:
     def __init__(self, remote: RemoteChannel) -> None:
         self._remote = remote
 
-    def look(self, study: Study) -> Seen:
-        """Ask everybody for counts and problems; too few answers end the study."""
-        columns = study.features
+    def look(self, study: Study, tier: Tier) -> Seen:
+        """Ask everybody for problems and counts; too few answers end the study."""
+        columns, counts = study.features, not tier.sums_only
         if columns is None:
-            columns = shared([look.numbers for look in self._looks(study, None).values()])
-        looks = self._looks(study, columns) if columns else {}
-        counts = {client: look.counted for client, look in looks.items()}
+            named = self._looks(study, None, counts=False)
+            columns = shared([look.numbers for look in named.values()])
+        looks = self._looks(study, columns, counts=counts) if columns else {}
+        counted = {client: look.counted for client, look in looks.items()}
         problems = [problem for look in looks.values() for problem in look.problems]
-        return Seen(columns, counts, (*problems, *of_all(study, columns, counts)))
+        return Seen(columns, counted, (*problems, *of_all(study, columns, counted)))
 
-    def _looks(self, study: Study, columns: Sequence[Column] | None) -> dict[str, "Look"]:
+    def _looks(
+        self, study: Study, columns: Sequence[Column] | None, *, counts: bool
+    ) -> dict[str, "Look"]:
         wanted = None if columns is None else [asdict(column) for column in columns]
-        told = self._remote.tell(LOOK, {"columns": wanted})
+        told = self._remote.tell(LOOK, {"columns": wanted, "counts": counts})
         looks = {client: look_of(client, words) for client, words in sorted(told.items())}
         found = {client: look for client, look in looks.items() if look is not None}
         least = study.participation["min_clients"]
@@ -76,7 +80,7 @@ class RemoteClients:
 class Look(NamedTuple):
     """What a client says of its data."""
 
-    counted: Counted
+    counted: Counted | None  # None: it does not say
     numbers: list[str]  # columns that hold numbers
     problems: list[Problem]
 
@@ -84,7 +88,7 @@ class Look(NamedTuple):
 def look_of(client: str, told: Any) -> Look | None:
     """The same from its answer; None if that is none."""
     try:
-        counted = Counted(told["rows"], told["complete"])
+        counted = Counted(told["rows"], told["complete"]) if "rows" in told else None
         numbers = [str(name) for name in told["numbers"]]
         problems = [
             Problem(client, one_line(column), one_line(what), bool(stops))
@@ -92,6 +96,10 @@ def look_of(client: str, told: Any) -> Look | None:
         ]
     except (TypeError, KeyError, ValueError):
         return None
-    if any(type(n) is not int for n in counted) or not 0 <= counted.complete <= counted.rows:
+    if counted is not None and not _is_count(counted):
         return None
     return Look(counted, numbers, problems)
+
+
+def _is_count(counted: Counted) -> bool:
+    return all(type(n) is int for n in counted) and 0 <= counted.complete <= counted.rows

@@ -6,8 +6,10 @@ again aligns again before it goes on.
 """
 
 import hashlib
+import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from typing import Any
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
-from ..core import AnyAlgorithm, Data, MessageError, Plan
+from ..core import AnyAlgorithm, Data, MessageError, Plan, Record, Refusal, Schema
 from ..core.envelope import decode_request, table
 from ..core.wire import Frame
 from ..data.ids import secret_bytes
 from ..plans import build_plan
-from ..privacy import Gate
+from ..preprocessing import Column
+from ..privacy import FixedPoint, Gate, PairwiseMasks
+from ..privacy.crypto import digest
 from ..privacy.keys import KeyExchange
 from ..study.client import ClientFiles, Problem
 from ..study.owner import Aligned, Ending, Owner, Wanted, labels_in
@@ -28,7 +32,7 @@ from ..study.owners import centers_beside, tokens_as_data
 from ..study.split import KEYS
 from ..typing import Array
 from .client_file import ClientFile
-from .consent import Refused
+from .consent import Refused, demanded
 
 OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
 OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
@@ -68,18 +72,18 @@ class ColumnsSite:
     def offer(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
         """How many rows and columns there are, and what is wrong: no name, no value."""
         owner = self._asked(frame.header.get(OWNED))
+        asked = json.dumps(frame.header.get(OWNED), sort_keys=True).encode()
+        most = self._file.consent["max_releases"]
+        self._gate.ledger.release(digest(OFFER.encode(), asked), what=OFFER, most=most)
         problems, counted = owner.look()
         for one in problems:
             _log.warning("%s %s", one.column, one.what)
-        width = sum(len(column.encoded_names) for column in owner.columns)
         told = {
-            "rows": counted.rows,
-            "complete": counted.complete,
-            "used": owner.used(counted),
-            "columns": width,
-            "problems": [["", _without_names(one), one.stops] for one in problems],
+            "offered": owner.used(counted),
+            "columns": owner.width,
+            "problems": [[_without_names(one), one.stops] for one in problems],
         }
-        entry["what"] = {name: told[name] for name in ("rows", "complete", "used", "columns")}
+        entry["what"] = {name: told[name] for name in ("offered", "columns")}
         return told
 
     def align(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +97,7 @@ class ColumnsSite:
         entry["what"] = {"records": len(mine.rows)}
         return {"records": len(mine.rows), "fingerprint": owner.fingerprint(mine)}
 
-    def rows(self, plan: Plan, data: Mapping[str, Any], answered: int) -> Data:
+    def rows(self, plan: Plan, down: Record, data: Mapping[str, Any], answered: int) -> Data:
         """The rows that a plan may see, which are of one kind for each kind of plan.
 
         Tokens for an alignment and rows for distances: the other way round either would leave.
@@ -106,7 +110,24 @@ class ColumnsSite:
             return tokens_as_data(owner)
         if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
             raise Refused(f"{plan.algorithm.key} is not answered over split columns")
-        return self._aligned(data).data(self._gate)
+        found = self._aligned(data).data(self._gate)
+        schema = Schema(found.shape[1], n_records=len(found))
+        if plan.algorithm.reads_rows:
+            self._allow_transforms(plan, owner, schema)
+        down.check(plan.algorithm.sizes(schema))
+        return found
+
+    def _allow_transforms(self, plan: Plan, owner: Owner, schema: Schema) -> None:
+        """Refuse plans in the open if masks are demanded, and grids that distances may not fit."""
+        if lacking := demanded(self._file).lacking(plan, schema):
+            raise Refused(f"{plan.algorithm.key} came without {lacking}, which client.toml demands")
+        for grid in plan.transforms:
+            if isinstance(grid, FixedPoint):
+                unit = set(grid.low) == {0.0} and set(grid.high) == {1.0}
+                if not unit or len(grid.low) < schema.n_features or not owner.in_unit_box:
+                    raise Refused("whole numbers are for columns from 0 to 1, all owners' together")
+            elif not isinstance(grid, PairwiseMasks):
+                raise Refused(f"{type(grid).__name__} has no meaning over split columns")
 
     def _aligned(self, data: Mapping[str, Any]) -> Aligned:
         found = self._kept.get(str(data.get(SHARED)))
@@ -144,7 +165,7 @@ class ColumnsSite:
         if n_clusters > most:
             raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
         tier = consent["privacy"]
-        if tier not in ("none", "secure"):  # the gate sees to masks
+        if tier not in ("none", "secure"):
             raise Refused(
                 f'client.toml demands privacy = "{tier}", which studies over split columns cannot '
                 "give"
@@ -166,8 +187,23 @@ class ColumnsSite:
                 if allowed and column.name not in allowed:
                     _log.error("client.toml does not allow the column %r", column.name)
                     raise Refused("client.toml does not allow a column that the study wants")
+            self._describe(columns)
             self._owner = wanted, Owner(files, columns, wanted, secret)
         return self._owner[1]
+
+    def _describe(self, columns: Sequence[Column]) -> None:
+        """Refuse yet other bounds or categories: each tells whether values fit."""
+        most = self._file.consent["max_descriptions"]
+        for c in columns:
+            if c.categories or c.log or c.low is not None:
+                words = json.dumps([c.low, c.high, c.log, *c.categories])
+                try:
+                    self._gate.ledger.describe(c.name, words, most=most)
+                except Refusal as problem:  # which names the column
+                    _log.error("%s", problem)
+                    raise Refused(
+                        f"a column was asked with {most} different bounds or categories"
+                    ) from None
 
 
 def _wanted(given: Any) -> Wanted:
@@ -178,7 +214,7 @@ def _wanted(given: Any) -> Wanted:
 
 
 def _without_names(problem: Problem) -> str:
-    """A problem as others may hear it: values stand behind a colon, and names are the owner's."""
+    """As others may hear it: values and counts stand behind a colon or in brackets."""
     if not problem.column:
         return "its own log says what"
-    return f"one of its columns: {problem.what.partition(':')[0]}"
+    return f"one of its columns {re.split(r':| [(]', problem.what)[0]}"

@@ -8,8 +8,9 @@ from ..algorithms.bounded_c_means import BoundedCMeans
 from ..algorithms.c_means import CMeans
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
 from ..algorithms.robust_c_means import RobustCMeans
-from ..core import AnyAlgorithm, ConfigError, Plan, Transform
-from ..privacy import PRIVACY, MinSamples, transforms_for
+from ..core import AnyAlgorithm, ConfigError, Plan, Record, Schema
+from ..privacy import FixedPoint, Guarded, Tier, tier_of
+from ..privacy.fixed_point import MAX_RECORDS
 from .client_file import ClientFile
 
 # What algorithms call the number of records that must stand behind a part of their message.
@@ -50,15 +51,41 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
     if answered >= consent["max_rounds"]:
         raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
     _allow_settings(file, algorithm)
-    if consent["privacy"] not in PRIVACY:
-        return  # the gate sees to it: what such tiers add depends on the study's bounds
-    for wanted in transforms_for(algorithm, n_features, consent["privacy"]):
-        covered = any(_covers(given, wanted) for given in plan.transforms)
-        if not covered and not _implies(algorithm, wanted):
-            raise Refused(
-                f"{key} came without {wanted}, which client.toml demands by privacy = "
-                f'"{consent["privacy"]}"; set [privacy] tier in the study'
-            )
+    lacking = demanded(file).lacking(plan, Schema(n_features)) if algorithm.reads_rows else ""
+    if lacking:
+        raise Refused(
+            f"{key} came without what client.toml demands by privacy = "
+            f'"{consent["privacy"]}" ({lacking}); set [privacy] tier in the study'
+        )
+
+
+def demanded(file: ClientFile) -> Tier:
+    """The least tier of a plan; how many questions is the client's own number, and its gate's."""
+    if file.consent["privacy"] == Guarded.name:
+        return Guarded(max_releases=file.consent["max_releases"])
+    return tier_of(file.consent["privacy"])
+
+
+def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
+    """Refuse grids and centres beyond the bounds that the columns were described with.
+
+    A refusal tells whether rows fit a grid, so nobody may try out one after the other.
+    """
+    low, high = schema.low, schema.high
+    for grid in plan.transforms:
+        if not isinstance(grid, FixedPoint):
+            continue
+        if low is None or high is None or len(grid.low) != len(low):
+            raise Refused("sums in whole numbers need public bounds of all columns")
+        if (grid.low > low).any() or (grid.high < high).any() or grid.max_records < MAX_RECORDS:
+            raise Refused("the grid is narrower than the public bounds, or of fewer records")
+    centers = getattr(down, "centers", None)
+    if centers is not None and low is not None and high is not None:
+        # Means of rows are within; steps of other algorithms may go beyond, but not far.
+        means = isinstance(plan.algorithm, CMeans | FuzzyCMeans)
+        room = (high - low) * (1e-6 if means else 1.0)
+        if not ((centers >= low - room) & (centers <= high + room)).all():
+            raise Refused("centres outside the public bounds ask about single records")
 
 
 def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
@@ -76,29 +103,15 @@ def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     _at_most(settings, "n_clusters", consent["max_clusters"], "max_clusters")
     for name in ("n_bins", "cells"):
         _at_most(settings, name, consent["max_bins"], "max_bins")
-    if not algorithm.lossless:
-        for name in _COUNTS:
-            found = settings.get(name)
-            if found is not None and found < consent["min_count"]:
-                raise Refused(
-                    f"{algorithm.key}: {name} = {found}, client.toml allows min_count = "
-                    f"{consent['min_count']} or more"
-                )
+    for name in _COUNTS:
+        found = settings.get(name)
+        if found is not None and found < consent["min_count"]:
+            raise Refused(
+                f"{algorithm.key}: {name} = {found}, client.toml allows min_count = "
+                f"{consent['min_count']} or more"
+            )
 
 
 def _at_most(settings: Mapping[str, Any], name: str, most: int, key: str) -> None:
     if (settings.get(name) or 0) > most:  # None: as many as its default is
         raise Refused(f"{name} = {settings[name]}, client.toml allows {key} = {most}")
-
-
-def _implies(algorithm: AnyAlgorithm, wanted: Transform) -> bool:
-    """Whether an algorithm withholds by itself what a transform would: few records, no part."""
-    own = vars(algorithm).get("min_count") or 0
-    return isinstance(wanted, MinSamples) and own >= wanted.samples
-
-
-def _covers(given: Transform, wanted: Transform) -> bool:
-    """Whether a transform is the wanted one, or one of its kind with larger numbers."""
-    return type(given) is type(wanted) and all(
-        vars(given)[name] >= value for name, value in vars(wanted).items()
-    )

@@ -9,7 +9,7 @@ from ..channels import RemoteChannel
 from ..channels.remote import Rows
 from ..core import Channel, Message, Plan, Request, Schema, TooFewClients
 from ..core.envelope import describe, one_line
-from ..study.client import Counted, Problem
+from ..study.client import Problem
 from ..study.file import Study, protected
 from ..study.owner import Ending, Wanted
 from ..study.owners import Offered
@@ -45,9 +45,8 @@ class RemoteOwners:
         widths = {owner: offer.width for owner, offer in offers.items()}
         problems = [problem for offer in offers.values() for problem in offer.problems]
         problems += _of_all(wanted, sum(widths.values()))
-        counts = {owner: offer.counted for owner, offer in offers.items()}
-        used = {owner: offer.used for owner, offer in offers.items()}
-        return Offered((), counts, tuple(problems), widths, used)
+        offered = {owner: offer.offered for owner, offer in offers.items()}
+        return Offered((), dict.fromkeys(offered), tuple(problems), widths, offered)
 
     def offered(self) -> Channel:
         """A way to the keyed hashes of the owners' ids."""
@@ -108,23 +107,21 @@ class _AllOf:
 class _Offer:
     """What an owner says of its data."""
 
-    counted: Counted
-    used: int
-    width: int
+    offered: int  # rows
+    width: int  # columns
     problems: tuple[Problem, ...]
 
 
 def _offer(owner: str, told: Any) -> _Offer | None:
     """The same from its answer; None if that is none."""
     try:
-        counted = Counted(told["rows"], told["complete"])
         problems = tuple(
-            Problem(owner, "", one_line(what), bool(stops)) for _, what, stops in told["problems"]
+            Problem(owner, "", one_line(what), bool(stops)) for what, stops in told["problems"]
         )
-        found = _Offer(counted, told["used"], told["columns"], problems)
+        found = _Offer(told["offered"], told["columns"], problems)
     except (TypeError, KeyError, ValueError):
         return None
-    if any(type(n) is not int or n < 0 for n in (*counted, found.used, found.width)):
+    if any(type(n) is not int or n < 0 for n in (found.offered, found.width)):
         return None
     return found
 

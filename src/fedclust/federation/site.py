@@ -6,15 +6,14 @@ and refuses what client.toml does not allow. What leaves is on record before it 
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..core import Batches, Data, DataError, FedclustError, MessageError, Schema, respond
+from ..core import Batches, Data, DataError, FedclustError, MessageError, Plan, Record, respond
 from ..core.envelope import (
     ROUND,
     decode_request,
@@ -25,14 +24,16 @@ from ..core.envelope import (
 )
 from ..core.wire import Frame, unpack
 from ..plans import build_plan
-from ..preprocessing import Column, Preparation
+from ..preprocessing import Column
 from ..privacy import Gate
+from ..privacy.crypto import digest
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
 from .columns_site import ALIGN, FINISH, OFFER, ColumnsSite, is_owned
-from .consent import Refused, allow_caller, allow_columns, allow_plan
+from .consent import Refused, allow_bounds, allow_caller, allow_columns, allow_plan, demanded
 from .disclosures import write_disclosure
+from .forms import Form, columns_of, form_of, preparation_of
 
 LOOK, LABEL = "look", "label"
 _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
@@ -115,11 +116,9 @@ class Site:
         plan, request = asked.plan, asked.request
         rows: Data | Batches
         if is_owned(asked.data):
-            rows = self._columns.rows(plan, asked.data, self.answered)
+            rows = self._columns.rows(plan, request.down, asked.data, self.answered)
         else:
-            rows = self._form(asked.data)
-            allow_plan(self._file, plan, rows.shape[1], self.answered)
-        request.down.check(plan.algorithm.sizes(Schema(rows.shape[1], n_records=len(rows))))
+            rows = self._allowed_rows(plan, request.down, asked.data)
         message = respond(plan, request, self._name, rows)
         message = type(message).from_arrays(message.arrays())  # distances are computed once
         if not message.is_finite():
@@ -135,31 +134,45 @@ class Site:
         return encode_reply(message, answers=id, client=self._name)
 
     def _look(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
-        """How many rows there are, and what is wrong with them: counts, never values."""
-        wanted, allowed = frame.header.get("columns"), self._file.consent["columns"]
+        """What is wrong with columns, and how many rows there are; each look is a question."""
+        header, allowed = frame.header, self._file.consent["columns"]
+        wanted = header.get("columns")
         numbers = [name for name in self._files.numbers if not allowed or name in allowed]
-        columns = [Column(name) for name in numbers] if wanted is None else _columns(wanted)
-        allow_columns(self._file, [column.name for column in columns])
+        columns = [Column(name) for name in numbers] if wanted is None else columns_of(wanted)
+        self._allow_columns(columns)
+        asked = json.dumps([wanted, bool(header.get("counts"))])
+        most = self._file.consent["max_releases"]
+        self._gate.ledger.release(digest(b"look", asked.encode()), what="look", most=most)
         problems, counted = self._files.look(columns)
-        told = {
-            **counted._asdict(),
+        told: dict[str, Any] = {
             "numbers": numbers if wanted is None else [],
             "problems": [self._told(problem) for problem in problems],
         }
-        entry["what"] = {name: told[name] for name in ("rows", "complete", "numbers")}
+        if header.get("counts") and not demanded(self._file).sums_only:
+            told |= counted._asdict()
+        entry["what"] = {name: value for name, value in told.items() if name != "problems"}
         return encode_reply(None, answers=id, client=self._name, told=told)
 
     def _told(self, problem: Problem) -> list[Any]:
-        """A problem as others may hear it: values stand behind a colon, or in a file's error."""
+        """As others may hear it: values and counts stand behind a colon or in brackets."""
         _log.warning("%s %s", problem.column, problem.what)
-        what = problem.what.partition(":")[0] if problem.column else "its own log says what"
+        what = re.split(r":| \(", problem.what)[0] if problem.column else "its own log says what"
         return [problem.column, what, problem.stops]
+
+    def _allow_columns(self, columns: Sequence[Column]) -> None:
+        """Refuse columns that are not listed, and the third way to ask whether values fit."""
+        allow_columns(self._file, [column.name for column in columns])
+        most = self._file.consent["max_descriptions"]
+        for c in columns:
+            if c.categories or c.log or c.low is not None:
+                words = json.dumps([c.low, c.high, c.log, *c.categories])
+                self._gate.ledger.describe(c.name, words, most=most)
 
     def _label(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """Write the labels of the client's own rows; they stay here."""
         header, centers = frame.header, frame.arrays.get("centers")
-        ready = _preparation(header.get("preparation"))
-        allow_columns(self._file, [column.name for column in ready.columns])
+        ready = preparation_of(header.get("preparation"))
+        self._allow_columns(ready.columns)
         ids, fuzzifier = header.get("ids"), header.get("fuzzifier")
         if centers is None or centers.ndim != 2 or centers.shape[1] != len(ready.names):
             raise MessageError("labels need centres of as many columns as there are")
@@ -188,53 +201,35 @@ class Site:
             told = ask(frame, entry)
         return encode_reply(None, answers=id, client=self._name, told=told)
 
-    def _form(self, wanted: Any) -> Data | Batches:
+    def _allowed_rows(self, plan: Plan, down: Record, wanted: Any) -> Data | Batches:
+        """The rows of a request, once it is known to be one that client.toml allows."""
+        form = form_of(wanted)
+        self._allow_columns(form.columns)
+        allow_plan(self._file, plan, form.schema.n_features, self.answered)
+        allow_bounds(plan, down, form.schema)
+        down.check(plan.algorithm.sizes(form.schema))
+        return self._rows(wanted, form)
+
+    def _rows(self, wanted: Any, form: Form) -> Data | Batches:
         """The rows in a form, made once and kept for the rounds to come."""
-        if not isinstance(wanted, dict):
-            raise MessageError("the request does not say of which rows")
         name = json.dumps(wanted, sort_keys=True)
         if name not in self._forms:
             while len(self._forms) >= _KEPT_FORMS:
                 del self._forms[next(iter(self._forms))]
-            self._forms[name] = self._made(wanted)
+            self._forms[name] = self._made(form)
         return self._forms[name]
 
-    def _made(self, wanted: Mapping[str, Any]) -> Data | Batches:
-        ready = _preparation(wanted["preparation"]) if "preparation" in wanted else None
-        columns = ready.columns if ready else tuple(_columns(wanted.get("columns")))
-        allow_columns(self._file, [column.name for column in columns])
-        problems, _ = self._files.look(columns)
+    def _made(self, form: Form) -> Data | Batches:
+        problems, _ = self._files.look(form.columns)
         if stops := [problem for problem in problems if problem.stops]:
             raise DataError(f"{stops[0].column} {stops[0].what}")
-        made = self._files.prepared(ready) if ready else self._files.encoded(columns)
+        ready, files = form.preparation, self._files
+        made = files.prepared(ready) if ready else files.encoded(form.columns)
         return replace(made, gate=self._gate)
 
 
 def _is_whole(value: Any) -> bool:
     return type(value) is int
-
-
-def _columns(given: Any) -> list[Column]:
-    try:
-        found = [Column(**{**c, "categories": tuple(c["categories"])}) for c in given]
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise MessageError("the request's columns are not readable") from None
-    if not found or not all(isinstance(c.name, str) for c in found):
-        raise MessageError("the request names no columns")
-    return found
-
-
-def _preparation(given: Any) -> Preparation:
-    try:
-        found = Preparation.from_config(given)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise MessageError("the request's preparation is not readable") from None
-    wrong = any(len(a) != len(found.names) for a in (found.offset, found.scale))
-    if wrong or not np.isfinite([found.offset, found.scale]).all() or not (found.scale > 0).all():
-        raise MessageError("the request's preparation has no usable scale")
-    if found.fill is not None and len(found.fill) != len(found.names):
-        raise MessageError("the request's preparation does not fill all columns")
-    return found
 
 
 class Sites:

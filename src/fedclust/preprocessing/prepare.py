@@ -14,13 +14,12 @@ from ..core import (
     Data,
     DataError,
     NothingToSay,
-    Plan,
     Runner,
     Schema,
     run,
 )
 from ..data.frames import columns_of
-from ..privacy import Privacy, transforms_for
+from ..privacy import Privacy, tier_of
 from ..typing import BoolArray, FloatArray
 from .column import Column
 from .statistics import Histogram, MedianOfMeans, Moments
@@ -67,6 +66,20 @@ class Preparation:
     def names(self) -> list[str]:
         """Names of the prepared columns."""
         return [name for column in self.columns for name in column.encoded_names]
+
+    def schema(self) -> Schema:
+        """Of prepared rows, with public bounds if every column has some."""
+        box = []
+        for column in self.columns:
+            if column.categories:
+                box += [(0.0, 1.0)] * len(column.categories)
+            elif column.low is not None and column.high is not None:
+                bounds = np.array([column.low, column.high])
+                box.append(tuple(np.log(bounds) if column.log else bounds))
+        if len(box) < len(self.names):
+            return Schema(len(self.names))
+        low, high = (np.array(box).T - self.offset) / self.scale
+        return Schema(len(self.names), low=low, high=high)
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -161,9 +174,10 @@ def prepare_over(
     _known(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
+    tier, schema = tier_of(privacy), Schema(P)
+
     def found(statistic: AnyAlgorithm) -> Any:
-        transforms = transforms_for(statistic, P, privacy)
-        return runner(Plan(statistic, transforms), channel, Schema(P)).model
+        return runner(tier.plan(statistic, channel, schema), channel, schema).model
 
     try:
         moments = found(Moments(min_count=min_count))

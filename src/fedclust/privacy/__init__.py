@@ -1,7 +1,7 @@
 """Transforms that stand between a client's message and the wire, and the tiers they make."""
 
 from .fixed_point import FixedPoint
-from .gate import Gate, Rules
+from .gate import Gate, Released, Rules
 from .guard import ChangeGuard
 from .keyring import stored_identity
 from .ledger import Ledger
@@ -9,7 +9,6 @@ from .masking import PairwiseMasks
 from .noise import IntegerGaussian
 from .noisy_tiers import Private, SecurePrivate
 from .plausible import CheckedChannel
-from .released import Released
 from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core import Batches, ConfigError, Data, Refusal, Stage, Turn, checks
+from ..core import Batches, ConfigError, Data, Refusal, Stage, Transform, Turn, checks
 from ..core.files import write_atomically
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
@@ -107,15 +107,18 @@ class Gate:
         if turn.round >= rules.max_rounds:
             raise Refusal(f"{what}: this client answers {rules.max_rounds} rounds")
         self._within_bounds(turn, what)
-        self.count(turn, rules.max_releases)
+        self.count(turn)
 
-    def count(self, turn: Turn, most: int | None) -> None:
+    def count(self, turn: Turn) -> None:
         """Enter a question in the ledger, or refuse it; the same question again is free."""
+        limits = [t.most for t in turn.plan.transforms if isinstance(t, Released)]
+        if self.rules.max_releases is not None:
+            limits.append(self.rules.max_releases)
         what = f"{turn.plan.algorithm.key}, round {turn.round}"
         if any(t.stage == Stage.MASK for t in turn.plan.transforms):
             cohorts = self.rules.max_cohorts
             self.ledger.join(turn.cohort, broadcast_digest(turn), what=what, most=cohorts)
-        self.ledger.release(question(turn), what=what, most=most)
+        self.ledger.release(question(turn), what=what, most=min(limits, default=None))
 
     def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
         """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
@@ -160,6 +163,28 @@ class Gate:
         low, high = map(np.asarray, self.rules.bounds)
         if not ((centers >= low) & (centers <= high)).all():
             raise Refusal(f"{what}: centres outside the public bounds ask about single records")
+
+
+@dataclass(frozen=True)
+class Released(Transform):
+    """Count every question in the client's ledger, and refuse those beyond the limit.
+
+    A gate with rules of its own has a limit, too, and the lower one holds.
+    """
+
+    most: int = 50
+
+    stage: ClassVar[Stage] = Stage.SUPPRESS
+
+    def __post_init__(self) -> None:
+        checks.whole(self, "most")
+
+    def covers(self, wanted: Transform) -> bool:
+        return isinstance(wanted, Released) and self.most <= wanted.most
+
+    def at_rows(self, data: Data, turn: Turn) -> Data:
+        gate_of(turn.data).count(turn)
+        return data
 
 
 def gate_of(data: Data | Batches | None) -> Gate:

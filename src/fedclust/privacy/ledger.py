@@ -25,6 +25,7 @@ class Ledger:
         self._questions: set[str] = set()
         self._cohorts: set[tuple[str, ...]] = set()
         self._sent_to: dict[str, list[str]] = {}
+        self._described: dict[str, set[str]] = {}
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
         if self.path is not None:
             with self._open() as file:
@@ -69,6 +70,23 @@ class Ledger:
             if before != members:
                 self._write(file, {"event": "cohort", "members": members, "sent": name})
 
+    def describe(self, column: str, words: str, *, most: int) -> None:
+        """Note how a column is described by who asks, or refuse beyond a few descriptions.
+
+        Whether values fit bounds or categories is told by any answer: many bounds give a value.
+        """
+        with self._open() as file:
+            self._catch_up(file)
+            known = self._described.get(column, set())
+            if words in known:
+                return
+            if len(known) >= most:
+                raise Refusal(
+                    f"column {column!r} was asked with {most} different bounds or categories, and "
+                    f"each tells whether its values fit{self._where()}"
+                )
+            self._write(file, {"event": "column", "column": column, "words": words})
+
     def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
         """Pay for noise with a square of mu, or refuse; every draw is paid for."""
         with self._open() as file:
@@ -94,7 +112,9 @@ class Ledger:
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
             self._questions, self.spent = set(), 0.0
-            self._cohorts, self._sent_to = set(), {}
+            self._cohorts, self._sent_to, self._described = set(), {}, {}
+        elif entry["event"] == "column":
+            self._described.setdefault(entry["column"], set()).add(entry["words"])
         elif entry["event"] == "cohort":
             self._cohorts.add(tuple(entry["members"]))
             self._sent_to[entry["sent"]] = entry["members"]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..core import AnyAlgorithm, Channel, ConfigError, Schema, Transform, checks
+from ..core import AnyAlgorithm, Channel, ConfigError, Plan, Schema, Stage, Transform, checks
 from .accounting import mu_for
 from .noise import IntegerGaussian
 from .secure_channel import SecureChannel
@@ -23,6 +23,7 @@ class Private(Tier):
     name: ClassVar[str] = "dp"
     sums_only: ClassVar[bool] = True
     noisy: ClassVar[bool] = True
+    sparing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         mu_for(self.epsilon, self.delta)
@@ -53,6 +54,10 @@ class Private(Tier):
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
         return (IntegerGaussian(self.mu(algorithm), self.variance_share(n_clients)),)
+
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        whole = any(isinstance(t, IntegerGaussian) and t.share == 1 for t in plan.transforms)
+        return "" if whole else "noise enough for a client that trusts nobody"
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         super().check(algorithm)
@@ -86,7 +91,13 @@ class SecurePrivate(Private):
         """Half of the clients are enough for all the noise, so half may be dishonest."""
         return 1.0 / math.ceil(n_clients / 2)
 
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        both = {Stage.NOISE, Stage.MASK} <= {t.stage for t in plan.transforms}
+        return "" if both else "noise and masks"
+
     def channel(self, channel: Channel) -> Channel:
+        if isinstance(channel, SecureChannel):
+            return channel
         # Without a client its noise is missing: no cohort may shrink.
         return SecureChannel(channel, min_cohort=self.min_cohort, max_shrinks=0)
 

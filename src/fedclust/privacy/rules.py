@@ -29,7 +29,8 @@ class Given(Tier):
     @property
     def promise(self) -> Promise:
         """What is promised: whoever chose them knows."""
-        return Promise(self.name, {"chosen": [repr(t) for t in self.chosen]}, self._words())
+        chosen = [repr(t) for t in self.chosen]
+        return Promise(self.name, {"chosen": chosen}, self._words())
 
     def _words(self) -> str:
         return "What these transforms promise together."

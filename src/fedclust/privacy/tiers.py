@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from ..core import AnyAlgorithm, Channel, ConfigError, Schema, Summed, Transform, checks
+from ..core import (
+    AnyAlgorithm,
+    Channel,
+    ConfigError,
+    Plan,
+    Schema,
+    Stage,
+    Summed,
+    Transform,
+    checks,
+)
 from .fixed_point import MAX_RECORDS, FixedPoint
+from .gate import Released
 from .guard import ChangeGuard
-from .released import Released
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
 
@@ -25,6 +35,7 @@ class Promise:
     tier: str
     parameters: Mapping[str, Any]
     words: str
+    exact: bool = False  # a lossless result stays lossless
 
     def __str__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
@@ -38,6 +49,7 @@ class Tier(ABC):
     name: ClassVar[str]
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     noisy: ClassVar[bool] = False
+    sparing: ClassVar[bool] = False  # so few questions are answered that none may be wasted
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int | None:
         """Rounds after which a run ends, whatever the algorithm says."""
@@ -50,8 +62,20 @@ class Tier(ABC):
         return ()
 
     def channel(self, channel: Channel) -> Channel:
-        """The way to the clients."""
+        """The way to the clients; one that is protected already stays as it is."""
         return channel
+
+    def plan(
+        self, algorithm: AnyAlgorithm, channel: Channel, schema: Schema, seed: int = 0
+    ) -> Plan:
+        """The algorithm with all that this tier adds to it, or a refusal."""
+        self.check(algorithm)
+        n_clients = len(tuple(channel.clients()))
+        return Plan(algorithm, self.transforms(algorithm, schema, n_clients), seed)
+
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        """What a plan lacks to be as strict as this tier, in words; nothing if it is."""
+        return ""
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         """Refuse an algorithm that this tier cannot protect, and name one that it can."""
@@ -64,9 +88,14 @@ class Tier(ABC):
             )
 
     @property
+    def exact(self) -> bool:
+        """Whether the lossless algorithms are lossless under it."""
+        return False
+
+    @property
     def promise(self) -> Promise:
         """What is promised, in plain words."""
-        return Promise(self.name, asdict(self), self._words())
+        return Promise(self.name, asdict(self), self._words(), self.exact)
 
     @abstractmethod
     def _words(self) -> str:
@@ -78,6 +107,10 @@ class Unprotected(Tier):
     """No transform at all: exact, and open."""
 
     name: ClassVar[str] = "none"
+
+    @property
+    def exact(self) -> bool:
+        return True
 
     def _words(self) -> str:
         return (
@@ -103,6 +136,10 @@ class Paper(Tier):
             wanted.append(MinCount(rule.min_count))
         return tuple(wanted)
 
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        hidden = {Stage.NOISE, Stage.MASK} & {t.stage for t in plan.transforms}
+        return "" if hidden else _uncovered(plan, self.transforms(plan.algorithm, schema))
+
     def _words(self) -> str:
         return (
             "Each message by itself shows no single record. Several rounds together do: a server "
@@ -118,6 +155,7 @@ class Guarded(Tier):
     max_releases: int = RELEASES
 
     name: ClassVar[str] = "guarded"
+    sparing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.whole(self, "change", 2)
@@ -147,6 +185,19 @@ class Guarded(Tier):
                 f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
             )
 
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        algorithm, stages = plan.algorithm, {t.stage for t in plan.transforms}
+        if Stage.NOISE in stages:  # the gate sees to its strength
+            return ""
+        try:
+            self.check(algorithm)
+        except ConfigError as problem:
+            return str(problem)
+        rounds, most = vars(algorithm).get("max_rounds"), self.most_rounds(algorithm)
+        if rounds is not None and rounds > most:
+            return f"max_rounds of at most {most}"
+        return _uncovered(plan, self.transforms(algorithm, schema))
+
     def fewest(self, algorithm: AnyAlgorithm, n_features: int) -> int:
         """Records whose values several rounds of fuzzy sums leave open: more than equations."""
         rounds = min(getattr(algorithm, "max_rounds", 1), SOFT_ROUNDS)
@@ -173,6 +224,7 @@ class Secure(Tier):
 
     name: ClassVar[str] = "secure"
     sums_only: ClassVar[bool] = True
+    sparing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.whole(self, "min_cohort", 3)
@@ -195,7 +247,16 @@ class Secure(Tier):
         return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
 
     def channel(self, channel: Channel) -> Channel:
+        if isinstance(channel, SecureChannel):
+            return channel
         return SecureChannel(channel, min_cohort=self.min_cohort)
+
+    @property
+    def exact(self) -> bool:
+        return self.change is None
+
+    def lacking(self, plan: Plan, schema: Schema) -> str:
+        return "" if any(t.stage == Stage.MASK for t in plan.transforms) else "masks"
 
     def _words(self) -> str:
         told = (
@@ -211,3 +272,13 @@ class Secure(Tier):
             "The result is exact. Nothing is promised about single records: totals of several "
             "rounds can differ by one, and that one is then known, though not whose it is."
         )
+
+
+def _uncovered(plan: Plan, wanted: tuple[Transform, ...]) -> str:
+    """The first transform that a plan must have and that nothing in it stands for."""
+    own = vars(plan.algorithm).get("min_count") or 0  # withheld by the algorithm itself
+    for one in wanted:
+        implied = isinstance(one, MinSamples) and own >= one.samples
+        if not implied and not any(given.covers(one) for given in plan.transforms):
+            return str(one)
+    return ""

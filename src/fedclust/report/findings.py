@@ -109,13 +109,13 @@ def _points(cluster: Mapping[str, Any], features: list[Feature]) -> list[Point]:
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     """The finding in two sentences."""
     clusters, clients = run.profile["clusters"], run.profile["clients"]
+    told = all(c["used"] is not None for c in clients)
+    rows = several(sum(c["used"] for c in clients), "row") if told else "The rows"
+    whose = f"{rows} of {several(len(clients), 'client')}"
     if run.columns_split:
-        n_records, owners = run.model["n_records"], several(len(clients), "owner")
-        rows = f"{several(n_records, 'record')} that {owners} have"
-    else:
-        n_rows, owners = sum(c["used"] for c in clients), several(len(clients), "client")
-        rows = f"{several(n_rows, 'row')} of {owners}"
-    first = f"{rows} form {several(len(clusters), 'cluster')}"
+        records = several(run.model["n_records"], "record")
+        whose = f"{records} that {several(len(clients), 'owner')} have"
+    first = f"{whose} form {several(len(clusters), 'cluster')}"
     sized = [c for c in clusters if c["size"]]
     total = sum(c["size"] for c in sized)
     if len(clusters) > 1 and total:

@@ -132,7 +132,14 @@ _MAP = fields(
 PROFILE = fields(
     minimum=whole,
     clients=each(
-        fields(name=text, rows=whole, used=whole, left_out=whole, why=maybe(text), rounds=whole)
+        fields(
+            name=text,
+            rows=maybe(whole),
+            used=maybe(whole),
+            left_out=maybe(whole),
+            why=maybe(text),
+            rounds=whole,
+        )
     ),
     clusters=each(
         fields(

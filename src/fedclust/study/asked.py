@@ -7,7 +7,7 @@ from typing import Any, cast
 from ..algorithms import make
 from ..core import AnyAlgorithm, ConfigError
 from ..preprocessing import Column
-from ..privacy import PRIVACY, Tier
+from ..privacy import Tier
 from ..privacy.rules import TIERS
 from .keys import RECORD_STARTS
 
@@ -34,7 +34,8 @@ def asked_tier(privacy: Mapping[str, Any], default: str) -> Tier:
     """The tier with all that [privacy] says of it; nothing is taken and ignored."""
     kind = TIERS[privacy["tier"] or default]
     known = {field.name for field in fields(kind)}
-    wanted = {n: privacy[n] for n in ("epsilon", "delta", "change") if privacy[n] is not None}
+    names = ("epsilon", "delta", "change", "max_releases")
+    wanted = {n: privacy[n] for n in names if privacy[n] is not None}
     for name in wanted:
         if name not in known:
             raise ConfigError(f"{name} has no meaning for tier = {kind.name!r}")
@@ -49,7 +50,7 @@ def unprotected(
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """What the tier cannot protect: the key to mend, and what to do."""
     name = f"tier = {tier.name!r}"
-    if clustering["n_clusters"] == "auto" and tier.name not in PRIVACY:
+    if clustering["n_clusters"] == "auto" and tier.sparing:
         words = f"{name} answers too few questions for a sweep: give n_clusters a number"
         yield ("clustering", "n_clusters"), words
     if clustering["n_init"] > 1 and tier.noisy:

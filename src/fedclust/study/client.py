@@ -125,7 +125,7 @@ class ClientFiles:
         elif self._held is not None:
             ids = self._held[self.id].tolist()
             if twice := len(ids) - len(set(map(str, ids))):
-                yield Problem(self.name, self.id, f"{twice} rows repeat an id", stops=False)
+                yield Problem(self.name, self.id, f"rows repeat an id ({twice})", stops=False)
 
     def encoded(self, columns: Sequence[Column]) -> Data | Batches:
         """The columns as numbers, gaps and all."""

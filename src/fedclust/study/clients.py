@@ -7,10 +7,11 @@ from typing import Protocol
 from ..channels import LocalChannel
 from ..core import Channel
 from ..preprocessing import Column, Preparation
+from ..privacy import Tier
 from .client import ClientFiles
 from .file import Study
 from .model import Model
-from .preflight import Examination, Seen, examine
+from .preflight import Seen, examine
 
 
 class Clients(Protocol):
@@ -19,8 +20,8 @@ class Clients(Protocol):
     compares: bool  # whether a lossless run may be made only to compare with
     tier: str  # how far they are protected unless the study says
 
-    def look(self, study: Study) -> Seen:
-        """What each client says of its own data: counts and problems."""
+    def look(self, study: Study, tier: Tier) -> Seen:
+        """What each client says of its own data: problems, and counts if the tier shows them."""
 
     def encoded(self, columns: tuple[Column, ...]) -> Channel:
         """A channel to the columns as numbers, gaps and all."""
@@ -40,24 +41,25 @@ class LocalClients:
 
     def __init__(self, labels: Mapping[str, Path]) -> None:
         self._labels = labels
-        self._files: Mapping[str, ClientFiles] = {}
+        self.files: Mapping[str, ClientFiles] = {}
 
-    def look(self, study: Study) -> Examination:
-        """All problems of all clients at once."""
+    def look(self, study: Study, tier: Tier) -> Seen:
+        """All problems of all clients at once; what a tier hides is not in the results either."""
         seen = examine(study)
-        self._files = seen.clients
-        return seen
+        self.files = seen.clients
+        shown = dict.fromkeys(seen.counts) if tier.sums_only else seen.counts
+        return Seen(seen.columns, shown, seen.problems)
 
     def encoded(self, columns: tuple[Column, ...]) -> Channel:
         """Columns in memory, or read whenever they are needed."""
-        return LocalChannel({c: files.encoded(columns) for c, files in self._files.items()})
+        return LocalChannel({c: files.encoded(columns) for c, files in self.files.items()})
 
     def prepared(self, ready: Preparation) -> Channel:
         """Rows in memory, or read whenever they are needed."""
-        return LocalChannel({c: files.prepared(ready) for c, files in self._files.items()})
+        return LocalChannel({c: files.prepared(ready) for c, files in self.files.items()})
 
     def label(self, model: Model) -> dict[str, Path | str]:
         """Labels beside each client's data, or wherever the study wants them."""
         for client, target in self._labels.items():
-            self._files[client].label(model, target)
+            self.files[client].label(model, target)
         return dict(self._labels)

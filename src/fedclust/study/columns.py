@@ -57,10 +57,13 @@ class Found:
             yield "has no value at all", True
         else:
             if self._gaps > _MANY_GAPS * self._rows:
-                yield f"is missing in {self._gaps / self._rows:.0%} of the rows", False
+                yield f"is missing in most rows ({self._gaps / self._rows:.0%})", False
             if not self._column.categories and not self._varies:
                 yield "has the same value in all rows", False
             if self._huge:
-                yield f"{self._huge} values beyond {_LARGEST:g}, whose squares are no numbers", True
+                yield (
+                    f"has values whose squares are no numbers ({self._huge} beyond {_LARGEST:g})",
+                    True,
+                )
             if self._outside:
-                yield f"{self._outside} values outside the public bounds", True
+                yield f"has values outside the public bounds ({self._outside})", True

@@ -17,7 +17,6 @@ from .journal import Told
 from .model import Model
 
 CHOOSING = "choosing k"
-EXACT = ("none", "secure")  # tiers that change nothing in a lossless result
 _NAMES = {  # of the plans that every study runs
     "median-of-means": "filling gaps",
     "evaluation": "scoring",
@@ -37,7 +36,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "study": study.path.stem,
         "algorithm": settings,
-        "lossless": found.algorithm.lossless and found.promise.tier in EXACT,
+        "lossless": found.algorithm.lossless and found.promise.exact,
         "soft": found.algorithm.soft,
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
@@ -97,18 +96,25 @@ def _named(run: Told) -> str:
 
 
 def took_part(
-    rows: Mapping[str, int], used: Mapping[str, int], found: Clustering, told: Sequence[Told]
+    rows: Mapping[str, int | None],
+    used: Mapping[str, int | None],
+    found: Clustering,
+    told: Sequence[Told],
 ) -> list[dict[str, Any]]:
     """Every client: its rows, those left out and why, and the rounds it took part in."""
     kept = next(run for run in told if run.sent is found.run.sent)
-    return [
-        {
-            "name": client,
-            "rows": n,
-            "used": used[client],
-            "left_out": n - used[client],
-            "why": "a gap in a feature" if used[client] < n else "",
-            "rounds": kept.took_part.get(client, 0),
-        }
-        for client, n in rows.items()
-    ]
+    clients = []
+    for client, n in rows.items():
+        took = used[client]
+        left_out = None if n is None or took is None else n - took
+        clients.append(
+            {
+                "name": client,
+                "rows": n,
+                "used": took,
+                "left_out": left_out,
+                "why": "a gap in a feature" if left_out else "",
+                "rounds": kept.took_part.get(client, 0),
+            }
+        )
+    return clients

@@ -94,6 +94,9 @@ PRIVACY_KEYS: Mapping[str, Key] = {
     "epsilon": Key("number", "with dp: what a record may tell", default=None, low=0, above=True),
     "delta": Key("number", "with dp: the chance of more", default=None, low=0, high=1, above=True),
     "change": Key("whole", "guarded, secure: fewest rows to change", default=None, low=2),
+    "max_releases": Key(
+        "whole", "guarded, secure: questions answered per data set", default=None, low=1
+    ),
     "min_count": Key("whole", "fewest rows behind a number in report or scale", default=5, low=1),
 }
 FEATURE: Mapping[str, Key] = {

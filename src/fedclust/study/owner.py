@@ -142,6 +142,17 @@ class Owner:
             found.append(Problem(name, id, str(problem).partition(": ")[2]))
         return found, counted
 
+    @property
+    def width(self) -> int:
+        """How many columns there are once categories have one each."""
+        return sum(len(column.encoded_names) for column in self.columns)
+
+    @property
+    def in_unit_box(self) -> bool:
+        """Whether no value is farther than one from any other of its column."""
+        bounded = all(c.categories or c.low is not None for c in self.columns)
+        return self._wanted.scaling == "min-max" and bounded
+
     def used(self, counted: Counted) -> int:
         """How many rows are offered to the alignment."""
         return counted.rows if self._wanted.missing == "mean" else counted.complete

@@ -1,6 +1,6 @@
 """The owners of a study over split columns: what is asked of them, and those at hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -11,7 +11,6 @@ from ..alignment import IN_ONE_PROCESS
 from ..channels import LocalChannel
 from ..core import Channel, ConfigError, Data, DataError, Schema
 from ..data.ids import comparable, secret_bytes
-from ..preprocessing import Column
 from ..privacy import Gate, Rules
 from ..typing import Array
 from .client import ClientFiles, Counted, Problem
@@ -25,10 +24,10 @@ _RULES = Rules(max_rounds=10_000)  # in one process nobody's patience ends befor
 
 @dataclass(frozen=True)
 class Offered(Seen):
-    """What owners say of their data; of their columns how many there are, without names."""
+    """What owners say of their data: no names, and no count that the alignment would not tell."""
 
     n_columns: Mapping[str, int]
-    used: Mapping[str, int]  # rows that each owner offers to the alignment
+    offered: Mapping[str, int]  # rows of each owner whose ids it tells, under the key
 
 
 class Owners(Protocol):
@@ -68,9 +67,9 @@ class LocalOwners:
         """All problems of all owners at once."""
         seen = examine_owners(study, wanted, self._secret)
         self._owners = dict(seen.owners)
-        used = {name: owner.used(seen.counts[name]) for name, owner in seen.owners.items()}
-        widths = {name: _width(owner.columns) for name, owner in seen.owners.items()}
-        return Offered(seen.columns, seen.counts, seen.problems, widths, used)
+        offered = {name: owner.used(seen.counts[name]) for name, owner in seen.owners.items()}
+        widths = {name: owner.width for name, owner in seen.owners.items()}
+        return Offered((), dict.fromkeys(offered), seen.problems, widths, offered)
 
     def offered(self) -> Channel:
         """Tokens, which a plan calls rows: numbers, but none to compute with."""
@@ -155,7 +154,3 @@ def _of_all(wanted: Wanted, owners: Mapping[str, Owner], some_missing: bool) -> 
     for column in wanted.columns or ():
         if column.name not in first and not some_missing:
             yield Problem("all", column.name, "no owner has this column")
-
-
-def _width(columns: Sequence[Column]) -> int:
-    return sum(len(column.encoded_names) for column in columns)

@@ -16,13 +16,13 @@ class Seen:
     """What clients say of their data."""
 
     columns: tuple[Column, ...]
-    counts: Mapping[str, Counted]
+    counts: Mapping[str, Counted | None]  # None where a tier hides them
     problems: tuple[Problem, ...]
 
     @property
-    def rows(self) -> dict[str, int]:
-        """How many rows each client has."""
-        return {client: counted.rows for client, counted in self.counts.items()}
+    def rows(self) -> dict[str, int | None]:
+        """How many rows each client has, as far as that is told."""
+        return {client: counted and counted.rows for client, counted in self.counts.items()}
 
     @property
     def passes(self) -> bool:
@@ -34,6 +34,7 @@ class Seen:
 class Examination(Seen):
     """The same of files that are at hand."""
 
+    counts: Mapping[str, Counted]
     clients: Mapping[str, ClientFiles]
 
 
@@ -59,18 +60,18 @@ def examine(study: Study) -> Examination:
 
 
 def of_all(
-    study: Study, columns: Sequence[Column], counts: Mapping[str, Counted]
+    study: Study, columns: Sequence[Column], counts: Mapping[str, Counted | None]
 ) -> Iterator[Problem]:
     """Problems that no single client has."""
     if not columns:
         yield Problem("all", "", "no numeric column is shared by all clients")
-    wanted, n = study.n_clusters[0], sum(counted.rows for counted in counts.values())
-    if len(counts) < len(study.clients):
+    wanted, rows = study.n_clusters[0], [counted.rows for counted in counts.values() if counted]
+    if len(rows) < max(1, len(counts), len(study.clients)):
         return
-    if n < wanted:
-        yield Problem("all", "", f"{n} rows cannot make n_clusters = {wanted}")
+    if sum(rows) < wanted:
+        yield Problem("all", "", f"{sum(rows)} rows cannot make n_clusters = {wanted}")
     least = study.privacy["min_count"]
-    if counts and max(counted.rows for counted in counts.values()) < least:
+    if max(rows) < least:
         yield Problem("all", "", f"no client has {least} rows, the min_count of [privacy]")
 
 

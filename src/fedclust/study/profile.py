@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..chain import Clustering
-from ..core import AnyAlgorithm, Channel, NothingToSay, Plan, Run, Runner, Schema
+from ..core import AnyAlgorithm, Channel, NothingToSay, Run, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
 from ..metrics.profile import OutlineSums, ProfileSums
 from ..privacy import Tier
@@ -37,9 +37,8 @@ class Asker:
 
     def __call__(self, algorithm: AnyAlgorithm) -> Run:
         """The run of a plan that asks for it."""
-        n_clients = len(tuple(self.channel.clients()))
-        plan = Plan(algorithm, self.tier.transforms(algorithm, self.schema, n_clients))
-        return self.runner(plan, self.tier.channel(self.channel), self.schema)
+        plan = self.tier.plan(algorithm, self.channel, self.schema)
+        return self.runner(plan, self.channel, self.schema)
 
     @property
     def by_client(self) -> bool:

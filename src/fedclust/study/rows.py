@@ -1,8 +1,7 @@
 """From what clients have to what can be clustered: one scale for all, learned from all."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
-
-import numpy as np
 
 from ..core import Channel, DataError, Runner, Schema
 from ..preprocessing import Preparation, by_bounds, prepare_over
@@ -18,7 +17,7 @@ class Ready(NamedTuple):
     preparation: Preparation
     channel: Channel
     schema: Schema
-    used: dict[str, int]  # rows of each client that take part
+    used: dict[str, int | None]  # rows of each client that take part, as far as that is told
 
 
 def make_ready(study: Study, clients: Clients, seen: Seen, tier: Tier, runner: Runner) -> Ready:
@@ -35,26 +34,18 @@ def make_ready(study: Study, clients: Clients, seen: Seen, tier: Tier, runner: R
             privacy=tier,
             runner=runner,
         )
-    taking_part = {client: counted.used(ready) for client, counted in seen.counts.items()}
-    wanted, there = study.n_clusters[0], sum(taking_part.values())
-    if there < wanted:
+    taking_part = {c: counted and counted.used(ready) for c, counted in seen.counts.items()}
+    wanted, there = study.n_clusters[0], total(taking_part.values())
+    if there is not None and there < wanted:
         raise DataError(
             f"{there} rows without gaps cannot make n_clusters = {wanted}; choose fewer clusters, "
             'or missing = "mean"'
         )
-    return Ready(ready, clients.prepared(ready), _schema(ready), taking_part)
+    channel = tier.channel(clients.prepared(ready))  # keys are exchanged once for all questions
+    return Ready(ready, channel, ready.schema(), taking_part)
 
 
-def _schema(ready: Preparation) -> Schema:
-    """With public bounds if every column has some: starts that are drawn need them."""
-    box = []
-    for column in ready.columns:
-        if column.categories:
-            box += [(0.0, 1.0)] * len(column.categories)
-        elif column.low is not None and column.high is not None:
-            bounds = np.array([column.low, column.high])
-            box.append(tuple(np.log(bounds) if column.log else bounds))
-    if len(box) < len(ready.names):
-        return Schema(len(ready.names))
-    low, high = (np.array(box).T - ready.offset) / ready.scale
-    return Schema(len(ready.names), low=low, high=high)
+def total(counts: Iterable[int | None]) -> int | None:
+    """The sum, unless one of them is not told."""
+    known = list(counts)
+    return None if None in known else sum(n or 0 for n in known)

@@ -16,7 +16,7 @@ from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, EXACT, about, bytes_sent, phases, took_part
+from .facts import CHOOSING, about, bytes_sent, phases, took_part
 from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -25,7 +25,7 @@ from .labels import writer_for
 from .model import Model
 from .preflight import refuse
 from .profile import Asker, profile, profile_sums, quality
-from .rows import Ready, make_ready
+from .rows import Ready, make_ready, total
 
 _ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
 
@@ -39,8 +39,8 @@ class Outcome:
     clustering: Clustering
     labels: Mapping[str, Path | str]  # by client: these stay there
     choice: Choice | None  # of the number of clusters, if the data chose it
-    rows: int  # of all clients
-    used: int  # those that took part
+    rows: int | None  # of all clients; None: the tier hides it
+    used: int | None  # those that took part
 
 
 def run_study(
@@ -74,7 +74,7 @@ def carry_out(
 ) -> Outcome:
     """All that a study is, wherever its clients are."""
     tier = protected(study, clients.tier)
-    seen = clients.look(study)
+    seen = clients.look(study, tier)
     refuse(seen)
     if like is not None:
         _same_columns(like, seen.columns)
@@ -96,7 +96,7 @@ def carry_out(
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found.run.history, told, choice)
-    n_rows, used = sum(seen.rows.values()), sum(ready.used.values())
+    n_rows, used = total(seen.rows.values()), total(ready.used.values())
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
 
@@ -115,7 +115,7 @@ def _clustered(
     n_clusters, choice = study.n_clusters[0], None
     if asked["n_clusters"] == "auto":
         journal.phase = CHOOSING
-        ks = _tried(study, sum(ready.used.values()))
+        ks = _tried(study, sum(n or 0 for n in ready.used.values()))
         algorithm = asked_algorithm(asked, ks[-1])
         choice = choose(algorithm, ready.channel, ready.schema, ks, **common)
         if ks[-1] < study.n_clusters[1]:
@@ -170,7 +170,7 @@ def _pooled(found: Clustering, ready: Ready, journal: Journal, compares: bool) -
 
     None where clients withhold something, or have not agreed to be asked for more.
     """
-    if found.promise.tier not in EXACT:
+    if not found.promise.exact:
         return None
     if found.algorithm.lossless:
         return found.centers

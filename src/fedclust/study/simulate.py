@@ -79,12 +79,12 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
 
 def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     """All rows in one table, on one scale: a simulation is for one who has them all."""
-    clients = LocalClients({})
-    seen = clients.look(study)
+    clients, tier = LocalClients({}), asked_tier(study.privacy, "none")
+    seen = clients.look(study, tier)
     refuse(seen)
-    ready = make_ready(study, clients, seen, asked_tier(study.privacy, "none"), run)
+    ready = make_ready(study, clients, seen, tier, run)
     parts = []
-    for files in seen.clients.values():
+    for files in clients.files.values():
         rows = files.prepared(ready.preparation)
         if isinstance(rows, Batches):
             raise ConfigError("a simulation needs all rows in memory; set batch_rows = 0")

@@ -94,8 +94,9 @@ def exposed(
         words = f"{name} means nothing where columns are split; there are none and secure"
         yield ("privacy", "tier"), words
         return
-    if sections["privacy"]["change"] is not None:
-        yield ("privacy", "change"), f"change has no meaning with {_SPLIT}"
+    for key in ("change", "max_releases"):
+        if sections["privacy"][key] is not None:
+            yield ("privacy", key), f"{key} has no meaning with {_SPLIT}"
     if not tier.sums_only:
         return
     if sections["participation"]["min_clients"] < FEWEST:

@@ -65,7 +65,7 @@ class ColumnsOutcome:
     model: ColumnsModel
     clustering: ColumnClustering
     labels: Mapping[str, Path | str]  # by owner: these stay there
-    rows: Mapping[str, int]  # of each owner
+    offered: Mapping[str, int]  # rows of each owner that could take part
     n_records: int  # that all of them have
 
 
@@ -121,7 +121,7 @@ def carry_out_columns(
         )
     journal.phase = "clustering"
     channel = tier.channel(owners.aligned(schema))
-    if silent := sorted(set(seen.counts) - set(channel.clients())):
+    if silent := sorted(set(seen.offered) - set(channel.clients())):
         raise TooFewClients(f"every owner is needed, and no key came from {', '.join(silent)}")
     found = cluster_columns(
         algorithm,
@@ -137,7 +137,7 @@ def carry_out_columns(
     labels = {owner: place.final(said) for owner, said in owners.finish(end).items()}
     model = ColumnsModel(end.sizes, _about(study, found, tier, seen, schema, journal))
     place.finish(model, found.history, _profile(study, found, end, seen, schema, journal), None)
-    return ColumnsOutcome(place.path, model, found, labels, seen.rows, schema.records())
+    return ColumnsOutcome(place.path, model, found, labels, seen.offered, schema.records())
 
 
 def _aligned(owners: Owners, seen: Offered, tier: Tier, journal: Journal) -> Schema:
@@ -150,7 +150,7 @@ def _aligned(owners: Owners, seen: Offered, tier: Tier, journal: Journal) -> Sch
     done = run(Plan(RecordAlignment()), owners.offered(), Schema(2))
     journal.note(done)
     shared: Array = done.model
-    enough_shared(len(shared), seen.used, MIN_OVERLAP)
+    enough_shared(len(shared), seen.offered, MIN_OVERLAP)
     prints = owners.align(shared)
     lines = [hashlib.sha256(shared.tobytes()).hexdigest()]
     lines += [f"{owner} {seen.n_columns[owner]} {prints[owner]}" for owner in sorted(prints)]
@@ -210,10 +210,10 @@ def _profile(
                 "rows": rows,
                 "used": n,
                 "left_out": rows - n,
-                "why": "not at all owners, or a gap in a feature" if n < rows else "",
+                "why": "not at all owners" if n < rows else "",
                 "rounds": len(found.history),  # a round without one of them is none
             }
-            for owner, rows in sorted(seen.rows.items())
+            for owner, rows in sorted(seen.offered.items())
         ],
         "clusters": [
             {"id": c, "size": size, "by_client": {}, "features": [], "entropy": _entropy(end, c)}
