@@ -54,6 +54,7 @@ def write_owners(
     data: str = f'secret = "{SECRET}"',
     owners: Mapping[str, tuple[str, ...]] | None = None,
     gap: bool = False,
+    people: int = 110,
 ) -> dict[str, Site]:
     """A folder for each owner, with its file and client.toml; and the sites that answer there."""
     X, at, rng = records(), 0, np.random.default_rng(1)
@@ -61,7 +62,7 @@ def write_owners(
         part, at = X[:, at : at + len(columns)], at + len(columns)
         kit = folder / name
         kit.mkdir(parents=True)
-        who = rng.permutation(len(X))[:110]  # other people, in another order
+        who = rng.permutation(len(X))[:people]  # other people, in another order
         lines = [",".join(["customer", *columns])]
         lines += [",".join([f"p{i}", *map(repr, part[i].tolist())]) for i in who]
         if gap:

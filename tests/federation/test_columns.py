@@ -1,6 +1,7 @@
 """A study over split columns, over bytes: the study in one process, and nothing but numbers."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,31 @@ def test_masks_hide_every_owner_and_the_result_is_that_without(tmp_path: Path) -
     for frame in raw:
         tail = np.frombuffer(frame[-8 * 90 :], np.int64)
         assert np.abs(tail.astype(float)).max() > 2.0**58  # noise: no distance is as large
+
+
+SPLITS: tuple[Mapping[str, tuple[str, ...]], ...] = (
+    OWNERS,
+    {"bank": ("income",), "shop": ("debt",), "telecom": ("spent", "visits", "calls")},
+    {f"owner{i}": (name,) for i, name in enumerate(n for c in OWNERS.values() for n in c)},
+)
+
+
+@pytest.mark.parametrize("clustering", [HARD, f"{HARD}\nfuzzy = true\nmax_rounds = 15\ntol = 0.0"])
+def test_masked_sums_have_the_same_bits_however_columns_are_split(
+    clustering: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("cryptography")
+    found = []
+    for number, owners in enumerate(SPLITS):
+        folder = tmp_path / str(number)
+        sites = write_owners(folder, owners=owners, people=120)
+        study = write_study(folder, clustering, "", SECURE, owners=owners)
+        done = run_across(study, InProcess(sites), folder / "run")
+        last = done.clustering.last.arrays()
+        bits = [array.tobytes() for array in last.values()]
+        shifts = [line.shift for line in done.clustering.history]
+        found.append((bits, shifts, done.clustering.inertia, done.model.sizes))
+    assert found[1:] == found[:-1]
 
 
 class Stop:

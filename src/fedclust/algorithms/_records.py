@@ -9,6 +9,7 @@ made it.
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -51,8 +52,13 @@ class PartialDistances(Summed):
         return 0 in self.d2.shape  # distances of zero are an answer too
 
     def on_grid(self, grid: Grid) -> Self:
-        """Finer than other sums: only owners add up here, not records."""
-        return type(self)(in_steps(np.asarray(self.d2), grid.square))
+        """Finer than other sums: only columns add up here, not records.
+
+        Every column is rounded once, so that the sum has the same bits however columns are split.
+        """
+        found: Any = self.d2
+        parts = found.by_column() if isinstance(found, Distances) else (np.asarray(found),)
+        return type(self)(reduce(np.add, (in_steps(part, grid.square) for part in parts)))
 
     def off_grid(self, grid: Grid) -> Self:
         return type(self)(self.d2 / grid.square)

@@ -210,15 +210,14 @@ class Owner:
         a cluster without records, which is zero, then tells nothing.
         """
         by_encoded = [column for column in self.columns for _ in column.encoded_names]
-        there = ~np.isnan(found)
-        for column, n in zip(by_encoded, there.sum(axis=0), strict=True):
-            if n == 0:
+        mean, scale = np.zeros(len(by_encoded)), np.ones(len(by_encoded))
+        for place, column in enumerate(by_encoded):  # alone: its bits depend on no other column
+            values = found[~np.isnan(found[:, place]), place]
+            if len(values) == 0:
                 raise DataError(f"{self._who}: column {column.name!r} has no value to be used")
-        mean = np.mean(found, axis=0, where=there)
-        scale = np.ones(len(by_encoded))
-        for place, column in enumerate(by_encoded):
+            mean[place] = values.mean()
             if not column.categories:
-                scale[place] = self._spread(column, found[there[:, place], place], mean[place])
+                scale[place] = self._spread(column, values, mean[place])
         fill = mean if self._wanted.missing == "mean" else None
         return Preparation(self.columns, mean, scale, fill)
 
