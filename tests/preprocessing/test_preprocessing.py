@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, DataError, NothingToSay
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Schema, run
-from fedclust.preprocessing import Column, Histogram, MedianOfMeans, Moments, Preparation, prepare
+from fedclust.core import Data, MessageError, Plan, Schema, run
+from fedclust.preprocessing import (
+    Column,
+    Histogram,
+    MedianOfMeans,
+    Moments,
+    Preparation,
+    prepare,
+    prepare_over,
+)
+from fedclust.preprocessing.statistics import grouped
 from fedclust.typing import FloatArray
 
 
@@ -56,12 +65,63 @@ def test_quantiles_to_within_a_bin_and_no_extremes() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 1))
     X[0] = 1e6  # somebody
-    binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400)
-    counts = run(Plan(binned), LocalChannel(parts(X, 4, 0)), Schema(1)).model
-    for share in (0.01, 0.5, 0.99):
-        assert binned.quantile(counts, share)[0] == pytest.approx(np.quantile(X, share), abs=0.05)
-    assert counts.sum() == 5000
+    for min_count, near in ((1, 0.05), (5, 0.1)):
+        binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400, min_count=min_count)
+        counts = run(Plan(binned), LocalChannel(parts(X, 4, 0)), Schema(1)).model
+        for share in (0.01, 0.5, 0.99):
+            found = binned.quantile(counts, share)[0]
+            assert found == pytest.approx(np.quantile(X, share), abs=near)
+        assert counts.sum() == 5000
     assert binned.rule(1).min_samples == Moments().rule(1).min_samples == 2
+
+
+@given(counts=st.lists(st.integers(0, 9), min_size=2, max_size=40), min_count=st.integers(1, 12))
+def test_bins_of_few_are_told_together(counts: list[int], min_count: int) -> None:
+    told = grouped(np.array(counts, dtype=float), min_count)
+    assert ((told == 0) | (told >= min_count)).all()
+    assert told.sum() == (sum(counts) if sum(counts) >= min_count else 0)
+    if min_count == 1:
+        assert told.tolist() == counts
+
+
+def test_a_histogram_never_shows_a_bin_of_one() -> None:
+    """Which would be a value, to within a bin."""
+    X = np.random.default_rng(1).normal(size=(30, 1))
+    binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=512)
+    counts = run(Plan(binned), LocalChannel({"a": X}), Schema(1)).model
+    assert counts[counts > 0].min() >= 5
+    assert binned.quantile(counts, 0.5)[0] == pytest.approx(np.median(X), abs=0.5)
+
+
+def test_columns_with_public_bounds_are_not_asked_for() -> None:
+    asked: list[Histogram] = []
+
+    def noted(plan: Plan, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(plan.algorithm, Histogram):
+            asked.append(plan.algorithm)
+        return run(plan, *args, **kwargs)
+
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    channel = LocalChannel({"a": rows})
+    open_ones = (Column("x"), Column("y", low=-9.0, high=9.0), Column("z"))
+    ready = prepare_over(open_ones, channel, scaling="min-max", runner=noted)
+    assert [a.places.tolist() for a in asked if a.places is not None] == [[0, 2]]
+    assert (ready.offset[1], ready.scale[1]) == (-9.0, 18.0)
+    low, high = np.quantile(rows[:, 2], [0.01, 0.99])
+    assert ready.offset[2] == pytest.approx(low, abs=0.3)
+    assert ready.scale[2] == pytest.approx(high - low, abs=0.6)
+    bounded = tuple(Column(name, low=-9.0, high=9.0) for name in "xyz")
+    prepare_over(bounded, channel, scaling="min-max", runner=noted)
+    assert len(asked) == 1
+
+
+def test_places_of_columns_that_are_not_there_are_refused() -> None:
+    for places in (np.array([-1]), np.array([0.5]), np.array([0, 1])):
+        with pytest.raises(ConfigError, match="a whole number for each column"):
+            Histogram(np.zeros(1), np.ones(1), places=places)
+    far = Histogram(np.zeros(1), np.ones(1), places=np.array([7]))
+    with pytest.raises(MessageError, match="there are 2 columns"):
+        run(Plan(far), LocalChannel({"a": np.zeros((9, 2))}), Schema(2))
 
 
 def test_the_median_of_means_shrugs_at_one_odd_client() -> None:
@@ -118,8 +178,9 @@ def test_min_max_uses_public_bounds_and_else_quantiles() -> None:
     found = prepare(COLUMNS, clinics(), scaling="min-max")
     assert (found.offset[0], found.scale[0]) == (0.0, 100.0)
     logs = np.log(pooled("dose"))
-    assert found.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
-    assert found.offset[1] > logs.min()  # nobody's own value
+    assert logs.min() < found.offset[1] < np.quantile(logs, 0.1)  # nobody's own value
+    exact = prepare(COLUMNS, clinics(), scaling="min-max", min_count=1)
+    assert exact.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
     bounded = (Column("dose", log=True, low=0.1, high=100.0),)
     logged = prepare(bounded, clinics(), scaling="min-max")
     assert logged.offset[0] == pytest.approx(np.log(0.1))

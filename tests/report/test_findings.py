@@ -169,7 +169,7 @@ def test_sizes_that_are_withheld_or_nothing_do_not_hide_what_differs(tmp_path: P
     change(tmp_path, "profile.json", clusters=[first, second, third])
     page = page_of(tmp_path)
     assert "the smallest, cluster 2, " in page.html
-    assert "; 1 of the clusters has no rows. They differ most in " in page.html
+    assert "; 1 of the clusters has no rows, or few. They differ most in " in page.html
     assert "in cluster 3" not in page.html.partition("</header>")[0]
     for cluster in profile["clusters"]:
         cluster["size"] = None

@@ -160,7 +160,7 @@ def test_empty_clusters_are_told(tmp_path: Path) -> None:
         (tmp_path / f"{client}.csv").write_text("a,b\n" + "1,2\n" * 20 + "5,6\n" * 20)
     shown = CliRunner().invoke(app, ["run", str(path)])
     assert shown.exit_code == 0, shown.output
-    assert "1 of 3 clusters have no rows" in shown.output
+    assert "1 of 3 clusters have no rows, or few: choose fewer" in shown.output
 
 
 def test_force_does_not_take_what_a_person_has_put_there(tmp_path: Path) -> None:

@@ -104,3 +104,33 @@ def test_noisy_starts_are_one(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"dp"').replace("n_clusters = 2", "n_clusters = 2\nn_init = 3")
     with pytest.raises(ConfigError, match="pays for every start: n_init must be 1"):
         read_study(write(tmp_path, text))
+
+
+def test_a_client_too_small_to_speak_does_not_stop_a_guarded_study(tmp_path: Path) -> None:
+    path = three(tmp_path, STUDY.replace('"none"', '"guarded"'))
+    file = tmp_path / "south.csv"
+    file.write_text("\n".join(file.read_text().splitlines()[:8]) + "\n")
+    done = run_study(read_study(path), tmp_path / "out")
+    told = json.loads((done.folder / "profile.json").read_text())
+    assert {c["name"] for c in told["clients"]} >= {"south"}
+    for cluster in told["clusters"]:
+        assert cluster["by_client"].get("south") is None
+    assert done.used is not None
+    assert told["uncounted"] == done.used - sum(n or 0 for n in done.model.sizes) >= 7
+
+
+@pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])
+def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: str) -> None:
+    for library in ("cryptography", "opendp"):
+        pytest.importorskip(library)
+    path = three(tmp_path, STUDY.replace('"none"', f'"{tier}"'))
+    north = (tmp_path / "north.csv").read_text().splitlines()
+    (tmp_path / "north.csv").write_text("\n".join(north[:78]) + "\n")  # 77 rows
+    done = run_study(read_study(path), tmp_path / "out")
+    assert done.rows is done.used is None
+    told = json.loads((done.folder / "profile.json").read_text())
+    assert [(c["rows"], c["used"], c["left_out"]) for c in told["clients"]] == [(None,) * 3] * 3
+    assert told["uncounted"] is None
+    report = (done.folder / "report.html").read_text()
+    assert "How many rows a client has is not told" in report
+    assert "rows used" not in report

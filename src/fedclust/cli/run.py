@@ -116,9 +116,9 @@ def _remarks(done: Any) -> Iterator[str]:
         yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
     if done.rows is not None and done.used < done.rows:
         yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
-    if empty := sum(size == 0 for size in model.sizes):
-        n = len(model.ids)
-        yield f"{empty} of {n} clusters have no rows: choose fewer, or another start."
+    small, n = sum(size is None for size in model.sizes), len(model.ids)
+    if 0 < small < n:
+        yield f"{small} of {n} clusters have no rows, or few: choose fewer, or another start."
     privacy = model.about["privacy"]
     if privacy["tier"] != "none":
         yield f"Privacy, {privacy['tier']}: {privacy['promise']}"

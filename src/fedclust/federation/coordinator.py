@@ -118,7 +118,8 @@ def _attempt(
     how_far = "the run goes on where it was" if resume else "the run begins"
     say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
     try:
-        return _watched(place, session, id, progress, say)
+        needed = study.participation["min_clients"]
+        return _watched(place, session, id, needed, progress, say)
     except BaseException:
         session.abort(id)
         raise
@@ -136,7 +137,9 @@ def _asked(study: Study, place: Place, how: How, resume: bool) -> dict[str, Any]
     }
 
 
-def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:
+def _watched(
+    place: Place, session: Any, id: str, needed: int, progress: "Tail", say: Say
+) -> dict[str, Any]:
     asked = time.monotonic()
     while True:
         found = outcome_of(place)  # before the last lines are read: none comes after it
@@ -149,7 +152,19 @@ def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) ->
             asked = time.monotonic()
             if (status := _ended(session, id, 0.0)) and not outcome_of(place):
                 return {"done": False, "again": True, "error": f"the job ended early ({status})"}
+            if (left := _gone_before_it_began(session, id, needed)) is not None:
+                session.abort(id)
+                words = f"{left} clients are left and the job has not begun"
+                return {"done": False, "again": True, "error": words}
         time.sleep(_POLL)
+
+
+def _gone_before_it_began(session: Any, id: str, needed: int) -> int | None:
+    """How many clients are left, if a job waits for more: it would wait for as long as they do."""
+    if not str(session.status(id)).startswith("SUBMITTED"):
+        return None
+    left = len(session.clients())
+    return left if left < needed else None
 
 
 def _ended(session: Any, id: str, seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 `Profile` gives means and spreads of each cluster's columns, `Outline` its shape on two axes, and
 `Presence` how many rows each client has where. What fewer than `min_count` of a client's rows
-stand behind is left out.
+stand behind is left out, counts included; nothing is told of all rows together, from which what
+is left out could be worked out.
 """
 
 from collections.abc import Callable
@@ -40,30 +41,27 @@ def _by_block(step: Callable[[FloatArray], M], data: Data) -> M:
 
 @dataclass(frozen=True, eq=False)
 class ProfileSums(Summed):
-    """Sums over the rows of each cluster, around its centre; scatter around the centres' mean."""
+    """Rows of each cluster, and sums over them around its centre."""
 
     size: Annotated[FloatArray, Dims("C")]
-    support: Annotated[FloatArray, Dims("C")]  # rows behind the sums: size, or none
     total: Annotated[FloatArray, Dims("C", "F")]
     square: Annotated[FloatArray, Dims("C", "F")]
-    scatter: Annotated[FloatArray, Dims("F", "F2")]
     entropy: Annotated[FloatArray, Dims("C")]
 
     @classmethod
     def none(cls, C: int, F: int) -> Self:
         """Of no rows at all."""
         none, wide = np.zeros(C), np.zeros((C, F))
-        return cls(none, none, wide, wide, np.zeros((F, F)), none)
+        return cls(none, wide, wide, none)
 
     def reordered(self, order: IntArray) -> Self:
         """The clusters in another order."""
-        along = {n for n, dims in self._arrays.items() if dims.names[0] == "C"}
-        return replace(self, **{n: getattr(self, n)[order] for n in along})
+        return replace(self, **{name: getattr(self, name)[order] for name in self._arrays})
 
 
 @dataclass(frozen=True, eq=False)
 class Profile(Survey[At, ProfileSums]):
-    """Sizes, means and spreads of clusters, and the covariance of all rows."""
+    """Sizes, means and spreads of clusters."""
 
     n_clusters: int
     init: FloatArray  # (C, F) the centres
@@ -89,11 +87,7 @@ class Profile(Survey[At, ProfileSums]):
         labels, entropy = self._placed(centers, rows)
         own = np.eye(len(centers))[labels]  # (n, C)
         apart = rows - centers[labels]
-        around = rows - centers.mean(axis=0)
-        size = own.sum(axis=0)
-        return ProfileSums(
-            size, size, own.T @ apart, own.T @ apart**2, around.T @ around, own.T @ entropy
-        )
+        return ProfileSums(own.sum(axis=0), own.T @ apart, own.T @ apart**2, own.T @ entropy)
 
     def _placed(self, centers: FloatArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
         if self.fuzzifier <= 1 or len(centers) == 1:
@@ -103,27 +97,14 @@ class Profile(Survey[At, ProfileSums]):
         return U.argmax(axis=1), spread
 
     def release(self, message: ProfileSums) -> ProfileSums:
-        enough = (message.size >= self.min_count).astype(float)
-        all_enough = float(message.size.sum() >= self.min_count)
-        return ProfileSums(
-            message.size,
-            message.size * enough,
-            message.total * enough[:, None],
-            message.square * enough[:, None],
-            message.scatter * all_enough,
-            message.entropy * enough,
-        )
-
-    def sizes(self, schema: Schema) -> dict[str, int]:
-        F = schema.n_features
-        return {"C": self.n_clusters, "F": F, "F2": F}
+        return message.keep(message.size >= self.min_count)
 
 
 @dataclass(frozen=True, eq=False)
 class OutlineSums(Summed):
     """Sums and products of the rows of each cluster on two axes, around its centre."""
 
-    support: Annotated[FloatArray, Dims("C")]
+    size: Annotated[FloatArray, Dims("C")]
     total: Annotated[FloatArray, Dims("C", "two")]
     square: Annotated[FloatArray, Dims("C", "two", "two2")]
 
@@ -156,7 +137,7 @@ class Outline(Survey[At, OutlineSums]):
         return OutlineSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
 
     def release(self, message: OutlineSums) -> OutlineSums:
-        return message.keep(message.support >= self.min_count)
+        return message.keep(message.size >= self.min_count)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"C": self.n_clusters, "two": 2, "two2": 2}
@@ -205,4 +186,4 @@ class Presence(Survey[At, Counts]):
         return message._map(lambda a, _: np.where(a >= self.min_count, a, 0.0))
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        return {"M": 1, "C": len(self.init), "cells": self.cells**2}
+        return {"C": len(self.init), "cells": self.cells**2}

@@ -192,7 +192,7 @@ def prepare_over(
         fill = moments.mean
         if missing == "median-of-means":
             fill = found(MedianOfMeans(min_count=max(2, min_count)))
-    offset, scale = _scale(columns, found, moments, scaling)
+    offset, scale = _scale(columns, found, moments, scaling, min_count)
     return Preparation(tuple(columns), offset, scale, fill)
 
 
@@ -214,7 +214,7 @@ def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
 
 
 def _scale(
-    columns: Sequence[Column], found: Found, moments: Any, scaling: str
+    columns: Sequence[Column], found: Found, moments: Any, scaling: str, min_count: int
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -224,21 +224,28 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, found, moments)
+        low, high = _range(by_encoded, found, moments, min_count)
         offset, scale = low, high - low
     # Categories are 0 and 1 already, and what does not vary cannot be stretched.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
     return np.where(numbers, offset, 0.0), np.where(numbers & ~flat, scale, 1.0)
 
 
-def _range(columns: Sequence[Column], found: Found, moments: Any) -> tuple[FloatArray, FloatArray]:
+def _range(
+    columns: Sequence[Column], found: Found, moments: Any, min_count: int
+) -> tuple[FloatArray, FloatArray]:
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
-    spread = 8.0 * np.sqrt(moments.variance)
-    binned = Histogram(moments.mean - spread, moments.mean + spread)
-    counts = found(binned)
-    low, high = (binned.quantile(counts, share) for share in _TAILS)
+    low: FloatArray = np.zeros(len(columns))
+    high: FloatArray = np.ones(len(columns))
     for place, column in enumerate(columns):
         if column.low is not None and column.high is not None:
             bounds = np.array([column.low, column.high])
             low[place], high[place] = np.log(bounds) if column.log else bounds
+    unknown = [p for p, c in enumerate(columns) if c.low is None and not c.categories]
+    if unknown:  # else nobody is asked
+        mean, spread = moments.mean[unknown], 8.0 * np.sqrt(moments.variance[unknown])
+        places = np.array(unknown)
+        binned = Histogram(mean - spread, mean + spread, min_count=min_count, places=places)
+        counts = found(binned)
+        low[unknown], high[unknown] = (binned.quantile(counts, share) for share in _TAILS)
     return low, high

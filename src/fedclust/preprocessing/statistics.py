@@ -10,9 +10,11 @@ import numpy as np
 
 from ..core import (
     Algorithm,
+    ConfigError,
     Data,
     Dims,
     Message,
+    MessageError,
     Nothing,
     Record,
     Rule,
@@ -22,7 +24,7 @@ from ..core import (
     Survey,
     checks,
 )
-from ..typing import FloatArray, Rng
+from ..typing import FloatArray, IntArray, Rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +135,11 @@ class Counts(Summed):
 class Histogram(Survey[Edges, Counts]):
     """Counts of all clients' values in equal bins between given edges: quantiles, not extremes."""
 
-    low: FloatArray  # (F,)
+    low: FloatArray  # (F,) of the columns that are asked for
     high: FloatArray  # (F,)
     n_bins: int = 512
+    min_count: int = 5  # bins of fewer are told together with their neighbours
+    places: IntArray | None = None  # (F,) of these columns among the rows'; None: all
 
     key: ClassVar[str] = "histogram"
     additive: ClassVar[bool] = True
@@ -144,25 +148,35 @@ class Histogram(Survey[Edges, Counts]):
 
     def __post_init__(self) -> None:
         checks.whole(self, "n_bins", 2)
+        checks.whole(self, "min_count")
+        places = np.arange(len(self.low)) if self.places is None else np.asarray(self.places)
+        if places.shape != self.low.shape or places.dtype.kind not in "iu" or (places < 0).any():
+            raise ConfigError(f"{self.key}: places must be a whole number for each column")
 
     def broadcast(self, state: Nothing) -> Edges:
         return Edges(self.low, self.high)
 
     def client_step(self, down: Edges, data: Data, rng: Rng) -> Counts:
         width = np.where(down.high > down.low, down.high - down.low, 1.0)
-        place = (data.X - down.low) / width * self.n_bins
-        counts = np.zeros((data.X.shape[1], self.n_bins))
-        for f in range(data.X.shape[1]):
+        if self.places is not None and self.places.max(initial=0) >= data.X.shape[1]:
+            raise MessageError(f"{self.key}: there are {data.X.shape[1]} columns")
+        asked = data.X if self.places is None else data.X[:, self.places]
+        place = (asked - down.low) / width * self.n_bins
+        counts = np.zeros((asked.shape[1], self.n_bins))
+        for f in range(asked.shape[1]):
             values = place[~np.isnan(place[:, f]), f]
             bins = np.clip(values, 0, self.n_bins - 1).astype(int)
             counts[f] = np.bincount(bins, minlength=self.n_bins)
         return Counts(counts)
 
+    def release(self, message: Counts) -> Counts:
+        return Counts(np.array([grouped(row, self.min_count) for row in message.counts]))
+
     def model(self, state: Counts) -> FloatArray:
         return state.counts
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        return {"F": schema.n_features, "bins": self.n_bins}
+        return {"F": len(self.low), "bins": self.n_bins}
 
     def quantile(self, counts: FloatArray, share: float) -> FloatArray:
         """The value below which a share of each column lies, to within a bin."""
@@ -177,6 +191,22 @@ class Histogram(Survey[Edges, Counts]):
     def rule(self, n_features: int) -> Rule:
         """Ours: a count of one tells where that one is."""
         return Rule(min_samples=2)
+
+
+def grouped(counts: FloatArray, min_count: int) -> FloatArray:
+    """Neighbouring bins together, until `min_count` stand behind each count, at their mean."""
+    told = np.zeros_like(counts)
+    held = moment = last = 0
+    for place in np.flatnonzero(counts).tolist():
+        held += int(counts[place])
+        moment += place * int(counts[place])
+        if held >= min_count:
+            last = round(moment / held)
+            told[last] += held
+            held = moment = 0
+    if told.any():  # the rest is too few to stand alone
+        told[last] += held
+    return told
 
 
 @dataclass(frozen=True, eq=False)

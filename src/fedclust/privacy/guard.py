@@ -42,16 +42,17 @@ class ChangeGuard(Transform):
     change: int = 5
 
     stage: ClassVar[Stage] = Stage.SUPPRESS
-    guards: ClassVar[str] = "llf-cm"  # whose clusters are the records nearest to each centre
+    # Those whose clusters are the records nearest to each centre.
+    guards: ClassVar[tuple[str, ...]] = ("llf-cm", "profile", "outline")
 
     def __post_init__(self) -> None:
         checks.whole(self, "change", 2)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        if algorithm.key != self.guards:
+        if algorithm.key not in self.guards:
             raise ConfigError(
                 f"ChangeGuard: {algorithm.key} has no sums of disjoint clusters to compare; it "
-                f"guards {self.guards}"
+                f"guards {', '.join(self.guards)}"
             )
 
     def at_client(self, message: M, turn: Turn) -> M:
@@ -66,16 +67,16 @@ class ChangeGuard(Transform):
                     "cannot compare them: reset the ledger, and remove its memory"
                 )
             last = gate.last.get(run) or _Told(np.full(len(data), -1), message.identity())
-            now = self._decided(message, _labels(turn, data), last, gate.told)
+            k = len(turn.down.centers)  # type: ignore[union-attr]
+            now = self._decided(message, k, _labels(turn, data), last, gate.told)
             gate.last[run] = gate.last[asked] = now
             gate.tell(now.labels)
         told: M = gate.last[asked].message
         return told
 
     def _decided(
-        self, message: Any, labels: IntArray, last: "_Told", past: Sequence[IntArray]
+        self, message: Any, k: int, labels: IntArray, last: "_Told", past: Sequence[IntArray]
     ) -> "_Told":
-        k = len(message.weight)
         near, sets = self._too_close(labels, past, k)
         few = sets.sum(axis=1) <= 2
         bad: BoolArray = (near & few) @ sets > 0

@@ -168,7 +168,7 @@ class Guarded(Tier):
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
         limit = Released(self.max_releases)
-        if algorithm.key == ChangeGuard.guards:
+        if algorithm.key in ChangeGuard.guards:
             return limit, MinSamples(2 * self.change), ChangeGuard(self.change)
         if algorithm.soft and issubclass(algorithm.up, Summed):
             return limit, MinSamples(self.fewest(algorithm, schema.n_features))
@@ -179,7 +179,7 @@ class Guarded(Tier):
         """One round is one look; of several only those that are guarded, or fuzzy and few."""
         soft_sums = algorithm.soft and algorithm.lossless and issubclass(algorithm.up, Summed)
         one_round = "max_rounds" not in vars(algorithm)
-        if not (soft_sums or one_round or algorithm.key == ChangeGuard.guards):
+        if not (soft_sums or one_round or algorithm.key in ChangeGuard.guards):
             raise ConfigError(
                 f"privacy={self.name!r}: nobody guards the rounds of {algorithm.key!r}; use "
                 f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
@@ -242,7 +242,7 @@ class Secure(Tier):
             Released(self.max_releases),
             FixedPoint.over(schema, max_records=self.max_records),
         )
-        if self.change is None or algorithm.key != ChangeGuard.guards:
+        if self.change is None or algorithm.key not in ChangeGuard.guards:
             return limit, grid
         return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
 

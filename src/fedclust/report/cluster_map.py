@@ -1,4 +1,4 @@
-"""The map: where clusters lie in the plane that shows most of their variance."""
+"""The map: where clusters lie in the plane that shows most of how they differ."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -124,8 +124,9 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
             f": the largest, cluster {largest['id']}, holds {share(largest['size'] / total)} of "
             f"them, the smallest, cluster {smallest['id']}, {share(smallest['size'] / total)}"
         )
-    if empty := sum(c["size"] == 0 for c in clusters):
-        first += f"; {empty} of the clusters {'has' if empty == 1 else 'have'} no rows"
+    small = sum(not c["size"] for c in clusters)
+    if total and small:
+        first += f"; {small} of the clusters {'has' if small == 1 else 'have'} no rows, or few"
     if run.choice and run.choice.get("weak"):
         first += "; the evidence for any clusters at all is weak"
     return f"{first}.", _differences(run, features)

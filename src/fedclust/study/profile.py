@@ -74,14 +74,14 @@ def profile(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
 def _clusters(
     model: Model, sums: ProfileSums, by_client: Mapping[str, FloatArray]
 ) -> list[dict[str, Any]]:
-    held = np.maximum(sums.support, 1.0)[:, None]
+    held = np.maximum(sums.size, 1.0)[:, None]
     means = model.centers + sums.total / held
     spread = np.sqrt(np.maximum(sums.square / held - (sums.total / held) ** 2, 0.0))
     overall = _overall(model, sums)
-    overall_spread = np.sqrt(np.maximum(np.diag(_covariance(model, sums)), 0.0))
+    overall_spread = np.sqrt(_between(model, sums).diagonal() + _within(sums))
     told = []
     for c, id in enumerate(model.ids):
-        known = sums.support[c] > 0  # else: too few rows at every client, or none at all
+        known = sums.size[c] > 0  # else: too few rows at every client, or none at all
         spoken = spread[c] if known else np.full(len(overall), np.nan)
         soft = known and model.fuzzifier is not None
         told.append(
@@ -90,7 +90,7 @@ def _clusters(
                 "size": model.sizes[c],
                 "by_client": {client: int(sizes[c]) or None for client, sizes in by_client.items()},
                 "features": _features(model, means[c], spoken, overall, overall_spread),
-                "entropy": float(sums.entropy[c] / sums.support[c]) if soft else None,
+                "entropy": float(sums.entropy[c] / sums.size[c]) if soft else None,
             }
         )
     return told
@@ -98,15 +98,24 @@ def _clusters(
 
 def _overall(model: Model, sums: ProfileSums) -> FloatArray:
     """The mean of all rows that the sums speak of."""
-    total: FloatArray = sums.support @ model.centers + sums.total.sum(axis=0)
-    mean: FloatArray = total / max(sums.support.sum(), 1.0)
+    total: FloatArray = sums.size @ model.centers + sums.total.sum(axis=0)
+    mean: FloatArray = total / max(sums.size.sum(), 1.0)
     return mean
 
 
-def _covariance(model: Model, sums: ProfileSums) -> FloatArray:
-    """Of all rows: the plan took products around the mean of the centres."""
-    apart = _overall(model, sums) - model.centers.mean(axis=0)
-    found: FloatArray = sums.scatter / max(sums.size.sum(), 1.0) - np.outer(apart, apart)
+def _between(model: Model, sums: ProfileSums) -> FloatArray:
+    """Covariance of the clusters' means, by their rows."""
+    held = np.maximum(sums.size, 1.0)[:, None]
+    apart = model.centers + sums.total / held - _overall(model, sums)
+    found: FloatArray = (apart.T * sums.size) @ apart / max(sums.size.sum(), 1.0)
+    return found
+
+
+def _within(sums: ProfileSums) -> FloatArray:
+    """Variances of the columns within clusters."""
+    held = np.maximum(sums.size, 1.0)[:, None]
+    squares = np.maximum(sums.square - sums.total**2 / held, 0.0).sum(axis=0)
+    found: FloatArray = squares / max(sums.size.sum(), 1.0)
     return found
 
 
@@ -142,12 +151,13 @@ def _features(
 
 def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     C = len(model.centers)
-    values, vectors = np.linalg.eigh(_covariance(model, sums))
-    axes = vectors[:, ::-1][:, :2]
+    between, within = _between(model, sums), _within(sums)
+    # How columns vary together within clusters nobody tells: it takes sums over all rows.
+    axes = np.linalg.eigh(between + np.diag(within))[1][:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    shares = np.maximum(values[::-1][:2], 0.0) / max(values.sum(), 1e-300)
     found: OutlineSums = ask(Outline(C, model.centers, axes, ask.min_count)).model
     ellipses = _ellipses(model, found, axes)
+    shares = _variance(model.centers @ axes, found) / max((between.trace() + within.sum()), 1e-300)
     low, high = _frame(ellipses, model.centers @ axes)
     counted, cells = _presence(model, axes, (low, high), ask)
     names = model.preparation.names
@@ -166,13 +176,23 @@ def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     }
 
 
+def _variance(centers: FloatArray, found: OutlineSums) -> FloatArray:
+    """Of all rows, along the two axes."""
+    n, held = max(found.size.sum(), 1.0), np.maximum(found.size, 1.0)[:, None]
+    means = centers + found.total / held
+    own = found.square.diagonal(axis1=1, axis2=2).sum(axis=0) - (found.total**2 / held).sum(axis=0)
+    apart = means - found.size @ means / n
+    variance: FloatArray = (np.maximum(own, 0.0) + found.size @ apart**2) / n
+    return variance
+
+
 def _ellipses(model: Model, found: OutlineSums, axes: FloatArray) -> list[dict[str, Any]]:
     drawn = []
     for c, id in enumerate(model.ids):
-        if found.support[c] == 0:
+        if found.size[c] == 0:
             continue
-        mean = found.total[c] / found.support[c]
-        spread = found.square[c] / found.support[c] - np.outer(mean, mean)
+        mean = found.total[c] / found.size[c]
+        spread = found.square[c] / found.size[c] - np.outer(mean, mean)
         values, vectors = np.linalg.eigh(spread)
         radii = np.sqrt(np.maximum(values[::-1], 0.0))
         angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))

@@ -86,17 +86,16 @@ def carry_out(
     ask = Asker(ready.channel, ready.schema, tier, journal, study.privacy["min_count"])
     sums = profile_sums(found, ask)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
-    if tier.noisy:
-        model = replace(model, sizes=(None,) * len(model.ids))
     told = profile(model, sums.reordered(order), ask)
     pooled = _pooled(found, ready, journal, clients.compares)
     told["quality"] = quality(found, pooled, ask)
+    n_rows, used = total(seen.rows.values()), total(ready.used.values())
+    told["uncounted"] = None if used is None else used - sum(n or 0 for n in model.sizes)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
     model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
     place.finish(model, found.run.history, told, choice)
-    n_rows, used = total(seen.rows.values()), total(ready.used.values())
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
 
@@ -144,7 +143,7 @@ def _numbered(
         ids = _ids_like(like, ready, found.centers[order])
         order, ids = order[np.argsort(ids)], sorted(ids)
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
-    sized = tuple(int(n) for n in sizes[order])
+    sized = tuple(int(n) or None for n in sizes[order])  # none may be few: clients do not say
     key, said = found.algorithm.key, about(study, found, like)
     return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said), order
 

@@ -1,0 +1,73 @@
+"""A report is a further look at the same rows: what a server learns of it beyond the run."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.core import NothingToSay, Plan, Schema, run
+from fedclust.metrics import Outline, Profile
+from fedclust.privacy import Guarded, Secure, Tier
+from fedclust.typing import FloatArray
+
+from . import differencing
+from .server import EVERYBODY, CuriousServer, Look, dealt, exact, table, watched
+
+
+def described(server: CuriousServer, centers: FloatArray, tier: Tier) -> Any:
+    """Ask for the clusters' sizes, means and shapes, as a study does at its end."""
+    k, F = centers.shape
+    box = Schema(F, low=np.zeros(F), high=np.ones(F))
+    channel = tier.channel(server)
+    with suppress(NothingToSay):
+        for asked in (Profile(k, centers, min_count=2), Outline(k, centers, np.eye(F, 2), 2)):
+            run(tier.plan(asked, channel, box), channel, box)
+
+
+def looks_of(server: CuriousServer) -> list[Look]:
+    """Those of the run, and of each client's profile."""
+    found = []
+    for plan, request, who, message in server.notes:
+        if plan.algorithm.key == "profile":
+            sums: Any = message
+            centers = np.asarray(request.down.arrays()["centers"])
+            total = sums.total + sums.size[:, None] * centers
+            found.append(Look(who, centers, sums.size, total))
+    rounds = CuriousServer({})
+    rounds.notes = [n for n in server.notes if n[0].algorithm.key not in ("profile", "outline")]
+    return found + [look for look in rounds.looks() if look.who != EVERYBODY]
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "diabetes"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_profile_tells_no_record_that_the_guard_held_back(name: str, seed: int) -> None:
+    X, k = table(name)
+    server, found = watched(dealt(X, 3, seed), k, Guarded(), seed=seed)
+    described(server, found.centers, Guarded())
+    assert exact(differencing.recovered(looks_of(server)), X) == 0
+
+
+def test_without_a_guard_it_would() -> None:
+    """The same questions, the last of them in the open."""
+    X, k = table("diabetes")
+    recovered = 0
+    for seed in range(4):
+        server, found = watched(dealt(X, 3, seed), k, Guarded(), seed=seed)
+        run(Plan(Profile(k, found.centers, min_count=1)), server, Schema(X.shape[1]))
+        recovered += exact(differencing.recovered(looks_of(server)), X)
+    assert recovered > 0
+
+
+def test_a_guard_inside_masks_guards_the_profile_too() -> None:
+    X, k = table("wine")
+    tier = Secure(change=5)
+    server, found = watched(dealt(X, 3, 0), k, tier)
+    described(server, found.centers, tier)
+    names = {
+        type(t).__name__
+        for p, *_ in server.notes
+        if p.algorithm.key == "profile"
+        for t in p.transforms
+    }
+    assert {"ChangeGuard", "PairwiseMasks"} <= names
