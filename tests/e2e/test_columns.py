@@ -79,9 +79,9 @@ def test_an_owner_that_is_killed_comes_back_and_the_run_is_that_in_one_process(
 ) -> None:
     study = write_study(fed)
     clients = {name: fed.client(name) for name in CLIENTS}
-    server = fed.server(study, "--deadline", "3", "--wait", "120")
+    server = fed.server(study, "--deadline", "6", "--wait", "120")
     assert "must be trusted with geometry" in server.says("Privacy, secure.*")
-    server.says(UNDER_WAY)
+    server.says(UNDER_WAY, 120)
     clients["west"].kill()
     fed.client("west")
     assert server.ends(300) == 0, server.said()
@@ -99,8 +99,8 @@ def test_an_owner_that_stays_away_stops_the_study_in_words_and_it_resumes(
     assert waiting.ends(90) == 1
     assert "every owner is needed, and west did not come" in " ".join(waiting.said().split())
     west = fed.client("west")
-    begun = fed.server(study, "--resume", "--deadline", "2", "--wait", "20")
-    begun.says(UNDER_WAY)
+    begun = fed.server(study, "--resume", "--deadline", "6", "--wait", "20")
+    begun.says(UNDER_WAY, 120)
     west.kill()
     assert begun.ends(400) == 1
     assert "west" in begun.said().splitlines()[-1]

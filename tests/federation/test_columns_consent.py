@@ -16,10 +16,11 @@ from fedclust.core import ConfigError, MessageError, Plan, Schema, TooFewClients
 from fedclust.federation.client_file import read_client_file
 from fedclust.federation.columns_site import OWNED, SHARED, digest_of
 from fedclust.preprocessing import Column, Moments
+from fedclust.privacy import FixedPoint, MinSamples
 from fedclust.study.owner import Wanted
 
 from .example import PLAIN, InProcess
-from .owned import NONE, SECRET, SECURE, run_across, write_owners, write_study
+from .owned import NONE, SECRET, SECURE, reopened, run_across, write_owners, write_study
 
 ALLOWED = "split_columns = true\n"
 HIDDEN = f'secret = "{SECRET}"'
@@ -134,6 +135,98 @@ def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Pat
     with pytest.raises(TooFewClients):
         run(Plan(plan_of(key)), remote.over(forms[form], schema), schema)
     assert "refused" in remote.why()
+
+
+def aligned_remote(tmp_path: Path, consent: str = ALLOWED, **wanted: Any) -> tuple[Any, Any, Any]:
+    """A channel to aligned rows, as whoever can send requests gets it; the form, and the way."""
+    sites = write_owners(tmp_path, consent)
+    form = Wanted(**{"columns": None, "scaling": "none", "missing": "drop", **wanted}).as_config()
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    shared = run(Plan(RecordAlignment()), remote.over({OWNED: form}, Schema(2)), Schema(2)).model
+    remote.tell("align", {OWNED: form}, {SHARED: shared})
+    schema = Schema(5, n_records=len(shared))
+    return remote.over({OWNED: form, SHARED: digest_of(shared)}, schema), schema, remote
+
+
+COLUMNS = tuple(
+    Column(name, low=-40.0, high=40.0) for name in ("income", "debt", "spent", "visits", "calls")
+)
+
+
+@pytest.mark.parametrize(
+    ("transform", "scaling", "words"),
+    [
+        (FixedPoint((0.0,) * 5, (1.0,) * 5), "none", "for columns from 0 to 1"),
+        (FixedPoint((0.0,) * 5, (0.5,) * 5), "min-max", "for columns from 0 to 1"),
+        (FixedPoint((0.0,), (1.0,)), "min-max", "for columns from 0 to 1"),
+        (MinSamples(3), "min-max", "MinSamples has no meaning over split columns"),
+        (FixedPoint((0.0,) * 5, (1.0,) * 5), "min-max", ""),
+    ],
+)
+def test_grids_that_distances_may_not_fit_are_refused(
+    transform: Any, scaling: str, words: str, tmp_path: Path
+) -> None:
+    """A sum that overflows is refused, so whoever chooses the grid could ask for single values."""
+    channel, schema, remote = aligned_remote(tmp_path, columns=COLUMNS, scaling=scaling)
+    plan = Plan(plan_of("distances"), (transform,))
+    if words:
+        with pytest.raises(TooFewClients):
+            run(plan, channel, schema)
+        assert words in remote.why()
+    else:
+        assert run(plan, channel, schema).n_rounds > 0
+
+
+@pytest.mark.parametrize("weight", [-1.0, 2.0, np.nan])
+@pytest.mark.parametrize("key", ["vertical-llf-cm", "vertical-llf-fcm"])
+def test_weights_that_move_centres_out_of_the_records_are_refused(key: str, weight: float) -> None:
+    chosen: Any = make(key, 3, init=np.arange(3))
+    state = chosen.start(Schema(2, n_records=6), np.random.default_rng(0))
+    last = chosen.broadcast(state)
+    odd = replace(last, kept=np.full((6, 1), weight), which=np.array([1]))
+    with pytest.raises(MessageError, match="weights from 0 to 1"):
+        chosen.part(odd, np.zeros((6, 2)))
+    if key == "vertical-llf-fcm":
+        with pytest.raises(MessageError, match="weights from 0 to 1"):
+            chosen.part(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
+
+
+def test_bounds_cannot_be_tried_out_one_after_the_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    for high in (40.0, 41.0, 42.0, 43.0):
+        columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
+        told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+    assert sorted(told) == ["shop", "telecom"]
+    assert "asked with 3 different bounds or categories" in remote.why()
+    assert "income" not in remote.why()
+    assert "income" in caplog.text
+
+
+def test_an_offer_is_a_question(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path, ALLOWED + "max_releases = 1")
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
+        told = remote.tell("offer", {OWNED: Wanted(None, "none", missing).as_config()})
+        assert len(told) == n
+    assert "1 are allowed" in remote.why()
+
+
+def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    columns = (Column("income", low=0.0, high=1.0), Column("spent"), Column("calls"))
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+    words = ["one of its columns has values outside the public bounds", True]
+    assert told["bank"] == {"offered": 110, "columns": 1, "problems": [words]}
+    (tmp_path / "bank" / "people.csv").write_text("customer,income\n1,2\n1,3\n")
+    again = RemoteChannel(InProcess(reopened(tmp_path)), about={"study": "s"})
+    told = again.tell("offer", {OWNED: Wanted(None, "none", "drop").as_config()})
+    assert told["bank"]["problems"] == [
+        ["its own log says what", False],
+        ["its own log says what", True],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
         ({"debt": "spent"}, "", "owner 'shop' has a column of this name|owner 'bank' has a column"),
         ({}, "[features]\nincome = {}\nspent = {}\nage = {}\n", "no owner has this column"),
         ({}, "[features]\nincome = {}\ndebt = {}\n", "none of the study's features"),
-        ({"person": "name"}, "", "the id column is not there"),
+        ({"person": "name"}, "", "the id column 'person' is not there"),
         ({}, "[features]\nincome={}\nspent = { low = 0, high = 1 }\n", "outside the public bounds"),
     ],
 )

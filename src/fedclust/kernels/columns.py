@@ -62,7 +62,8 @@ class Distances:
     def by_column(self) -> Iterator[FloatArray]:
         """The same as one matrix for each column, which add up to it."""
         for f in range(self._X.shape[1]):
-            yield np.asarray(Distances(self._X[:, [f]], self._centers[:, [f]], self.dtype))
+            X = np.ascontiguousarray(self._X[:, f : f + 1])
+            yield np.asarray(Distances(X, self._centers[:, f : f + 1], self.dtype))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         return added([self], dtype or self.dtype)

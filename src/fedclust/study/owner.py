@@ -127,19 +127,19 @@ class Owner:
 
     def look(self) -> tuple[list[Problem], Counted]:
         """What is wrong with the columns and the ids, and how many rows there are."""
-        name, id = self.files.name, str(self.files.id)
+        name, id = self.files.name, str(self.files.id)  # what is wrong with ids tells some
         if not self.columns:
             words = "none of the study's features is among its columns"
             return [Problem(name, "", words)], Counted(0, 0)
         problems, counted = self.files.look(self.columns)
         found = [problem for problem in problems if problem.column != id]
         if id not in self.files.names:
-            found.append(Problem(name, id, "the id column is not there"))
+            found.append(Problem(name, "", f"the id column {id!r} is not there"))
             return found, counted
         try:
             _ = self.ids
         except DataError as problem:
-            found.append(Problem(name, id, str(problem).partition(": ")[2]))
+            found.append(Problem(name, "", str(problem).partition(": ")[2]))
         return found, counted
 
     @property
