@@ -5,15 +5,32 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedclust.report import write_report
+from fedclust.study import read_study
+from fedclust.study.run import run_study
 
 from .browser import Tab, tab
 from .folders import write_run
 from .shapes import SHAPES
 
 HOSTILE = '<a href="http://a.example">x</a><img src=y onerror="window.hacked=1">%{x}'
+STUDY = """
+[clients]
+a = "a.csv"
+b = "b.csv"
+c = "c.csv"
+[clustering]
+algorithm = "lossless"
+n_clusters = 2
+[features]
+x = {{ low = 0, high = 100 }}
+y = {{ low = 0, high = 100 }}
+[privacy]
+tier = "{tier}"
+"""
 WIDTHS = {"desk": 1280, "phone": 390}
 
 
@@ -75,6 +92,32 @@ def test_figures_are_drawn_and_nothing_is_asked_for(
     assert browser.value("document.documentElement.scrollWidth") <= WIDTHS[width]
     assert browser.run(OUTSIDE) == []
     assert browser.run(CROSSING) == []
+
+
+@pytest.mark.parametrize("tier", ["guarded", "secure", "dp"])
+def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
+    browser: Tab, tmp_path: Path, tier: str
+) -> None:
+    """A real run: nothing is drawn of counts that are not told, and nobody is said to have few."""
+    for library in {"secure": ["cryptography"], "dp": ["opendp"]}.get(tier, []):
+        pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    for i, client in enumerate("abc"):
+        lines = [f"{x},{y}" for x, y in rng.normal([20 + 20 * (i % 2), 50], 4, (80, 2))]
+        (tmp_path / f"{client}.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    (tmp_path / "s.toml").write_text(STUDY.format(tier=tier))
+    done = run_study(read_study(tmp_path / "s.toml"), tmp_path / "out")
+    browser.open(done.folder / "report.html")
+    assert browser.complaints() == []
+    drawn = dict(browser.run(DRAWN))
+    assert drawn.pop("map", 1) >= 0
+    assert all(drawn.values()), drawn
+    shown = browser.value("document.body.innerText")
+    assert "None" not in shown
+    assert "NaN" not in shown
+    if tier != "guarded":
+        assert "fewer than 5" not in shown
+        assert "rows in a cell" not in shown
 
 
 def test_names_are_shown_as_they_are(browser: Tab, reports: dict[str, Path]) -> None:

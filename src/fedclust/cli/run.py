@@ -116,10 +116,13 @@ def _remarks(done: Any) -> Iterator[str]:
         yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
     if done.rows is not None and done.used < done.rows:
         yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
+    privacy = model.about["privacy"]
     small, n = sum(size is None for size in model.sizes), len(model.ids)
     if 0 < small < n:
-        yield f"{small} of {n} clusters have no rows, or few: choose fewer, or another start."
-    privacy = model.about["privacy"]
+        why = "choose fewer, or another start"
+        if privacy["parameters"].get("change"):
+            why = "or the guard holds back how many"
+        yield f"{small} of {n} clusters have no rows, or few: {why}."
     if privacy["tier"] != "none":
         yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
     if not model.about["converged"]:

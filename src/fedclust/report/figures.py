@@ -50,7 +50,8 @@ def escaped(text: str) -> str:
 def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
     """How far the means of each cluster are from those of all rows; a lone cluster has all rows."""
     clusters = run.profile["clusters"]
-    if len(clusters) == 1 or not features:
+    told = any(f["effect"] is not None for c in clusters for f in c["features"])
+    if len(clusters) == 1 or not told:
         return None
     layout = {
         "height": 64 + 28 * len(features),

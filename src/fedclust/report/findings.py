@@ -20,7 +20,7 @@ class Point:
 
     name: str
     value: str
-    overall: str
+    overall: str  # empty where nobody tells of all rows
     effect: str
     higher: bool
 
@@ -68,10 +68,13 @@ def cards(run: RunFiles, features: list[Feature]) -> list[Card]:
     """A card for each cluster, in the order of the run."""
     clusters = run.profile["clusters"]
     total = sum(c["size"] or 0 for c in clusters)
-    return [_card(cluster, total, features) for cluster in clusters]
+    ranked = _ranked(run, len(features))
+    return [_card(cluster, total, features, ranked) for cluster in clusters]
 
 
-def _card(cluster: Mapping[str, Any], total: float, features: list[Feature]) -> Card:
+def _card(
+    cluster: Mapping[str, Any], total: float, features: list[Feature], ranked: list[int]
+) -> Card:
     id, size, by_client = cluster["id"], cluster["size"], cluster["by_client"]
     known = sum(n or 0 for n in by_client.values())
     parts = [Part(client, n, 100 * (n or 0) / (known or 1)) for client, n in by_client.items()]
@@ -81,7 +84,7 @@ def _card(cluster: Mapping[str, Any], total: float, features: list[Feature]) -> 
         ink=ink_on(colour(id)),
         size=size,
         share="" if size is None or not total else share(size / total),
-        points=tuple(_points(cluster, features)),
+        points=tuple(_points(cluster, features) or _means(cluster, features, ranked)),
         parts=tuple(parts),
         entropy=cluster["entropy"],
     )
@@ -106,6 +109,16 @@ def _points(cluster: Mapping[str, Any], features: list[Feature]) -> list[Point]:
     ]
 
 
+def _means(cluster: Mapping[str, Any], features: list[Feature], ranked: list[int]) -> list[Point]:
+    """Where nobody tells of all rows: means of the columns in which clusters lie far apart."""
+    told = [(features[place], cluster["features"][place]) for place in ranked]
+    if any(f["effect"] is not None for _, f in told):
+        return []
+    return [Point(feature.name, feature.in_units(f["mean"]), "", "", False) for feature, f in told][
+        :_POINTS
+    ]
+
+
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     """The finding in two sentences."""
     clusters, clients = run.profile["clusters"], run.profile["clients"]
@@ -126,7 +139,10 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
         )
     small = sum(not c["size"] for c in clusters)
     if total and small:
-        first += f"; {small} of the clusters {'has' if small == 1 else 'have'} no rows, or few"
+        has = "has" if small == 1 else "have"
+        guarded = run.model["privacy"].get("parameters", {}).get("change")
+        words = "no size: few rows, or held back" if guarded else "no rows, or few"
+        first += f"; {small} of the clusters {has} {words}"
     if run.choice and run.choice.get("weak"):
         first += "; the evidence for any clusters at all is weak"
     return f"{first}.", _differences(run, features)
@@ -138,9 +154,10 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
     clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
     if len(clusters) <= 1:
         return "With one cluster there is no other to compare it with."
-    importance = [_importance(clusters, place) for place in range(len(features))]
-    ranked = sorted(range(len(features)), key=lambda place: -importance[place])
-    largest = max((abs(f["effect"] or 0) for c in clusters for f in c["features"]), default=0)
+    importance = [_importance(run, clusters, place) for place in range(len(features))]
+    ranked = _ranked(run, len(features))
+    effects = [f["effect"] for c in clusters for f in c["features"] if f["effect"] is not None]
+    largest = max(map(abs, effects), default=SMALL)
     if largest < SMALL:
         return (
             "Their means hardly differ: none is more than "
@@ -154,10 +171,19 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
     return f"They differ most in {listed(words)}."
 
 
-def _importance(clusters: list[Any], place: int) -> float:
-    """How much of the column's variance lies between the clusters."""
-    effects = [(c["size"] or 1, c["features"][place]["effect"] or 0) for c in clusters]
-    return sum(size * effect**2 for size, effect in effects)
+def _ranked(run: RunFiles, n: int) -> list[int]:
+    """The columns in which clusters differ most first."""
+    clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
+    return sorted(range(n), key=lambda place: -_importance(run, clusters, place))
+
+
+def _importance(run: RunFiles, clusters: list[Any], place: int) -> float:
+    """How much of the column's variance lies between the clusters; else, how far apart they are."""
+    if any(f["effect"] is not None for c in clusters for f in c["features"]):
+        told = [(c["size"] or 1, c["features"][place]["effect"] or 0) for c in clusters]
+        return float(sum(size * effect**2 for size, effect in told))
+    centers = [c["center"][place] for c in run.model["clusters"] if "center" in c]
+    return float(max(centers) - min(centers)) if centers else 0.0
 
 
 def _range(clusters: list[Any], feature: Feature, place: int) -> str:

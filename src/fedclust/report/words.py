@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..algorithms import ALGORITHMS, VERTICAL
+from ..algorithms.bounded_c_means import BoundedCMeans
 from .amounts import listed, plain, several
 from .folder import RunFiles
 
@@ -40,7 +41,8 @@ def index_meaning(index: str) -> str:
 
 def algorithm_words(model: Mapping[str, Any]) -> str:
     """What the algorithm does, as its own file says it."""
-    kind = {**VERTICAL, **ALGORITHMS}.get(model["algorithm"]["algorithm"])
+    known = {**VERTICAL, **ALGORITHMS, BoundedCMeans.key: BoundedCMeans}
+    kind = known.get(model["algorithm"]["algorithm"])
     return (kind.__doc__ or "").partition("\n")[0] if kind else ""
 
 

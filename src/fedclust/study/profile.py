@@ -51,10 +51,11 @@ def profile_sums(found: Clustering, ask: Asker) -> ProfileSums:
     C, P = found.centers.shape
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
     asked = Profile(C, found.centers, fuzzifier, ask.min_count)
-    if ask.tier.noisy:  # every answer would have to be paid for
-        return ProfileSums.none(C, P)
-    sums: ProfileSums = ask(asked).model
-    return sums
+    if not ask.tier.noisy:  # where every answer would have to be paid for
+        with suppress(NothingToSay):  # every cluster is too small, or too like what was told
+            sums: ProfileSums = ask(asked).model
+            return sums
+    return ProfileSums.none(C, P)
 
 
 def profile(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
@@ -79,6 +80,8 @@ def _clusters(
     spread = np.sqrt(np.maximum(sums.square / held - (sums.total / held) ** 2, 0.0))
     overall = _overall(model, sums)
     overall_spread = np.sqrt(_between(model, sums).diagonal() + _within(sums))
+    if not sums.size.any():  # nobody tells of all rows
+        overall, overall_spread = np.full((2, len(overall)), np.nan)
     told = []
     for c, id in enumerate(model.ids):
         known = sums.size[c] > 0  # else: too few rows at every client, or none at all
@@ -140,13 +143,17 @@ def _features(
             "name": name,
             "unit": units[p],
             "mean": float(means[p]),
-            "sd": None if np.isnan(spreads[p]) else float(spreads[p]),
-            "overall_mean": float(overalls[p]),
-            "overall_sd": float(overall_spreads[p]),
-            "effect": float(effect[p]),
+            "sd": _known(spreads[p]),
+            "overall_mean": _known(overalls[p]),
+            "overall_sd": _known(overall_spreads[p]),
+            "effect": _known(effect[p]),
         }
         for p, name in enumerate(ready.names)
     ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
@@ -218,8 +225,7 @@ def _presence(
     """Counts of each client's rows, and how many cells a side of the map has."""
     side = int(np.clip(np.sqrt(sum(n or 0 for n in model.sizes) / (2 * ask.min_count)), *_CELLS))
     if not ask.by_client:
-        nothing = dict.fromkeys(ask.channel.clients(), np.zeros(len(model.ids)))
-        return {"sizes": nothing, "cells": {}}, side
+        return {"sizes": {}, "cells": {}}, side
     done = ask(Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count))
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counted = {

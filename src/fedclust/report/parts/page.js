@@ -97,7 +97,8 @@
     if (figure.views.length) {
       data[0].z = figure.views[chosen[figure.id] || 0];
       data[0].zmax = Math.max(1, ...data[0].z.flat());
-      document.getElementById(`${figure.id}-most`).textContent = data[0].zmax.toLocaleString("en");
+      const most = document.getElementById(`${figure.id}-most`);
+      if (most) most.textContent = data[0].zmax.toLocaleString("en");
     }
     place.style.minHeight = `${layout.height}px`;
     const options = { displayModeBar: false, responsive: false };
