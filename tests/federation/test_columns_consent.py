@@ -1,6 +1,8 @@
 """What an owner of columns refuses: what client.toml does not allow, and plans that would leak."""
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ import pytest
 from fedclust.algorithms import make, make_seeding
 from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.algorithms.vertical_assignment import VerticalAssignment
+from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
-from fedclust.core import ConfigError, MessageError, Plan, Schema, TooFewClients, run
+from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
 from fedclust.federation.client_file import read_client_file
 from fedclust.federation.columns_site import OWNED, SHARED, digest_of
 from fedclust.preprocessing import Column, Moments
@@ -20,7 +23,7 @@ from fedclust.privacy import FixedPoint, MinSamples
 from fedclust.study.owner import Wanted
 
 from .example import PLAIN, InProcess
-from .owned import NONE, SECRET, SECURE, reopened, run_across, write_owners, write_study
+from .owned import NONE, OWNERS, SECRET, SECURE, reopened, run_across, write_owners, write_study
 
 ALLOWED = "split_columns = true\n"
 HIDDEN = f'secret = "{SECRET}"'
@@ -175,6 +178,28 @@ def test_grids_that_distances_may_not_fit_are_refused(
         assert words in remote.why()
     else:
         assert run(plan, channel, schema).n_rounds > 0
+
+
+def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
+    """Distances of all records to all others would be more than a machine can hold."""
+    channel, schema, remote = aligned_remote(tmp_path, ALLOWED + "max_clusters = 20")
+    seeding: Any = make_seeding("vertical-k-means++", 3)
+    for n, answers in ((20, 3), (21, 0)):
+        request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
+        assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
+    assert "distances to 21 records at once are too many" in remote.why()
+    assert schema.records() > 21
+
+
+class Quiet:
+    """A channel that gives what came, however little that is."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[Any]:
+        with contextlib.suppress(TooFewClients):
+            yield from self._channel.ask(plan, request)
 
 
 @pytest.mark.parametrize("weight", [-1.0, 2.0, np.nan])

@@ -36,6 +36,7 @@ from .consent import Refused, demanded
 
 OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
 OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
+_DRAWN = 16  # records that a start may be drawn from in a round, at least
 _log = logging.getLogger(__name__)
 
 
@@ -115,6 +116,9 @@ class ColumnsSite:
         if plan.algorithm.reads_rows:
             self._allow_transforms(plan, owner, schema)
         down.check(plan.algorithm.sizes(schema))
+        drawn = down.arrays().get("drawn", ())
+        if len(drawn) > max(_DRAWN, self._file.consent["max_clusters"]):
+            raise Refused(f"distances to {len(drawn)} records at once are too many")
         return found
 
     def _allow_transforms(self, plan: Plan, owner: Owner, schema: Schema) -> None:

@@ -75,18 +75,18 @@ class Ending:
         sizes = np.bincount(labels_in(last), minlength=algorithm.n_clusters)
         return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
 
-    @property
+    @cached_property
     def labels(self) -> IntArray:
         """The number of each record's cluster."""
         return np.argsort(self.order)[labels_in(self.last)] + 1
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many records each cluster has, in the order of their numbers."""
         n = len(self.order)
         return tuple(np.bincount(self.labels, minlength=n + 1)[1:].tolist())
 
-    @property
+    @cached_property
     def memberships(self) -> FloatArray | None:
         """Of each record in each cluster, in the order of their numbers; none where hard."""
         weights = self.last.arrays().get("weights")
