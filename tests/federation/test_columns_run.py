@@ -1,11 +1,13 @@
 """From a submitted study over split columns to its folder: who is asked, and who is waited for."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fedclust.federation.client_file import read_client_file
 from fedclust.federation.coordinator import _gone_before_it_began
 from fedclust.federation.driver import StudyRun
 from fedclust.federation.owners import invited, warnings_of, who_is_missing
@@ -82,6 +84,16 @@ def test_a_job_that_waits_for_those_who_left_is_noticed(
     state: str, there: int, left: int | None
 ) -> None:
     assert _gone_before_it_began(Session(state, there), "1", 3) == left
+
+
+def test_the_client_file_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "vertical.md").read_text()
+    found = re.search(r"```toml client\n(.*?)```", page, re.DOTALL)
+    assert found
+    (tmp_path / "client.toml").write_text(found[1])
+    shown = read_client_file(tmp_path / "client.toml")
+    assert shown.consent["split_columns"]
+    assert shown.data["secret"]
 
 
 def test_over_flower_split_columns_are_refused(tmp_path: Path) -> None:
