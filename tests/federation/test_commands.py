@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from fedclust.cli import app
 from fedclust.cli.signals import ended_by_signals
 from fedclust.federation.client_file import read_client_file
+from fedclust.privacy import Ledger
+from fedclust.privacy.accounting import mu_for
 
 from .example import write_kits
 from .hostile import PLAN, request
@@ -160,3 +162,14 @@ def test_a_glob_names_several_files(tmp_path: Path) -> None:
     (tmp_path / "client.toml").write_text('[data]\nfile = "*.csv"\n')
     names = [p.name for p in read_client_file(tmp_path / "client.toml").files()]
     assert names == ["a.csv", "b.csv"]
+
+
+def test_what_noise_has_cost_is_shown(tmp_path: Path) -> None:
+    """Epsilon as spent, beside what the owner allows; a reset starts it anew."""
+    write_kits(tmp_path, 'privacy = "dp"\nepsilon = 2.0')
+    kit = tmp_path / "west"
+    mu = mu_for(0.5, 1e-6)
+    Ledger(kit / "ledger.jsonl").spend(mu**2, what="a round")
+    assert "Epsilon spent, at delta 1e-06: 0.5 of 2 allowed" in command("disclosures", kit).output
+    reset = command("disclosures", kit, "--reset-ledger", "other data").output
+    assert "Epsilon spent, at delta 1e-06: 0 of 2 allowed" in reset

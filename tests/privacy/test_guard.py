@@ -90,6 +90,8 @@ def test_the_guard_outlives_a_process(tmp_path: Path) -> None:
     assert Guarded(gate()).cut(0.475, seed=1) == [0, 0]
     with pytest.raises(Refusal, match="number of rows has changed"):
         Guarded(gate(), line(41)).cut(0.3)
+    gate().ledger.reset("the data of another year")
+    assert Guarded(gate(), line(41)).cut(0.3) == [12, 29]
 
 
 def test_clusters_that_exchange_records_are_told_of_together() -> None:

@@ -1,13 +1,19 @@
 """A study that is stopped goes on where it was, and ends as if it had not been stopped."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedclust import ConfigError
-from fedclust.core import Plan, Round
+from fedclust.algorithms.bounded_c_means import BoundedCMeans
+from fedclust.channels import LocalChannel
+from fedclust.core import Plan, Request, Round
+from fedclust.privacy import Private
+from fedclust.privacy.accounting import epsilon_of
 from fedclust.study import read_study
 from fedclust.study.journal import Journal
 from fedclust.study.run import run_study
@@ -64,6 +70,73 @@ def test_rounds_that_were_run_are_not_run_again(tmp_path: Path) -> None:
     whole: list[int] = []
     run_study(study, tmp_path / "other", on_round=lambda *_: whole.append(1))
     assert len(seen) <= len(whole) - 19
+
+
+NOISY = """
+[clients]
+north = "north.csv"
+south = "south.csv"
+[clustering]
+algorithm = "lossless"
+n_clusters = 2
+[features]
+age = { low = 0, high = 120 }
+weight = { low = 20, high = 180 }
+[privacy]
+tier = "dp"
+"""
+
+
+def test_noise_that_was_drawn_is_not_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every noisy round is saved as it comes, however quick it was."""
+    pytest.importorskip("opendp")
+    monkeypatch.setattr("fedclust.study.journal._PAUSE", 1e9)
+    study, drawn = read_study(write(tmp_path, NOISY)), []
+    monkeypatch.setattr(
+        "fedclust.privacy.noise.gaussian",
+        lambda scale, n: drawn.append(n) or np.zeros(n, dtype=np.int64),  # type: ignore[func-returns-value]
+    )
+    run_study(study, tmp_path / "whole")
+    once = len(drawn)
+    for after in range(1, once // 2):
+        cut = tmp_path / f"cut{after}"
+        drawn.clear()
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, cut, on_round=Stop(after))
+        run_study(study, cut, resume=True)
+        assert len(drawn) == once
+        assert "asked again" not in json.dumps(told(cut)["model"]["privacy"])
+
+
+def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round whose answers were lost on the way: it is paid for twice, and that is said."""
+    pytest.importorskip("opendp")
+    study, real = read_study(write(tmp_path, NOISY)), LocalChannel.ask
+    lost: list[int] = []
+
+    def ask(self: LocalChannel, plan: Plan, request: Request) -> Any:
+        answers = list(real(self, plan, request))
+        if plan.algorithm.key == "bounded-c-means" and request.round == 1 and not lost:
+            lost.append(request.round)
+            raise KeyboardInterrupt
+        return answers
+
+    monkeypatch.setattr(LocalChannel, "ask", ask)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "cut")
+    run_study(study, tmp_path / "cut", resume=True)
+    said = told(tmp_path / "cut")["model"]["privacy"]
+    tier = Private()
+    mu = tier.mu(BoundedCMeans(2, np.zeros(2), np.ones(2)))
+    assert said["epsilon_spent"] == pytest.approx(
+        epsilon_of(math.sqrt(tier.budget + mu**2), tier.delta)
+    )
+    assert said["epsilon_spent"] > 1.0
+    assert "all of it together allows epsilon=1." in said["promise"]
 
 
 def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 After D. Su et al. (2016), differentially private k-means, with sums around the current centres:
 a client sends, for each centre v, the weights w and the sum of w (x - v), in which no x - v is
-longer than half the usual distance between neighbouring centres. For hard and fuzzy weights alike
+longer than the usual distance between neighbouring centres. For hard and fuzzy weights alike
 the w of a record sum to at most one, so one record adds a vector of length sqrt(a^2 + r^2): a for
 the weights, r for the clipped rows.
 """
@@ -77,7 +77,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         return Around(self.in_data(state.centers), self._reach(state.centers))
 
     def _reach(self, centers: FloatArray) -> float:
-        """Half of the usual distance between neighbours; of centres that are public anyway."""
+        """The usual distance between neighbours; of centres that are public anyway."""
         if len(centers) == 1:
             return self.radius
         apart = sq_distances(centers, centers)

@@ -23,14 +23,16 @@ def disclosures(
     """
     from ..federation.client_file import CLIENT_FILE, read_client_file
     from ..federation.disclosures import read_disclosures
-    from ..privacy import Ledger
 
     file = read_client_file(kit / CLIENT_FILE)
-    ledger = Ledger(file.place(file.output["ledger"]))
+    gate, consent = file.gate(), file.consent
     if reset_ledger is not None:
-        ledger.reset(reset_ledger)
-    most = file.consent["max_releases"]
-    typer.echo(f"Questions answered about these data: {ledger.releases:,} of {most:,} allowed")
+        gate.ledger.reset(reset_ledger)
+    answered, most = gate.ledger.releases, consent["max_releases"]
+    typer.echo(f"Questions answered about these data: {answered:,} of {most:,} allowed")
+    if gate.ledger.spent or consent["epsilon"] is not None:
+        limit = "no limit" if consent["epsilon"] is None else f"{consent['epsilon']:g} allowed"
+        typer.echo(f"Epsilon spent, at delta {consent['delta']:g}: {gate.epsilon:.3g} of {limit}")
     path = file.place(file.output["disclosures"])
     lines = list(read_disclosures(path))
     console = Console()

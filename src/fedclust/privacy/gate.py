@@ -141,20 +141,16 @@ class Gate:
     def told(self) -> list[IntArray]:
         """Of each release of sums by cluster, the cluster of every record; for guards."""
         if self._told is None:
-            file = self._told_file()
+            file = self.ledger.memory
             self._told = list(load_arrays(file)) if file is not None and file.exists() else []
         return self._told
 
     def tell(self, labels: IntArray) -> None:
         """Remember a release, beside the ledger if that is a file: guards outlive a process."""
         self.told.append(labels)
-        file = self._told_file()
+        file = self.ledger.memory
         if file is not None:
             write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
-
-    def _told_file(self) -> Path | None:
-        path = self.ledger.path
-        return None if path is None else path.with_suffix(".told.npz")
 
     def _within_bounds(self, turn: Turn, what: str) -> None:
         centers = getattr(turn.down, "centers", None)

@@ -64,7 +64,7 @@ class ChangeGuard(Transform):
             if any(len(before) != len(data) for before in gate.told):
                 raise Refusal(
                     "the number of rows has changed since the last release; a guard "
-                    "cannot compare them: reset the ledger, and remove its memory"
+                    "cannot compare them: reset the ledger"
                 )
             last = gate.last.get(run) or _Told(np.full(len(data), -1), message.identity())
             k = len(turn.down.centers)  # type: ignore[union-attr]

@@ -98,13 +98,20 @@ class Ledger:
                 )
             self._write(file, {"event": "noise", "cost": cost, "what": what})
 
+    @property
+    def memory(self) -> Path | None:
+        """Beside the ledger: which records were told of together, for guards."""
+        return None if self.path is None else self.path.with_suffix(".told.npz")
+
     def reset(self, why: str) -> None:
-        """Start the count anew: for other data, or because their owner says so."""
+        """Start the count anew, and forget what guards remember: for other data, say."""
         if not why.strip():
             raise ConfigError("reset: say why; it is written down")
         with self._open() as file:
             self._catch_up(file)
             self._write(file, {"event": "reset", "why": why})
+            if self.memory is not None:
+                self.memory.unlink(missing_ok=True)
 
     def _where(self) -> str:
         return "" if self.path is None else f"; see {self.path.name}, which its owner may reset"

@@ -12,6 +12,8 @@ from .. import __version__
 from ..algorithms import SEEDINGS, VERTICAL_SEEDINGS
 from ..chain import Clustering
 from ..core import config
+from ..privacy import Private, Tier
+from ..privacy.accounting import epsilon_of
 from .file import Study
 from .journal import Told
 from .model import Model
@@ -41,11 +43,6 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
-        "privacy": {
-            "tier": found.promise.tier,
-            "promise": found.promise.words,
-            "parameters": dict(found.promise.parameters),
-        },
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
         "versions": versions(),
@@ -83,6 +80,22 @@ def bytes_sent(told: Sequence[Told]) -> dict[str, int]:
     for run in told:
         total.update(run.sent)
     return dict(total)
+
+
+def promised(told: Sequence[Told], tier: Tier) -> dict[str, Any]:
+    """The tier as the model states it; noise that was drawn twice is in its words."""
+    promise = tier.promise
+    said: dict[str, Any] = {"tier": promise.tier, "promise": promise.words}
+    said["parameters"] = dict(promise.parameters)
+    again = sum(run.paid_again for run in told)
+    if again and isinstance(tier, Private):
+        spent = epsilon_of(math.sqrt(tier.budget + again), tier.delta)
+        said["promise"] += (
+            f" Rounds were asked again after an interruption, with other noise: all of it together "
+            f"allows epsilon={spent:.3g}."
+        )
+        said["epsilon_spent"] = spent
+    return said
 
 
 def _named(run: Told) -> str:

@@ -5,13 +5,15 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from ..chain import Clustering
 from ..choice import Choice
 from ..core import ConfigError, Line
 from ..core.files import write_text
 from .file import Study
 from .journal import Journal, OnRound
+from .model import Model
 
 _WRITTEN = {
     "choice.json",
@@ -24,13 +26,6 @@ _WRITTEN = {
     "study.toml",
 }
 _LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
-
-
-class Described(Protocol):
-    """What was found, as plain values."""
-
-    def as_config(self) -> dict[str, Any]:
-        """Plain values, for model.json."""
 
 
 class Folder:
@@ -69,15 +64,25 @@ class Folder:
 
     def finish(
         self,
-        model: Described,
-        history: Sequence[Line],
+        model: Model,
+        found: Clustering,
         profile: Mapping[str, Any],
         choice: Choice | None,
     ) -> None:
         """Write what is left to write, and put the folder in its place."""
+        self.put(model.as_config(), found.run.history, profile, choice)
+
+    def put(
+        self,
+        model: Mapping[str, Any],
+        history: Sequence[Line],
+        profile: Mapping[str, Any],
+        choice: Choice | None,
+    ) -> None:
+        """The same from plain values."""
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
-        write_text(scratch / "model.json", json.dumps(model.as_config(), indent=1))
+        write_text(scratch / "model.json", json.dumps(model, indent=1))
         write_text(scratch / "profile.json", json.dumps(profile, indent=1))
         lines = [json.dumps(asdict(line)) for line in history]
         write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))

@@ -2,21 +2,23 @@
 
 import inspect
 import json
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ..core import (
     EVERYONE,
-    AnyAlgorithm,
     Channel,
     ConfigError,
     Line,
+    Message,
     Participation,
     Plan,
+    Request,
     Round,
     Run,
     Schema,
@@ -25,6 +27,7 @@ from ..core import (
     save_round,
 )
 from ..core.files import write_text
+from ..privacy import IntegerGaussian
 
 _PAUSE = 1.0  # seconds between two savings of one run: a round may take less than its saving
 
@@ -41,6 +44,7 @@ class Told:
     says: str  # what a message of this run says, in words
     sent: Mapping[str, int]  # bytes by client
     took_part: Mapping[str, int]  # rounds by client
+    paid_again: float = 0.0  # squares of mu of noisy rounds that were asked more than once
 
 
 class Journal:
@@ -70,18 +74,10 @@ class Journal:
 
     def note(self, done: Run) -> None:
         """Put on record what clients told in a run that is made anew whenever a study goes on."""
-        said = dict.fromkeys(done.sent, done.n_rounds)
-        self._tell(done.algorithm, done.n_rounds, done.sent, said)
-
-    def _tell(
-        self,
-        algorithm: AnyAlgorithm,
-        n_rounds: int,
-        sent: Mapping[str, int],
-        took_part: Mapping[str, int],
-    ) -> None:
-        says = inspect.cleandoc(algorithm.up.__doc__ or "").splitlines()[0]
-        self.told.append(Told(self.phase, algorithm.key, n_rounds, says, sent, took_part))
+        says = inspect.cleandoc(done.algorithm.up.__doc__ or "").splitlines()[0]
+        rounds_of = dict.fromkeys(done.sent, done.n_rounds)
+        key = done.algorithm.key
+        self.told.append(Told(self.phase, key, done.n_rounds, says, done.sent, rounds_of))
 
     def __call__(
         self,
@@ -95,21 +91,31 @@ class Journal:
         place, self._next = self._folder / f"{self._next:05d}", self._next + 1
         left = last = self._left(place, plan)
         kept = _Kept.of(place, left)
+        costs = [t.mu**2 for t in plan.transforms if isinstance(t, IntegerGaussian)]
+        asked = place.with_suffix(".asked")
+        if costs:  # a noisy round that is asked again is paid for again: none is asked for nothing
+            channel = _Noted(channel, asked)
         saved = time.monotonic()
         for last in rounds(plan, channel, schema, participation=participation, resume=left):
             kept.add(last)
-            if self._on_round:
-                self._on_round(self.phase, plan, last)
-            if time.monotonic() - saved > _PAUSE:
+            if costs or time.monotonic() - saved > _PAUSE:
                 self._save(place, plan, last, kept)
                 saved = time.monotonic()
+            if self._on_round:
+                self._on_round(self.phase, plan, last)
         if last is not None:
             self._save(place, plan, last, kept)
-        return self._finished(plan, schema, last, kept)
+        n_asked = len(asked.read_text(encoding="utf-8").splitlines()) if asked.exists() else 0
+        paid_again = sum(costs) * (n_asked - len(kept.lines))
+        return self._finished(plan, schema, last, kept, paid_again)
 
-    def _finished(self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept") -> Run:
-        sent = kept.sent
-        self._tell(plan.algorithm, len(kept.lines), sent, kept.rounds)
+    def _finished(
+        self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept", paid_again: float
+    ) -> Run:
+        says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
+        key, sent, n_rounds = plan.algorithm.key, kept.sent, len(kept.lines)
+        told = Told(self.phase, key, n_rounds, says, sent, kept.rounds, paid_again)
+        self.told.append(told)
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0
         return Run(plan.algorithm, state, tuple(kept.lines), sent, number)
@@ -122,6 +128,26 @@ class Journal:
         """Both files are whole at any time; the history may be one saving ahead of the state."""
         write_text(place.with_suffix(".json"), json.dumps(kept.as_config()))
         save_round(place.with_suffix(".npz"), plan, last)
+
+
+class _Noted:
+    """A channel whose questions are written down before they are asked."""
+
+    def __init__(self, channel: Channel, file: Path) -> None:
+        self._channel, self._file = channel, file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def clients(self) -> Iterable[str]:
+        return self._channel.clients()
+
+    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
+        with open(self._file, "a", encoding="utf-8") as file:
+            file.write(f"{request.round}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return self._channel.ask(plan, request)
 
 
 class _Kept:

@@ -1,4 +1,4 @@
-"""Run a study in one process: prepare, cluster, describe, and leave labels with each client."""
+"""Run a study: prepare, cluster, describe, and leave labels with each client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, about, bytes_sent, phases, took_part
+from .facts import CHOOSING, about, bytes_sent, phases, promised, took_part
 from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -94,8 +94,9 @@ def carry_out(
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     labels = {client: place.final(said) for client, said in clients.label(model).items()}
-    model = replace(model, about={**(model.about or {}), "bytes_sent": bytes_sent(journal.told)})
-    place.finish(model, found.run.history, told, choice)
+    said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
+    model = replace(model, about={**(model.about or {}), **said})
+    place.finish(model, found, told, choice)
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
 
 

@@ -136,7 +136,8 @@ def carry_out_columns(
     end = Ending.of(study.path.stem, found.algorithm, found.last)
     labels = {owner: place.final(said) for owner, said in owners.finish(end).items()}
     model = ColumnsModel(end.sizes, _about(study, found, tier, seen, schema, journal))
-    place.finish(model, found.history, _profile(study, found, end, seen, schema, journal), None)
+    told = _profile(study, found, end, seen, schema, journal)
+    place.put(model.as_config(), found.history, told, None)
     return ColumnsOutcome(place.path, model, found, labels, seen.offered, schema.records())
 
 
