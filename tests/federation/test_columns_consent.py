@@ -180,6 +180,22 @@ def test_grids_that_distances_may_not_fit_are_refused(
         assert run(plan, channel, schema).n_rounds > 0
 
 
+def test_rows_made_for_one_scale_are_not_used_as_if_of_another(tmp_path: Path) -> None:
+    channel, schema, remote = aligned_remote(tmp_path)  # as they are
+    data = {**channel.data, OWNED: Wanted(COLUMNS, "min-max", "drop").as_config()}
+    grid = FixedPoint((0.0,) * 5, (1.0,) * 5)
+    with pytest.raises(TooFewClients):
+        run(Plan(plan_of("distances"), (grid,)), remote.over(data, schema), schema)
+    assert "was not told the shared records" in remote.why()
+
+
+def test_rows_outside_their_bounds_are_not_aligned_either(tmp_path: Path) -> None:
+    tight = (Column("income", low=0.0, high=0.1), *COLUMNS[1:])
+    channel, _, remote = aligned_remote(tmp_path, columns=tight, scaling="min-max")
+    assert "bank: refused: its data do not fit" in remote.why()
+    assert channel.schema.records() > 0
+
+
 def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
     """Distances of all records to all others would be more than a machine can hold."""
     channel, schema, remote = aligned_remote(tmp_path, ALLOWED + "max_clusters = 20")

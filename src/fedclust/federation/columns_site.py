@@ -17,7 +17,7 @@ from typing import Any
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
-from ..core import AnyAlgorithm, Data, MessageError, Plan, Record, Refusal, Schema
+from ..core import AnyAlgorithm, Data, DataError, MessageError, Plan, Record, Refusal, Schema
 from ..core.envelope import decode_request, table
 from ..core.wire import Frame
 from ..data.ids import secret_bytes
@@ -56,7 +56,7 @@ class ColumnsSite:
     def __init__(self, file: ClientFile, name: str, gate: Gate) -> None:
         self._file, self._name, self._gate = file, name, gate
         self._owner: tuple[Wanted, Owner] | None = None
-        self._kept: dict[str, Aligned] = {}
+        self._kept: tuple[Owner, str, Aligned] | None = None
 
     @cached_property
     def _secret(self) -> bytes:
@@ -73,9 +73,6 @@ class ColumnsSite:
     def offer(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
         """How many rows and columns there are, and what is wrong: no name, no value."""
         owner = self._asked(frame.header.get(OWNED))
-        asked = json.dumps(frame.header.get(OWNED), sort_keys=True).encode()
-        most = self._file.consent["max_releases"]
-        self._gate.ledger.release(digest(OFFER.encode(), asked), what=OFFER, most=most)
         problems, counted = owner.look()
         for one in problems:
             _log.warning("%s %s", one.column, one.what)
@@ -93,8 +90,10 @@ class ColumnsSite:
         if shared is None:
             raise MessageError("there are no shared records in the request")
         owner = self._asked(frame.header.get(OWNED))
+        if any(problem.stops for problem in owner.look()[0]):
+            raise DataError("what stops a study also stops whoever goes on without having looked")
         mine = owner.aligned(shared)
-        self._kept = {digest_of(shared): mine}
+        self._kept = owner, digest_of(shared), mine
         entry["what"] = {"records": len(mine.rows)}
         return {"records": len(mine.rows), "fingerprint": owner.fingerprint(mine)}
 
@@ -111,7 +110,7 @@ class ColumnsSite:
             return tokens_as_data(owner)
         if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
             raise Refused(f"{plan.algorithm.key} is not answered over split columns")
-        found = self._aligned(data).data(self._gate)
+        found = self._aligned(owner, data).data(self._gate)
         schema = Schema(found.shape[1], n_records=len(found))
         if plan.algorithm.reads_rows:
             self._allow_transforms(plan, owner, schema)
@@ -133,11 +132,11 @@ class ColumnsSite:
             elif not isinstance(grid, PairwiseMasks):
                 raise Refused(f"{type(grid).__name__} has no meaning over split columns")
 
-    def _aligned(self, data: Mapping[str, Any]) -> Aligned:
-        found = self._kept.get(str(data.get(SHARED)))
-        if found is None:
+    def _aligned(self, owner: Owner, data: Mapping[str, Any]) -> Aligned:
+        """The rows that are kept, if they were made of these records and as is wanted now."""
+        if self._kept is None or self._kept[:2] != (owner, data.get(SHARED)):
             raise Refused("this process was not told the shared records: submit the job again")
-        return found
+        return self._kept[2]
 
     def finish(self, frame: Frame, entry: dict[str, Any], target: Path) -> dict[str, Any]:
         """Write the owner's part of the centres, and labels of its own rows; they stay here."""
@@ -146,7 +145,8 @@ class ColumnsSite:
         algorithm: Any = asked.plan.algorithm
         if type(algorithm) not in VERTICAL.values():
             raise Refused(f"{algorithm.key} does not end a study over split columns")
-        owner, mine = self._asked(data.get(OWNED)), self._aligned(data)
+        owner = self._asked(data.get(OWNED))
+        mine = self._aligned(owner, data)
         self._allow(algorithm, 0)
         last.check({"N": len(mine.rows), "C": algorithm.n_clusters})
         if not last.is_finite():
@@ -179,6 +179,7 @@ class ColumnsSite:
         """The owner as a study sees it; what it reads is read once."""
         secret, wanted = self._secret, _wanted(given)
         if self._owner is None or self._owner[0] != wanted:
+            self._count(wanted)
             data = self._file.data
             files = ClientFiles(
                 self._name, self._file.files(), gaps=data["gaps"], id=data["id"], batch_rows=0
@@ -194,6 +195,12 @@ class ColumnsSite:
             self._describe(columns)
             self._owner = wanted, Owner(files, columns, wanted, secret)
         return self._owner[1]
+
+    def _count(self, wanted: Wanted) -> None:
+        """Enter what is wanted in the ledger: which ids are offered tells where gaps are."""
+        words = json.dumps(wanted.as_config(), sort_keys=True).encode()
+        most = self._file.consent["max_releases"]
+        self._gate.ledger.release(digest(OFFER.encode(), words), what=OFFER, most=most)
 
     def _describe(self, columns: Sequence[Column]) -> None:
         """Refuse yet other bounds or categories: each tells whether values fit."""
