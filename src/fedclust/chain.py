@@ -54,6 +54,19 @@ class Clustering:
         return cast(FloatArray, self.run.model)
 
     @property
+    def caveat(self) -> str:
+        """What must be known of the result beside its promise; mostly nothing."""
+        sure = getattr(self.run.state, "sure", np.ones(0))  # of noisy weights
+        lost, n = int((sure == 0).sum()), len(sure)
+        if lost == 0:
+            return ""
+        return (
+            f"{'all' if lost == n else f'{lost} of {n}'} clusters have so few rows that noise "
+            "hides them: do not rely on their centres; more rows, fewer clusters or a larger "
+            "epsilon help (fedclust budget)"
+        )
+
+    @property
     def converged(self) -> bool:
         """Whether the run ended because the centres rested, not because rounds ran out."""
         if "max_rounds" not in vars(self.algorithm):

@@ -133,4 +133,4 @@ def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
         adapted(make("ewf", 3), BOX, tier, 4)
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
         adapted(make("fkm", 3), BOX, tier, 4)
-    assert isinstance(CubeState(np.zeros((1, 1)), 0, 0.0), CubeState)
+    assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), 0, 0.0), CubeState)

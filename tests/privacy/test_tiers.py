@@ -201,3 +201,11 @@ def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
     other = "llf-fcm" if make(key, 3).soft else "llf-cm"
     with pytest.raises(ConfigError, match=f"nobody guards the rounds of '{key}'; .* '{other}'"):
         transforms_for(make(key, 3), 2, "guarded")
+
+
+def test_estimators_warn_of_clusters_that_noise_hides() -> None:
+    pytest.importorskip("opendp")
+    tables = {name: rows(40, seed) for seed, name in enumerate("abc")}
+    model = FederatedKMeans(3, privacy="dp", bounds=([0, 0], [1, 1]), random_state=0)
+    with pytest.warns(UserWarning, match="so few rows that noise hides them"):
+        model.fit(tables)

@@ -134,3 +134,19 @@ def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: s
     report = (done.folder / "report.html").read_text()
     assert "How many rows a client has is not told" in report
     assert "rows used" not in report
+
+
+def test_clusters_made_of_noise_are_called_so(tmp_path: Path) -> None:
+    """A few rows under much noise: the numbers come out, and with them a warning."""
+    pytest.importorskip("opendp")
+    path = three(tmp_path, STUDY.replace('"none"', '"dp"\nepsilon = 0.1'))
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    assert "Beware: all clusters have so few rows that noise hides them" in " ".join(
+        shown.output.split()
+    )
+    report = (tmp_path / "study-run" / "report.html").read_text()
+    assert "Beware: all clusters have so few rows" in report
+    path.write_text(STUDY.replace('"none"', '"dp"\nepsilon = 100.0'))
+    loud = CliRunner().invoke(app, ["run", str(path), "--force"])
+    assert loud.exit_code == 0
+    assert "Beware" not in loud.output

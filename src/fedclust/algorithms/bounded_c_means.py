@@ -25,6 +25,7 @@ class CubeState(Record):
     """Centres in the cube of the bounds."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
+    sure: Annotated[FloatArray, Dims("C")]  # 1 where weight stood out of the noise, else 0
     round: int
     shift: float
 
@@ -71,7 +72,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
             centers = rng.uniform(self.low, self.high, (self.n_clusters, len(self.low)))
         else:
             centers = np.clip(self.init, self.low, self.high)
-        return CubeState((centers - self.middle) / self.unit, 0, np.inf)
+        return CubeState((centers - self.middle) / self.unit, np.zeros(len(centers)), 0, np.inf)
 
     def broadcast(self, state: CubeState) -> Around:
         return Around(self.in_data(state.centers), self._reach(state.centers))
@@ -124,7 +125,8 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         moved = np.where(sure[:, None], state.centers + step, state.centers)
         inside = (self.in_data(moved) - self.middle) / self.unit
         shift = float(np.linalg.norm(inside - state.centers))
-        return replace(state, centers=inside, round=state.round + 1, shift=shift)
+        known = sure.astype(float)
+        return replace(state, centers=inside, sure=known, round=state.round + 1, shift=shift)
 
     def done(self, state: CubeState) -> bool:
         return state.round >= self.rounds

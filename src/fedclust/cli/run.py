@@ -123,6 +123,8 @@ def _remarks(done: Any) -> Iterator[str]:
         if privacy["parameters"].get("change"):
             why = "or the guard holds back how many"
         yield f"{small} of {n} clusters have no rows, or few: {why}."
+    if caveat := model.about["caveat"]:
+        yield f"Beware: {caveat}."
     if privacy["tier"] != "none":
         yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
     if not model.about["converged"]:

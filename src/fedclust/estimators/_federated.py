@@ -103,6 +103,8 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
         self._learn(found, all_rows)
+        if found.caveat:
+            warnings.warn(found.caveat, UserWarning, stacklevel=2)
         self._warn()
         return self
 

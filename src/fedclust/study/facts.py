@@ -43,6 +43,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
+        "caveat": found.caveat,
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
         "versions": versions(),
