@@ -30,6 +30,7 @@ from .core import (
     derived,
     run,
 )
+from .core.channel import quorum_of, why_silent
 from .metrics import Evaluation
 from .privacy import Privacy, Promise, Tier, tier_of
 from .protection import adapted, seeding_under
@@ -217,6 +218,13 @@ class _Only:
 
     def clients(self) -> tuple[str, ...]:
         return (self.client,)
+
+    @property
+    def quorum(self) -> int:
+        return quorum_of(self.channel)
+
+    def why(self) -> str:
+        return why_silent(self.channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
         return self.channel.ask(plan, request)

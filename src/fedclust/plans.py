@@ -4,16 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS, did_you_mean
-from .algorithms.bounded_c_means import BoundedCMeans
-from .algorithms.cell_seeding import CellSeeding
-from .algorithms.record_alignment import RecordAlignment
-from .algorithms.robust_c_means import RobustCMeans
-from .algorithms.vertical_assignment import VerticalAssignment
-from .choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
+from .algorithms._registry import Registry, by_class
 from .core import AnyAlgorithm, ConfigError, Plan, Transform
 from .core.envelope import PlanConfig, one_line
-from .metrics import Contingency, Evaluation, Outline, Presence, Profile
-from .preprocessing import Histogram, MedianOfMeans, Moments
 from .privacy import (
     ChangeGuard,
     FixedPoint,
@@ -23,32 +16,35 @@ from .privacy import (
     PairwiseMasks,
     Released,
 )
-from .privacy.keys import KeyExchange
 
-_KINDS: tuple[Any, ...] = (
-    *ALGORITHMS.values(),
-    *SEEDINGS.values(),
-    *VERTICAL.values(),
-    *VERTICAL_SEEDINGS.values(),
-    Evaluation,
-    Contingency,
-    Profile,
-    Outline,
-    Presence,
-    HalfSeeding,
-    HalvesCMeans,
-    HalvesFuzzyCMeans,
-    Moments,
-    Histogram,
-    MedianOfMeans,
-    RecordAlignment,
-    VerticalAssignment,
-    KeyExchange,
-    CellSeeding,
-    BoundedCMeans,
-    RobustCMeans,
+_KEYED = (ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS)
+PLANS: Registry[AnyAlgorithm] = Registry(
+    by_class(
+        *(place for keyed in _KEYED for place in keyed.places.values()),
+        *(
+            f"{__package__}.{place}"
+            for place in (
+                "metrics.federated.Evaluation",
+                "metrics.contingency.Contingency",
+                "metrics.profile.Profile",
+                "metrics.profile.Outline",
+                "metrics.profile.Presence",
+                "choice.halves.HalfSeeding",
+                "choice.halves.HalvesCMeans",
+                "choice.halves.HalvesFuzzyCMeans",
+                "preprocessing.statistics.Moments",
+                "preprocessing.statistics.Histogram",
+                "preprocessing.statistics.MedianOfMeans",
+                "algorithms.record_alignment.RecordAlignment",
+                "algorithms.vertical_assignment.VerticalAssignment",
+                "privacy.keys.KeyExchange",
+                "algorithms.cell_seeding.CellSeeding",
+                "algorithms.bounded_c_means.BoundedCMeans",
+                "algorithms.robust_c_means.RobustCMeans",
+            )
+        ),
+    )
 )
-PLANS: Mapping[str, type[AnyAlgorithm]] = {kind.__name__: kind for kind in _KINDS}
 _TRANSFORMS: tuple[type[Transform], ...] = (
     MinCount,
     MinSamples,
@@ -63,13 +59,12 @@ TRANSFORMS: Mapping[str, type[Transform]] = {kind.__name__: kind for kind in _TR
 
 def build_plan(config: PlanConfig) -> Plan:
     """The plan that a configuration describes, made of the classes of this installation."""
-    kind = PLANS.get(config.name)
-    if kind is None:
+    if config.name not in PLANS:
         raise ConfigError(
             f"this fedclust has no algorithm {one_line(config.name)!r}"
             f"{did_you_mean(config.name, PLANS)}; install the same version on both sides"
         )
-    algorithm = _made(kind, config.settings, config.name)
+    algorithm = _made(PLANS[config.name], config.settings, config.name)
     transforms = []
     for name, settings in config.transforms:
         if name not in TRANSFORMS:

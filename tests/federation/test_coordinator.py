@@ -240,7 +240,7 @@ def test_an_unexpected_error_is_told_as_one(server: Pretended, tmp_path: Path) -
 
 def test_too_few_clients_are_waited_for_and_then_said(server: Pretended, tmp_path: Path) -> None:
     server.there = ["west"]
-    with pytest.raises(TooFewClients, match="1 clients came within 0.5 s, not 2"):
+    with pytest.raises(TooFewClients, match="1 clients came within 0.5 s, not the 2 needed"):
         run(tmp_path)
 
 

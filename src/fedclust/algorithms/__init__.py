@@ -14,81 +14,74 @@ from typing import Any, cast
 import numpy as np
 
 from ..core import AnyAlgorithm, ConfigError
-from .averaged_fcm import AveragedFCM
-from .c_means import CMeans
-from .clustered_fcm import ClusteredFCM
-from .clustering_of_clusterings import ClusteringOfClusterings
-from .dynamically_weighted import DynamicallyWeighted
-from .equally_weighted import EquallyWeighted
-from .fuzzy_c_means import FuzzyCMeans
-from .fuzzy_features import FuzzyFeatures
-from .gradient_fcm import GradientFCM
-from .k_fed import KFed
-from .matched_k_means import MatchedKMeans
-from .one_shot import OneShotKMeans
-from .seeding import CarefulSeeding, RandomClientSeeding, UniformSeeding, WeightedSeeding
-from .vertical_c_means import VerticalCMeans
-from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
-from .vertical_seeding import DistanceSeeding, PartitionSeeding, RecordSeeding
+from ._registry import Registry
 
-ALGORITHMS: Mapping[str, type[AnyAlgorithm]] = {
-    kind.key: cast(type[AnyAlgorithm], kind)
-    for kind in (
-        CMeans,
-        FuzzyCMeans,
-        AveragedFCM,
-        ClusteredFCM,
-        FuzzyFeatures,
-        MatchedKMeans,
-        KFed,
-        OneShotKMeans,
-        DynamicallyWeighted,
-        EquallyWeighted,
-        GradientFCM,
-        ClusteringOfClusterings,
-    )
-}
 
-VERTICAL: Mapping[str, type[AnyAlgorithm]] = {
-    kind.key: cast(type[AnyAlgorithm], kind) for kind in (VerticalCMeans, VerticalFuzzyCMeans)
-}
+def _here(places: Mapping[str, str]) -> Registry[AnyAlgorithm]:
+    return Registry({key: f"{__name__}.{place}" for key, place in places.items()})
 
-VERTICAL_SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
-    kind.key: cast(type[AnyAlgorithm], kind)
-    for kind in (RecordSeeding, PartitionSeeding, DistanceSeeding)
-}
 
-SEEDINGS: Mapping[str, type[AnyAlgorithm]] = {
-    kind.key: cast(type[AnyAlgorithm], kind)
-    for kind in (
-        UniformSeeding,
-        RandomClientSeeding,
-        CarefulSeeding,
-        WeightedSeeding,
-        KFed,
-        OneShotKMeans,
-    )
-}
+# An algorithm's key, and the module and class beside this file that it stands for.
+ALGORITHMS = _here(
+    {
+        "llf-cm": "c_means.CMeans",
+        "llf-fcm": "fuzzy_c_means.FuzzyCMeans",
+        "ffcm-avg1": "averaged_fcm.AveragedFCM",
+        "ffcm-avg2": "clustered_fcm.ClusteredFCM",
+        "ffcf": "fuzzy_features.FuzzyFeatures",
+        "fkm": "matched_k_means.MatchedKMeans",
+        "k-fed": "k_fed.KFed",
+        "one-shot": "one_shot.OneShotKMeans",
+        "dwf": "dynamically_weighted.DynamicallyWeighted",
+        "ewf": "equally_weighted.EquallyWeighted",
+        "gdf-fcm": "gradient_fcm.GradientFCM",
+        "c2f-fcm": "clustering_of_clusterings.ClusteringOfClusterings",
+    }
+)
+
+VERTICAL = _here(
+    {
+        "vertical-llf-cm": "vertical_c_means.VerticalCMeans",
+        "vertical-llf-fcm": "vertical_fuzzy_c_means.VerticalFuzzyCMeans",
+    }
+)
+
+VERTICAL_SEEDINGS = _here(
+    {
+        "records": "vertical_seeding.RecordSeeding",
+        "partition": "vertical_seeding.PartitionSeeding",
+        "vertical-k-means++": "vertical_seeding.DistanceSeeding",
+    }
+)
+
+SEEDINGS = _here(
+    {
+        "uniform": "seeding.UniformSeeding",
+        "client": "seeding.RandomClientSeeding",
+        "careful": "seeding.CarefulSeeding",
+        "fkm": "seeding.WeightedSeeding",
+        "k-fed": "k_fed.KFed",
+        "one-shot": "one_shot.OneShotKMeans",
+    }
+)
 
 
 def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
     """The algorithm of that key; preset "reference" does what its authors' code did."""
-    registry = {**ALGORITHMS, **VERTICAL}
-    return _built(_found(key, registry, "algorithm"), n_clusters, preset, settings)
+    return _built(_found(key, ALGORITHMS | VERTICAL, "algorithm"), n_clusters, preset, settings)
 
 
 def make_seeding(
     key: str, n_clusters: int, *, preset: str = "default", **settings: Any
 ) -> AnyAlgorithm:
     """The seeding of that key."""
-    registry = {**SEEDINGS, **VERTICAL_SEEDINGS}
-    return _built(_found(key, registry, "init"), n_clusters, preset, settings)
+    return _built(_found(key, SEEDINGS | VERTICAL_SEEDINGS, "init"), n_clusters, preset, settings)
 
 
 def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
     """Inverse of `fedclust.core.config`: the algorithm from plain values."""
     settings = dict(config)
-    registry = {**VERTICAL_SEEDINGS, **SEEDINGS, **VERTICAL, **ALGORITHMS}
+    registry = VERTICAL_SEEDINGS | SEEDINGS | VERTICAL | ALGORITHMS
     kind = _found(settings.pop("algorithm"), registry, "algorithm")
     if settings.get("init") is not None:
         whole = kind.partition == "vertical"  # records or clusters, not coordinates

@@ -27,7 +27,8 @@ class LocalChannel:
         return self._data.keys()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """The cohort's answers; clients whose rows keep one thread busy answer in parallel."""
+        """All answers; clients whose rows keep one thread busy answer in parallel."""
+        to = request.to
         if self._strict:
             frame = unpack(encode_request(plan, request))
             request = decode_request(frame, lambda _: plan).request
@@ -40,10 +41,10 @@ class LocalChannel:
                 message = record_of(plan.algorithm.up, frame.arrays)
             return client, message
 
-        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in request.cohort}
-        yield from in_parallel(answer, [c for c in request.cohort if one_thread[c]])
+        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in to}
+        yield from in_parallel(answer, [c for c in to if one_thread[c]])
         # The large use all threads by themselves, the small none.
-        yield from (answer(c) for c in request.cohort if not one_thread[c])
+        yield from (answer(c) for c in to if not one_thread[c])
 
 
 def _with_gate(name: str, given: Data | Batches | Any) -> Data | Batches:

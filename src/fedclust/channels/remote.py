@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ..core import Message, MessageError, Plan, Request, Schema, TooFewClients
+from ..core import Message, MessageError, Plan, Request, Schema
 from ..core.envelope import answer_to, encode_request, message_of, one_line
 from ..core.wire import Frame, pack
 from ..typing import Array
@@ -56,7 +56,7 @@ class RemoteChannel:
         record: Callable[[Incident], object] = lambda incident: None,
     ) -> None:
         self._transport, self._run, self._about = transport, run, dict(about or {})
-        self._deadline, self._limit, self._quorum = deadline, limit, quorum
+        self._deadline, self._limit, self.quorum = deadline, limit, quorum
         self._record = record
         self._asked = 0
         self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
@@ -70,7 +70,7 @@ class RemoteChannel:
         """Who can be asked now; one that was silent rests, longer each time, if others suffice."""
         there = sorted(self._transport.clients())
         awake = [c for c in there if self._silence.get(c, (0, 0))[1] <= self._asked]
-        return awake if len(awake) >= self._quorum else there
+        return awake if len(awake) >= self.quorum else there
 
     def tell(
         self, kind: str, words: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
@@ -84,22 +84,14 @@ class RemoteChannel:
     def ask(
         self, plan: Plan, request: Request, data: Any, schema: Schema
     ) -> Iterator[tuple[str, Message]]:
-        """The cohort's messages, as far as they came and are what they should be."""
+        """Messages of those who are asked, as far as they came and are what they should be."""
         id, algorithm = self._next(), plan.algorithm
         raw = encode_request(plan, request, id=id, about=self._about, data=data)
         sizes = algorithm.sizes(schema)
         place = (algorithm.key, request.round)
-        n = 0
-        for answer in self._answers(
-            request.cohort, raw, id, lambda frame: message_of(frame, algorithm.up, sizes), place
-        ):
-            n += 1
-            yield answer
-        if n < min(self._quorum, len(request.cohort)):
-            raise TooFewClients(
-                f"{algorithm.key}, round {request.round}: {n} of {len(request.cohort)} clients "
-                f"answered, {self._quorum} are needed{self.why()}"
-            )
+        return self._answers(
+            request.to, raw, id, lambda frame: message_of(frame, algorithm.up, sizes), place
+        )
 
     def _next(self) -> str:
         self._asked += 1
@@ -163,5 +155,14 @@ class Rows:
         return self.remote.clients()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """Replies of the cohort; what is missing or wrong is left out."""
+        """Replies of those it goes to; what is missing or wrong is left out."""
         return self.remote.ask(plan, request, self.data, self.schema)
+
+    @property
+    def quorum(self) -> int:
+        """Fewest answers to a request that went to as many."""
+        return self.remote.quorum
+
+    def why(self) -> str:
+        """What is on record for those who did not answer."""
+        return self.remote.why()

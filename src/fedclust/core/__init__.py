@@ -2,6 +2,7 @@
 
 from .algorithm import Algorithm, Data, Rule, Schema
 from .batches import Batches
+from .channel import Channel
 from .checkpoint import config, load_round, save_round
 from .errors import (
     CheckpointError,
@@ -16,7 +17,6 @@ from .errors import (
 from .loop import (
     EVERYONE,
     AnyAlgorithm,
-    Channel,
     Line,
     Participation,
     Plan,

@@ -70,7 +70,7 @@ class Data:
 
 
 def _numeric(X: Any, client: str) -> FloatArray:
-    if np.ma.is_masked(X):
+    if hasattr(X, "mask") and np.ma.is_masked(X):  # the first use of np.ma imports it
         raise DataError(f"{client}: some values are masked; drop or fill them first")
     if hasattr(X, "toarray"):
         raise DataError(f"{client}: sparse tables are not supported; give X.toarray()")

@@ -1,6 +1,6 @@
 """The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, Protocol, cast
@@ -9,6 +9,7 @@ from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .batches import Batches
+from .channel import Channel, quorum_of, why_silent
 from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
@@ -75,16 +76,12 @@ class Request:
     round: int
     cohort: tuple[str, ...]
     down: Record
+    only: tuple[str, ...] | None = None  # those of the cohort to send it to, if not to all
 
-
-class Channel(Protocol):
-    """The way to the clients: this process, or a network."""
-
-    def clients(self) -> Iterable[str]:
-        """Ids of the clients that can be asked now."""
-
-    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
-        """Replies of the cohort, in any order; a client that fails is left out."""
+    @property
+    def to(self) -> tuple[str, ...]:
+        """Whom it is sent to: asking some of the cohort again is the same request."""
+        return self.cohort if self.only is None else self.only
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +194,8 @@ def rounds(
             raise TooFewClients(_other_owners(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
-        answered = _enough(plan, participation, request, replies)
+        least = max(participation.min_clients, min(quorum_of(channel), len(cohort)))
+        answered = _enough(plan, least, request, replies, why_silent(channel))
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
@@ -259,15 +257,17 @@ def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> 
 
 
 def _enough(
-    plan: Plan, participation: Participation, request: Request, replies: Mapping[str, Message]
+    plan: Plan, least: int, request: Request, replies: Mapping[str, Message], why: str
 ) -> tuple[str, ...]:
     """Those that answered, in the order of their ids, which is the order of every merge."""
-    answered = tuple(sorted(replies))
-    silent = sorted(set(request.cohort) - set(answered))
-    if len(answered) < participation.min_clients or (plan.needs_all and silent) or not answered:
+    answered, n = tuple(sorted(replies)), len(request.cohort)
+    least = n if plan.needs_all else least
+    if len(answered) < least or not answered:
+        silent = ", ".join(sorted(set(request.cohort) - set(answered)))
+        reasons = f", {least} are needed{why}" if why else f"; no answer from {silent}"
+        key = plan.algorithm.key
         raise TooFewClients(
-            f"round {request.round}: {len(answered)} of {len(request.cohort)} clients answered; "
-            f"no answer from {', '.join(silent)}"
+            f"{key}, round {request.round}: {len(answered)} of {n} clients answered{reasons}"
         )
     return answered
 

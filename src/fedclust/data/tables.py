@@ -1,10 +1,10 @@
 """What a user calls data, taken apart by owner."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..core import ConfigError, DataError
 from ..typing import Array, IntArray
@@ -30,7 +30,7 @@ def tables_by_client(
 
 
 def _named(X: Any) -> dict[str, Any] | None:
-    if isinstance(X, Mapping) and not issparse(X):
+    if isinstance(X, Mapping) and not _is_sparse(X):
         named = {str(name): table for name, table in X.items()}
         if len(named) < len(X):
             raise DataError("X: two clients have the same name once names are text (1 and '1'?)")
@@ -46,6 +46,12 @@ def _named(X: Any) -> dict[str, Any] | None:
         raise DataError(f"X: number {wrong} of {len(X)} is not a table of rows but a {kind}")
     width = len(str(len(X) - 1))  # so that the order of names is the order of tables
     return {f"{i:0{width}d}": table for i, table in enumerate(X)}
+
+
+def _is_sparse(X: Any) -> bool:
+    """Whether X is a matrix of SciPy's; where nobody has imported those, it cannot be one."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def _is_table(X: Any) -> bool:

@@ -93,8 +93,9 @@ def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
     if set(listed) & {CMeans, FuzzyCMeans}:
         listed += _OTHER_C_MEANS
-    clusters = isinstance(algorithm, (*ALGORITHMS.values(), *_OTHER_C_MEANS))
-    if listed and clusters and not isinstance(algorithm, listed):
+    if not listed or isinstance(algorithm, listed):
+        return
+    if isinstance(algorithm, (*ALGORITHMS.values(), *_OTHER_C_MEANS)):
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError, TooFewClients
+from ..privacy import Tier
 from ..study.file import Study, protected
 from .clients import RemoteClients
 from .driver import OUTCOME, PROGRESS
@@ -42,7 +43,8 @@ def run_federated(
     from ..channels.nvflare.provision import lock_server
     from ..channels.nvflare.session import Session
 
-    protected(study, RemoteClients.tier)  # what cannot hold is said before anybody is asked
+    tier = protected(study, RemoteClients.tier)  # what cannot hold is said before anybody is asked
+    quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
     for words in warnings_of(study):
         say({"say": words})
@@ -62,8 +64,8 @@ def run_federated(
         if outcome_of(place).get("done"):
             return tidy(place)
         for attempt in range(how.attempts):
-            clients = _quorum(study, session, how, say)
-            outcome = _attempt(study, place, session, clients, how, say)
+            clients = quorum.awaited(session, how, say)
+            outcome = _attempt(study, place, session, clients, quorum.needed, how, say)
             if outcome.get("done"):
                 break
             if not outcome.get("again") or attempt == how.attempts - 1:
@@ -72,31 +74,49 @@ def run_federated(
     tidy(place)
 
 
-def _quorum(study: Study, session: Any, how: How, say: Say) -> list[str]:
-    """The clients that are there, once enough are and the others had their chance."""
-    needed = study.participation["min_clients"]
-    end, enough_since, before = time.monotonic() + how.wait, None, None
-    while True:
-        there = invited(study, session.clients())
-        if there != before:
-            say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({needed} needed)"})
-            before = there
-        now = time.monotonic()
-        if len(there) >= needed:
-            enough_since = enough_since or now
-            if now - enough_since >= how.grace or set(study.clients) <= set(there) != set():
-                return list(there)
-        elif now > end:
-            absent = who_is_missing(study, there)
-            words = f"{len(there)} clients came within {how.wait:g} s, not {needed}{absent}"
-            raise TooFewClients(words)
-        else:
-            enough_since = None
-        time.sleep(_POLL)
+@dataclass(frozen=True)
+class _Quorum:
+    """Who must be there before a job is submitted."""
+
+    needed: int
+    words: str
+    study: Study
+
+    @classmethod
+    def of(cls, study: Study, tier: Tier) -> "_Quorum":
+        """What the study asks for, or its tier if that is more."""
+        asked = study.participation["min_clients"]
+        hidden = getattr(tier, "min_cohort", 1)  # tiers that mask have one
+        words = f"{max(asked, hidden)} needed"
+        if hidden > asked:
+            words += f": with tier = {tier.name!r} nobody can hide among fewer"
+        return cls(max(asked, hidden), words, study)
+
+    def awaited(self, session: Any, how: How, say: Say) -> list[str]:
+        """The clients that are there, once enough are and the others had their chance."""
+        end, enough_since, before = time.monotonic() + how.wait, None, None
+        while True:
+            there = invited(self.study, session.clients())
+            if there != before:
+                say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({self.words})"})
+                before = there
+            now = time.monotonic()
+            if len(there) >= self.needed:
+                enough_since = enough_since or now
+                everybody = bool(self.study.clients) and set(self.study.clients) <= set(there)
+                if everybody or now - enough_since >= how.grace:
+                    return list(there)
+            elif now > end:
+                came = f"{len(there)} clients came within {how.wait:g} s, not the"
+                absent = who_is_missing(self.study, there)
+                raise TooFewClients(f"{came} {self.words}{absent}")
+            else:
+                enough_since = None
+            time.sleep(_POLL)
 
 
 def _attempt(
-    study: Study, place: Place, session: Any, clients: list[str], how: How, say: Say
+    study: Study, place: Place, session: Any, clients: list[str], needed: int, how: How, say: Say
 ) -> dict[str, Any]:
     """One job, from submission to its outcome; files left by an earlier one are put aside."""
     from ..channels.nvflare.job import write_job
@@ -111,14 +131,13 @@ def _attempt(
         asks=(ASKS, _asked(study, place, how, resume)),
         answers=(ANSWERS, {"study": study.path.stem}),
         clients=clients,
-        min_clients=study.participation["min_clients"],
+        min_clients=needed,
     )
     progress = Tail(place.work / PROGRESS)
     id = session.submit(job)
     how_far = "the run goes on where it was" if resume else "the run begins"
     say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
     try:
-        needed = study.participation["min_clients"]
         return _watched(place, session, id, needed, progress, say)
     except BaseException:
         session.abort(id)

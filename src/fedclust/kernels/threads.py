@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -88,8 +89,10 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be controlled)
     from threadpoolctl import ThreadpoolController
+
+    if find_spec("numba") is not None:  # whose products are SciPy's: a library must be loaded
+        import scipy.linalg  # noqa: F401  # to be controlled
 
     return ThreadpoolController()
 

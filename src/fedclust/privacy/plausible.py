@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Channel, Message, Plan, Request, Schema, Stage
+from ..core.channel import quorum_of, why_silent
 from ..typing import FloatArray
 from .fixed_point import FixedPoint
 
@@ -42,6 +43,16 @@ class CheckedChannel:
     def clients(self) -> Iterable[str]:
         """Those that were not left out."""
         return [c for c in self._channel.clients() if c not in self.left_out]
+
+    @property
+    def quorum(self) -> int:
+        """As the channel below has it."""
+        return quorum_of(self._channel)
+
+    def why(self) -> str:
+        """Who was left out and why, after what the channel below knows of the silent."""
+        left_out = "".join(f"; {client}: {odd}" for client, odd in self.left_out.items())
+        return why_silent(self._channel) + left_out
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies of those that sent what an honest client can send."""

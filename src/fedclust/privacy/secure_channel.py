@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
+from ..core.channel import quorum_of, why_silent
 from .conservation import Conservation
 from .keyring import FEWEST
 from .keys import KeyExchange
@@ -49,7 +50,7 @@ class SecureChannel:
         if len(done.cohort) < self._min_cohort:
             raise TooFewClients(
                 f"{len(done.cohort)} of {len(asked)} clients offered a key, and "
-                f"{self._min_cohort} are needed"
+                f"{self._min_cohort} are needed{self.why()}"
             )
         offers = zip(done.cohort, exchange.model(done.state), strict=True)
         return PairwiseMasks(exchange.run, tuple((client, *offer) for client, offer in offers))
@@ -57,6 +58,15 @@ class SecureChannel:
     def clients(self) -> Iterable[str]:
         """Those that exchanged keys and have not been left out since."""
         return self._cohort
+
+    @property
+    def quorum(self) -> int:
+        """As the channel below has it."""
+        return quorum_of(self._channel)
+
+    def why(self) -> str:
+        """What the channel below knows of those who did not answer."""
+        return why_silent(self._channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """Masked replies of the whole cohort, which may have lost members on the way."""
@@ -83,14 +93,14 @@ class SecureChannel:
             raise TooFewClients(
                 f"round {request.round}: no answer from {', '.join(silent)} after "
                 f"{self._attempts} attempts, and the others cannot go on without: masks of the "
-                "missing do not cancel"
+                f"missing do not cancel{self.why()}"
             )
         self._shrinks -= 1
         self._cohort = left
 
 
 class _Steady:
-    """A channel that asks again until everybody has answered, a few times."""
+    """A channel that asks those who did not answer again, a few times."""
 
     def __init__(self, channel: Channel, attempts: int) -> None:
         self._channel, self._attempts = channel, attempts
@@ -98,10 +108,18 @@ class _Steady:
     def clients(self) -> Iterable[str]:
         return self._channel.clients()
 
+    @property
+    def quorum(self) -> int:
+        return quorum_of(self._channel)
+
+    def why(self) -> str:
+        return why_silent(self._channel)
+
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
         replies: dict[str, Message] = {}
         for _ in range(self._attempts):
-            replies |= dict(self._channel.ask(plan, request))
-            if len(replies) == len(request.cohort):
+            silent = tuple(c for c in request.cohort if c not in replies)
+            if not silent:
                 break
+            replies |= dict(self._channel.ask(plan, replace(request, only=silent)))
         return replies.items()

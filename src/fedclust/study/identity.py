@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ..kernels import sq_distances
 from ..typing import FloatArray, IntArray
@@ -21,6 +20,8 @@ def numbered(centers: FloatArray, before: FloatArray, ids: Sequence[int]) -> lis
     Centres are paired one to one at the least total distance. A pair that lies further apart than
     the earlier centre from its own nearest neighbour is no pair: that cluster is another one.
     """
+    from scipy.optimize import linear_sum_assignment
+
     distance = np.sqrt(sq_distances(before, centers))
     among = np.sqrt(sq_distances(before, before))
     np.fill_diagonal(among, np.inf)

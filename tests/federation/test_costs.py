@@ -1,0 +1,175 @@
+"""What a study costs, in things that can be counted: exchanges, bytes, files read, steps computed.
+
+Seconds are for the benchmarks; a machine that is busy must not make a test fail.
+"""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedclust.algorithms import fuzzy_c_means
+from fedclust.channels import RemoteChannel
+from fedclust.core.envelope import ROUND
+from fedclust.core.wire import unpack
+from fedclust.federation.site import LABEL, LOOK, Site
+from fedclust.study import client as study_client
+from fedclust.study.client import ClientFiles
+from fedclust.study.file import Study
+
+from .example import InProcess, rows, run_across, write_kits
+from .hostile import PLAN, request
+from .test_parity import BOUNDS, write_study
+
+REQUEST_HEADER, REPLY_HEADER = 3_000, 600  # bytes; of the arrays nothing is repeated in text
+ROUNDS = 5
+
+
+class Recorded(InProcess):
+    """Keeps what went each way."""
+
+    def __init__(self, sites: dict[str, Site]) -> None:
+        super().__init__(sites)
+        self.kinds: list[str] = []  # what each exchange was for: a plan, or what is no plan
+        self.requests: list[bytes] = []
+        self.replies: list[tuple[str, bytes]] = []
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterator[tuple[str, bytes | str]]:
+        header = unpack(request).header
+        kind = header["algorithm"] if header["kind"] == ROUND else header["kind"]
+        self.kinds.append(kind)
+        self.requests.append(request)
+        for client, answer in super().exchange(clients, request, seconds):
+            assert isinstance(answer, bytes)
+            self.replies.append((kind, answer))
+            yield client, answer
+
+
+def study(folder: Path, *, features: str = "", **changes: Any) -> Study:
+    """LLF-FCM after k-FED, a few rounds."""
+    made = write_study(folder, more=features)
+    settings = {"n_init": 1, "init": "k-fed", "max_rounds": ROUNDS, "tol": 0.0, **changes}
+    return replace(made, clustering={**made.clustering, **settings})
+
+
+def ran(folder: Path, asked: Study, n: int = 60) -> Recorded:
+    transport = Recorded(write_kits(folder / "kits", tables=rows(n)))
+    run_across(asked, RemoteChannel(transport, about={"study": "s"}), folder / "run")
+    return transport
+
+
+def test_a_round_is_one_exchange_and_a_study_eleven_more(tmp_path: Path) -> None:
+    kinds = ran(tmp_path, study(tmp_path)).kinds
+    assert Counter(kinds)["FuzzyCMeans"] == ROUNDS
+    assert Counter(kinds)["KFed"] == 1
+    assert len(kinds) == 11 + ROUNDS
+
+
+def test_a_study_of_one_shot_is_eleven_exchanges(tmp_path: Path) -> None:
+    one_shot = study(tmp_path, algorithm="k-fed", init="auto", max_rounds=None, tol=None)
+    kinds = ran(tmp_path, one_shot).kinds
+    assert Counter(kinds)["KFed"] == 1
+    assert len(kinds) == 11
+
+
+def test_features_by_name_save_a_look(tmp_path: Path) -> None:
+    kinds = ran(tmp_path, study(tmp_path, features="[features]\nheight = {}\nwidth = {}\n")).kinds
+    assert len(kinds) == 10 + ROUNDS
+    assert Counter(kinds)[LOOK] == Counter(kinds)[LABEL] == 1
+
+
+def test_masks_cost_an_exchange_of_keys_and_none_per_round(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS)
+    masked = replace(masked, clustering={**masked.clustering, "n_init": 1})
+    kinds = Counter(ran(tmp_path, masked).kinds)
+    lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
+    assert kinds["CMeans"] == len(lines)
+    assert kinds["KeyExchange"] == 1
+
+
+def overhead(raw: bytes) -> int:
+    """Bytes of a message that are no numbers."""
+    return len(raw) - sum(array.nbytes for array in unpack(raw).arrays.values())
+
+
+def test_messages_are_their_arrays_and_a_bounded_header(tmp_path: Path) -> None:
+    folders = {n: tmp_path / str(n) for n in (60, 600)}
+    sizes = []
+    for n, folder in folders.items():
+        folder.mkdir()
+        transport = ran(folder, study(folder), n)
+        assert max(map(overhead, transport.requests)) <= REQUEST_HEADER
+        assert max(overhead(raw) for _, raw in transport.replies) <= REPLY_HEADER
+        rounds = [raw for kind, raw in transport.replies if kind == "FuzzyCMeans"]
+        sizes += [len(raw) - overhead(raw) for raw in rounds]
+    k, n_features = 3, 2
+    assert set(sizes) == {8 * (k + k * n_features)}  # ten times the rows, not a byte more
+
+
+def test_a_clients_file_is_read_once_and_a_round_computes_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: Counter[str] = Counter()
+
+    def counts(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+
+        def counting(*words: Any, **settings: Any) -> Any:
+            counted[name] += 1
+            return real(*words, **settings)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    counts(study_client, "read_table")
+    counts(ClientFiles, "look")
+    counts(ClientFiles, "prepared")
+    counts(ClientFiles, "encoded")
+    counts(fuzzy_c_means, "fuzzy_sums")
+    transport = ran(tmp_path, study(tmp_path))
+    n = len(transport.sites)
+    assert counted["read_table"] == n
+    assert counted["prepared"] == counted["encoded"] == n  # however many rounds ask for them
+    assert counted["look"] == n * (transport.kinds.count(LOOK) + 2)  # and once for each form
+    assert counted["fuzzy_sums"] == n * ROUNDS
+
+
+def test_a_process_that_answers_one_message_loads_little(tmp_path: Path) -> None:
+    """Over Flower every message starts a process: its imports are most of what a message costs."""
+    write_kits(tmp_path)
+    (tmp_path / "request").write_bytes(request(PLAN))
+    code = f"""
+import json, sys
+from pathlib import Path
+from fedclust.federation.site import Site
+folder = Path({str(tmp_path)!r})
+answer = Site(folder / "west", "west").answer((folder / "request").read_bytes())
+assert b'"kind": "reply"' in answer, answer
+print(json.dumps(sorted(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    strangers = {
+        "sklearn",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "narwhals",
+        "typer",
+        "rich",
+        "matplotlib",
+    }
+    assert not loaded & strangers
+    ours = {"choice", "metrics", "estimators", "report", "papers", "cli", "study.run"}
+    assert not loaded & {f"fedclust.{name}" for name in ours}
+    assert not loaded & {"fedclust.algorithms.k_fed", "fedclust.algorithms.vertical_c_means"}
+    if "numba" not in loaded:  # which brings it
+        assert "scipy" not in loaded
