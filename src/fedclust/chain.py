@@ -36,6 +36,7 @@ from .privacy import Privacy, Promise, Tier, tier_of
 from .protection import adapted, seeding_under
 from .typing import FloatArray
 
+SCORING = "scoring"  # the purpose of plans whose outcome is a number for centres
 Init = str | FloatArray | AnyAlgorithm
 
 
@@ -120,6 +121,7 @@ def cluster(
         scores = []
         if not tier.noisy:
             scoring = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
+            scoring = replace(scoring, purpose=SCORING)
             scores = [runner(scoring, channel, schema, participation=everybody)]
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
@@ -158,6 +160,7 @@ def seeded(
         plan = Plan(init, seed=seed)
     else:
         plan = tier.plan(init, channel, schema, seed)
+    plan = replace(plan, purpose="start")
     done = _seeding_run(plan, channel, schema, participation, runner)
     return _starting_at(algorithm, done.model), [done]
 

@@ -40,7 +40,6 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "privacy.keys.KeyExchange",
                 "algorithms.cell_seeding.CellSeeding",
                 "algorithms.bounded_c_means.BoundedCMeans",
-                "algorithms.robust_c_means.RobustCMeans",
             )
         ),
     )

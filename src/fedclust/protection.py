@@ -1,5 +1,6 @@
 """What a tier makes of an algorithm: fewer rounds, seeds that sum, sums of bounded influence."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,6 +19,28 @@ def adapted(algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int)
     if most is not None and longest is not None and longest > most:
         return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=most))
     return algorithm
+
+
+def refused_limits(
+    tier: Tier, algorithm: AnyAlgorithm, max_rounds: int | None, tol: float | None
+) -> Iterator[tuple[str, str]]:
+    """What was asked for of the end of a run and the tier cannot do: the parameter, and why."""
+    if isinstance(tier, Private):
+        if tol is not None:
+            words = "a run has a fixed number of rounds, each paid for; give max_rounds, not tol"
+            yield "tol", f"tol={tol:g}: with privacy={tier.name!r} {words}"
+        return
+    most = tier.most_rounds(algorithm)
+    if max_rounds is not None and most is not None and max_rounds > most:
+        words = f"privacy={tier.name!r} ends a run of {algorithm.key!r} after {most} rounds"
+        yield "max_rounds", f"max_rounds={max_rounds}: {words}; give {most} or fewer"
+
+
+def with_rounds(tier: Tier, max_rounds: int | None) -> Tier:
+    """The tier for runs of so many rounds, where it must know: it divides a budget among them."""
+    if isinstance(tier, Private) and max_rounds is not None:
+        return replace(tier, rounds=max_rounds)
+    return tier
 
 
 def seeding_under(

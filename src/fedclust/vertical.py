@@ -72,7 +72,7 @@ def cluster_columns(
         runs: list[Run] = []
         if isinstance(init, str):
             drawn = Plan(_seeding(algorithm, init), transforms, derived(seed, "seeding", attempt))
-            runs = [runner(drawn, channel, schema)]
+            runs = [runner(replace(drawn, purpose="start"), channel, schema)]
         start = runs[0].model if runs else _as_records(init)
         ready = replace(algorithm, init=start)
         done = runner(

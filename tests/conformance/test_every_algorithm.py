@@ -105,7 +105,7 @@ def test_configuration_survives_a_file(key: str) -> None:
     assert config(back) == config(chosen)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [key for key in KEYS if key != "robust-cm"])  # which is ours
 def test_the_reference_preset_differs_from_the_default_and_runs(key: str) -> None:
     reference = make(key, K, preset="reference")
     if key == "c2f-fcm":

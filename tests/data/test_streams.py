@@ -72,11 +72,12 @@ def test_a_word_among_numbers_is_told_without_the_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
 def test_damaged_files_are_named(tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"t.{kind}"
-    file.write_bytes(b"")
-    with pytest.raises(DataError, match=rf"t\.{kind}: not readable"):
-        kinds([file], GAPS)
-    with pytest.raises(DataError, match=rf"t\.{kind}: not readable"):
-        list(Stream((file,), ("x",), frozenset(), GAPS).batches())
+    for content, words in [(b"", "the file is empty"), (b"a,b\n1,\xff\n", "not (a )?readable")]:
+        file.write_bytes(content)
+        with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
+            kinds([file], GAPS)
+        with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
+            list(Stream((file,), ("b",), frozenset(), GAPS).batches())
 
 
 def test_files_of_one_client_have_the_same_columns(tmp_path: Path) -> None:

@@ -155,12 +155,12 @@ class Federation:
         )
 
     def write_study(self, clustering: str, *, k: int = 3, min_clients: int = 3) -> Path:
-        files = "".join(f'{c} = "kits/clients/{c}/people.csv"\n' for c in CLIENTS)
+        files = "".join(f'{c} = "{self.kit(c) / "people.csv"}"\n' for c in CLIENTS)
         path = self.folder / "study.toml"
         path.write_text(
-            f'[clients]\n{files}[data]\nid = "person"\n[clustering]\nn_clusters = {k}\n'
+            f"[clients]\n{files}[clustering]\nn_clusters = {k}\n"
             f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
-            '[outputs]\nlabels = "csv"\nlabels_in = "run"\n[privacy]\ntier = "none"\n'
+            '[privacy]\ntier = "none"\n'
         )
         return path
 
@@ -181,7 +181,11 @@ class Federation:
         from fedclust.study import read_study
         from fedclust.study.run import run_study
 
-        run_study(read_study(study), self.folder / out)
+        local = self.folder / f"{out}-study" / study.name  # with what client.toml says elsewhere
+        local.parent.mkdir(exist_ok=True)
+        more = '[data]\nid = "person"\n[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
+        local.write_text(study.read_text() + more)
+        run_study(read_study(local), self.folder / out)
         return self.folder / out
 
     def close(self) -> None:

@@ -78,8 +78,6 @@ STUDY = """
 [clients]
 north = "north/people.csv"
 south = "south/people.csv"
-[data]
-id = "person"
 [clustering]
 algorithm = "llf-fcm"
 init = "k-fed"
@@ -89,6 +87,10 @@ n_clusters = 3
 min_clients = 2
 [privacy]
 tier = "none"
+"""
+HERE = """
+[data]
+id = "person"
 [outputs]
 labels = "csv"
 labels_in = "run"
@@ -103,11 +105,12 @@ def test_a_study_is_the_study_in_one_process(tmp_path: Path) -> None:
     with flower(tmp_path) as made:
         made.start()
         made.run(tmp_path / "app", 240)
+    study.write_text(STUDY + HERE)
     run_study(read_study(study), tmp_path / "here")
     there = tmp_path / "study-run"
     assert told(there) == told(tmp_path / "here")
     assert (there / "report.html").stat().st_size > 10_000
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:
-        labels = (tmp_path / client / "labels" / "study.csv").read_text()
-        assert labels == (tmp_path / "here" / "labels" / f"{client}.csv").read_text()
+        (labels,) = (tmp_path / client / "labels").glob("study-*.csv")
+        assert labels.read_text() == (tmp_path / "here" / "labels" / f"{client}.csv").read_text()

@@ -88,8 +88,7 @@ def test_features_by_name_save_a_look(tmp_path: Path) -> None:
 
 def test_masks_cost_an_exchange_of_keys_and_none_per_round(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
-    masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS)
-    masked = replace(masked, clustering={**masked.clustering, "n_init": 1})
+    masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS, n_init=1)
     kinds = Counter(ran(tmp_path, masked).kinds)
     lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     assert kinds["CMeans"] == len(lines)

@@ -15,7 +15,7 @@ from fedclust.study.run import run_study
 
 from .example import NAMES, PLAIN, as_data, as_they_are, told
 from .flower_clients import grid_of, met, run_app
-from .test_parity import SCHEMA, START, plans, write_study
+from .test_parity import SCHEMA, START, for_machines, plans, write_study
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,41 @@ def test_every_plan_gives_the_same_bits(algorithm: AnyAlgorithm, tmp_path: Path)
     assert str(there.history) == str(here.history)
 
 
+def test_what_clients_say_for_themselves_is_refused(tmp_path: Path) -> None:
+    grid = grid_of(tmp_path)
+    with pytest.raises(ConfigError, match=r"s.toml: \[data\] id has no meaning across machines"):
+        run_app(grid, write_study(tmp_path).path)
+    assert grid.sent == []
+
+
 def test_a_study_is_run_and_left_in_its_folder(tmp_path: Path) -> None:
     grid = grid_of(tmp_path)
     study = write_study(tmp_path)
     run_study(study, tmp_path / "here")
+    for_machines(study)
     run_app(grid, study.path)
     there = tmp_path / "s-run"
     assert told(there) == told(tmp_path / "here")
     assert not (there / "incidents.jsonl").exists()
     assert not list(tmp_path.glob(".s-run*"))
     for name in NAMES:
-        mine = (tmp_path / name / "labels" / "s.csv").read_text()
-        assert mine == (tmp_path / "here" / "labels" / f"{name}.csv").read_text()
+        (mine,) = (tmp_path / name / "labels").glob("s-*.csv")
+        assert mine.read_text() == (tmp_path / "here" / "labels" / f"{name}.csv").read_text()
     with pytest.raises(ConfigError, match="is there already"):
         run_app(grid, study.path)
     run_app(grid, study.path, force=True)
+    kept = list((tmp_path / "west" / "labels").glob("s-*.csv"))
+    assert len(kept) == 2  # no run replaces another's
+
+
+def test_labels_that_nobody_wants_are_not_asked_for(tmp_path: Path) -> None:
+    study = write_study(tmp_path, "k-fed", more="[participation]\nmin_clients = 3\n")
+    for_machines(study)
+    text = study.path.read_text().replace("[outputs]", '[outputs]\nlabels = "none"')
+    study.path.write_text(text)
+    run_app(grid_of(tmp_path), study.path)
+    assert (tmp_path / "s-run" / "model.json").exists()
+    assert not (tmp_path / "west" / "labels").exists()
 
 
 def test_no_path_of_a_client_leaves_it(tmp_path: Path) -> None:
@@ -58,7 +78,7 @@ def test_no_path_of_a_client_leaves_it(tmp_path: Path) -> None:
         return reply
 
     grid.spoil = listen
-    run_app(grid, write_study(tmp_path, "k-fed").path)
+    run_app(grid, for_machines(write_study(tmp_path, "k-fed")))
     assert len(left) > len(NAMES)
     assert not any(str(tmp_path) in words or "people.csv" in words for words in left)
 
@@ -67,6 +87,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     grid = grid_of(tmp_path)
     study = write_study(tmp_path, more="[participation]\nmin_clients = 3\n")
     run_study(study, tmp_path / "here")
+    for_machines(study)
     grid.spoil = lambda name, reply: reply if len(grid.sent) < 20 or name != "west" else None
     with pytest.raises(FedclustError, match="west: no answer within 1 seconds.*resume=true"):
         run_app(grid, study.path, deadline=1.0)
@@ -77,9 +98,8 @@ def test_a_run_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     run_app(grid, study.path, resume=True)
     assert told(tmp_path / "s-run") == told(tmp_path / "here")
     assert "west" in (tmp_path / "s-run" / "incidents.jsonl").read_text()
-    again = write_study(tmp_path, more="[participation]\nmin_clients = 3\n")
     before = len(grid.sent)
-    run_app(grid, again.path, out=str(tmp_path / "anew"))
+    run_app(grid, study.path, out=str(tmp_path / "anew"))
     assert len(grid.sent) - before > before - first  # what was known was not asked again
 
 
@@ -87,7 +107,7 @@ BOUNDS = "[features]\nheight = { low = -9, high = 34 }\nwidth = { low = -9, high
 
 
 def study_under(tier: str | None, folder: Path) -> Path:
-    text = write_study(folder, "llf-cm", "min-max", more=BOUNDS).path.read_text()
+    text = for_machines(write_study(folder, "llf-cm", "min-max", more=BOUNDS)).read_text()
     line = "" if tier is None else f'tier = "{tier}"'
     text = text.replace('tier = "none"', line).replace("n_init = 2", "n_init = 1")
     (folder / "s.toml").write_text(text)
@@ -125,10 +145,10 @@ def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -
 def test_questions_are_counted_for_good(tmp_path: Path) -> None:
     grid = grid_of(tmp_path, "max_releases = 3")
     with pytest.raises(FedclustError, match="has answered 3 questions, and 3 are allowed"):
-        run_app(grid, write_study(tmp_path, scaling="none").path)
+        run_app(grid, for_machines(write_study(tmp_path, scaling="none")))
 
 
 def test_a_mistake_in_the_study_is_no_reason_to_resume(tmp_path: Path) -> None:
     study = write_study(tmp_path, more="[features]\nage = {}\n")
     with pytest.raises(FedclustError, match="the column is not there[^;]*$"):
-        run_app(grid_of(tmp_path), study.path)
+        run_app(grid_of(tmp_path), for_machines(study))

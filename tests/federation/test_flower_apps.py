@@ -22,7 +22,7 @@ from fedclust.federation.flower.folder import settings_of, write_app
 from .example import NAMES, write_kits
 from .flower_clients import asked, grid_of, run_app
 from .flower_grid import FakeGrid
-from .test_parity import write_study
+from .test_parity import for_machines, write_study
 
 
 class Odd:
@@ -86,7 +86,7 @@ def test_rounds_are_counted_from_process_to_process(tmp_path: Path) -> None:
     grid = grid_of(tmp_path, "max_rounds = 3")
     study = write_study(tmp_path, scaling="none")
     with pytest.raises(FedclustError, match="client.toml allows max_rounds = 3"):
-        run_app(grid, study.path)
+        run_app(grid, for_machines(study))
     lines = (tmp_path / "west" / "disclosures.jsonl").read_text().splitlines()
     said = [json.loads(line) for line in lines]
     assert sum(line["kind"] == "round" and "refused" not in line for line in said) == 3

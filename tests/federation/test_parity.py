@@ -152,7 +152,7 @@ missing = "{missing}"
 [clustering]
 algorithm = "{algorithm}"
 n_clusters = {k}
-n_init = 2
+n_init = {n_init}
 
 [privacy]
 tier = "{tier}"
@@ -172,10 +172,21 @@ def write_study(
     k: str = "3",
     tier: str = "none",
     more: str = "",
+    n_init: int = 2,
 ) -> Study:
-    text = STUDY.format(algorithm=algorithm, scaling=scaling, missing=missing, k=k, tier=tier)
+    settings = {"algorithm": algorithm, "k": k, "n_init": n_init, "tier": tier}
+    text = STUDY.format(scaling=scaling, missing=missing, **settings)
     (folder / "s.toml").write_text(text + more)
     return read_study(folder / "s.toml")
+
+
+def for_machines(study: Study) -> Path:
+    """The study's file without what only one process can do."""
+    text = study.path.read_text()
+    for line in ('id = "person"\n', 'labels = "csv"\n', 'labels_in = "run"\n'):
+        text = text.replace(line, "")
+    study.path.write_text(text)
+    return study.path
 
 
 @pytest.mark.parametrize(
@@ -218,8 +229,8 @@ def test_masked_studies_across_machines_are_masked_studies_in_one_process(
 ) -> None:
     pytest.importorskip("cryptography")
     sites = write_kits(tmp_path, f'privacy = "{demanded}"')
-    study = write_study(tmp_path, algorithm="llf-cm", scaling="min-max", tier="secure", more=BOUNDS)
-    study = replace(study, clustering={**study.clustering, "n_init": 1})
+    settings = {"algorithm": "llf-cm", "scaling": "min-max", "tier": "secure", "more": BOUNDS}
+    study = write_study(tmp_path, **settings, n_init=1)
     run_study(study, tmp_path / "here")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")

@@ -257,3 +257,15 @@ def test_absent_and_empty_columns_are_named() -> None:
 def test_wrong_settings_are_named(build: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         build()
+
+
+def test_the_box_of_a_column_is_that_of_its_numbers() -> None:
+    assert Column("x").box is None
+    for column, values in [
+        (Column("x", low=2.0, high=5.0), [2.0, 5.0]),
+        (Column("x", low=0.3, high=7.7, log=True), [0.3, 7.7]),
+        (Column("x", ("a", "b", "c")), ["a", "b", "c"]),
+    ]:
+        box, found = column.box, column.encoded(values, "it")
+        assert box is not None
+        assert np.array_equal(box, np.stack([found.min(axis=0), found.max(axis=0)], axis=1))

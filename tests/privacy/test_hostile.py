@@ -1,6 +1,6 @@
 """Clients that send what no honest one can are left out; stealthy ones are outvoted."""
 
-from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from fedclust.algorithms import make
 from fedclust.algorithms._centers import Sums
 from fedclust.algorithms.robust_c_means import RobustCMeans, weighted_median
 from fedclust.channels import LocalChannel
-from fedclust.core import Message, Plan, Request, Schema, run
+from fedclust.core import Plan, Request, Schema, run
 from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
+
+from .hostile import Hostile, Lie
+from .robust import DATA, SPLITS, agreement, lines
 
 BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
 
@@ -32,21 +35,6 @@ START = np.array([[0.3, 0.3], [0.7, 0.3], [0.3, 0.7], [0.7, 0.7], [0.5, 0.4]])
 def federation(n_clients: int = 20) -> dict[str, FloatArray]:
     X, _ = rows()
     return {f"c{i:02d}": X[i::n_clients] for i in range(n_clients)}
-
-
-Lie = Callable[[Request, Any], Any]
-
-
-class Hostile(LocalChannel):
-    """Some clients say something else than the truth."""
-
-    def __init__(self, data: Any, liars: tuple[str, ...], lie: Lie) -> None:
-        super().__init__(data)
-        self._liars, self._lie = liars, lie
-
-    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        for client, message in super().ask(plan, request):
-            yield client, self._lie(request, message) if client in self._liars else message
 
 
 def extreme(request: Request, sums: Any) -> Any:
@@ -173,6 +161,23 @@ def test_stealthy_clients_pull_means_and_not_medians() -> None:
     median = run(Plan(RobustCMeans(5, init=START, max_rounds=15)), channel, BOX).model
     assert adjusted_rand_score(y, nearest(X, mean)[0]) < 0.8
     assert adjusted_rand_score(y, nearest(X, median)[0]) > 0.95
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("split", "bar"), list(zip(SPLITS, (0.88, 0.80), strict=True)))
+def test_a_fifth_of_stealthy_clients_does_not_move_medians(
+    name: str, split: str, bar: float
+) -> None:
+    means, medians, alone = np.mean([agreement(name, split, seed) for seed in range(2)], axis=0)
+    assert medians >= bar
+    assert medians > means
+    assert alone >= bar
+
+
+def test_the_documented_table_of_medians_is_what_is_measured() -> None:
+    head = next(iter(lines(n_seeds=1)))
+    page = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text()
+    assert head in page
 
 
 def test_without_hostility_medians_find_the_same_clusters() -> None:

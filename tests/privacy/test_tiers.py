@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from fedclust import ConfigError, FederatedFuzzyCMeans, FederatedKMeans
 from fedclust.algorithms import ALGORITHMS, make
@@ -17,6 +18,7 @@ from fedclust.privacy import (
     Guarded,
     MinCount,
     MinSamples,
+    Private,
     Promise,
     Released,
     Secure,
@@ -209,3 +211,35 @@ def test_estimators_warn_of_clusters_that_noise_hides() -> None:
     model = FederatedKMeans(3, privacy="dp", bounds=([0, 0], [1, 1]), random_state=0)
     with pytest.warns(UserWarning, match="so few rows that noise hides them"):
         model.fit(tables)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            {"privacy": "secure", "max_rounds": 41},
+            "ends a run of 'llf-cm' after 40 rounds",
+        ),
+        ({"privacy": "guarded", "max_rounds": 99}, "max_rounds=99: .*give 40 or fewer"),
+        ({"privacy": "dp", "tol": 0.1}, "tol=0.1: with privacy='dp' .*give max_rounds, not tol"),
+    ],
+)
+def test_estimators_refuse_what_a_tier_would_cut(settings: Any, words: str) -> None:
+    model = FederatedKMeans(3, bounds=(0.0, 1.0), random_state=0, **settings)
+    with pytest.raises(ConfigError, match=words):
+        model.fit(rows(300), clients=np.arange(300) % 4)
+
+
+def test_estimators_give_noise_its_rounds() -> None:
+    pytest.importorskip("opendp")
+    quiet = Private(epsilon=50.0)  # so that no cluster is lost, whatever is drawn
+    model = FederatedKMeans(3, privacy=quiet, bounds=(0.0, 1.0), max_rounds=5, random_state=0)
+    model.fit(rows(3000), clients=np.arange(3000) % 4)
+    assert model.n_rounds_ == 5
+    assert model.promise_.parameters["rounds"] == 5
+
+
+def test_estimators_say_that_the_tier_ended_a_run() -> None:
+    model = FederatedFuzzyCMeans(3, privacy="guarded", tol=0.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="10 rounds; privacy='guarded' allows no more"):
+        model.fit(rows(600), clients=np.arange(600) % 3)

@@ -34,7 +34,12 @@ def test_the_budget_command(tmp_path: Path, tier: str) -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"tier": "none"}, "--tier must be one of dp, secure"), ({"n_clients": 2}, "needs 3 clients")],
+    [
+        ({"tier": "none"}, "--tier must be one of dp, secure"),
+        ({"n_clients": 2}, "needs 3 clients"),
+        ({"n_seeds": 0}, "--seeds must be at least 1, got 0"),
+        ({"n_features": 0}, "--features must be at least 1, got 0"),
+    ],
 )
 def test_what_cannot_be_tried_is_said(change: dict[str, object], words: str) -> None:
     settings = {"n_rows": 100, "n_clusters": 2, "n_features": 2, "n_clients": 5, **change}

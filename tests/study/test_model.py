@@ -108,11 +108,15 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
     assert (tmp_path / "north.labels.parquet").is_file()
     shown = invoke(app, ["label", str(done.folder), str(north)])
     assert shown.exit_code == 1
+    archive = tmp_path / "t.npz"
+    np.savez(archive, age=np.ones(2), weight=np.ones(2))
     for arguments, words in [
         ([str(tmp_path / "no.csv")], "there is no file"),
         ([str(north), "--out", str(tmp_path / "x.txt")], "labels are written to .parquet or .csv"),
         ([str(north), "--out", str(north)], "labels would overwrite the data"),
         ([str(north), "--id", "name", "--force"], "there is no column 'name'"),
+        ([str(archive), "--id", "name", "--force"], "t.npz: there is no column 'name'"),
+        ([str(north), "--id", "cluster", "--force"], "--id: labels have a column of this name"),
     ]:
         shown = invoke(app, ["label", str(done.folder), *arguments])
         assert shown.exit_code == 1
@@ -125,3 +129,45 @@ def test_a_model_says_what_it_is(done: Outcome) -> None:
     assert about["lossless"] is True
     assert about["privacy"]["tier"] == "none"
     assert about["versions"]["numpy"] == np.__version__
+
+
+def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALLEST + '[data]\ngaps = ["unknown", "-9"]\n'))
+    for client in ("north", "south"):
+        text = (tmp_path / f"{client}.csv").read_text()
+        (tmp_path / f"{client}.csv").write_text(text.replace("NA", "unknown"))
+    done = run_study(study, tmp_path / "run")
+    (tmp_path / "new.csv").write_text("age,weight\n40,70\nunknown,70\n40,-9\n")
+    labelled = label_files(load(done.folder), [tmp_path / "new.csv"], tmp_path / "new.parquet")
+    assert (sum(labelled.sizes.values()), labelled.left_out) == (1, 2)
+    older = {k: v for k, v in done.model.as_config().items() if k != "gaps"}
+    assert Model.from_config(older).gaps == ("", "NA", "NaN", "?")
+
+
+@pytest.mark.parametrize(
+    ("ids", "written"),
+    [
+        ([1, None, 3], [1, None, 3]),
+        ([None, None, 2**63 + 1], [None, None, str(2**63 + 1)]),
+        ([0.5, 1.5, None], [0.5, 1.5, None]),
+        ([["a"], ["b"], None], [["a"], ["b"], None]),
+    ],
+)
+@pytest.mark.parametrize("n_rows", [1, 9])
+def test_ids_of_any_kind_are_written(
+    done: Outcome,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ids: Any,
+    written: Any,
+    n_rows: int,
+) -> None:
+    """A first batch without ids must not decide that there are none."""
+    import pyarrow as pa
+
+    monkeypatch.setattr("fedclust.data.streams.Stream.n_rows", n_rows)
+    kind = pa.uint64() if 2**63 + 1 in ids else None
+    table = {"age": [40.0] * 3, "weight": [70.0] * 3, "name": pa.array(ids, kind)}
+    pq.write_table(pa.table(table), tmp_path / "new.parquet")
+    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "l.parquet", id="name")
+    assert pq.read_table(tmp_path / "l.parquet")["name"].to_pylist() == written

@@ -161,3 +161,24 @@ def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
         shown = CliRunner().invoke(app, [command, str(path)])
         assert shown.exit_code == 0, shown.output
         assert "[/y]" in shown.output
+
+
+@pytest.mark.parametrize("id", ["cluster", "membership_1"])
+def test_ids_must_not_be_overwritten_by_labels(tmp_path: Path, id: str) -> None:
+    told = problems(tmp_path, SMALLEST + f"[data]\nid = '{id}'\n")
+    assert (
+        told
+        == [f"[data] id = '{id}': labels have a column of this name; rename the column of ids"] * 2
+    )
+
+
+@pytest.mark.parametrize("batch_rows", [0, 7])
+def test_values_that_are_lists_are_no_categories(tmp_path: Path, batch_rows: int) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    study = SMALLEST.replace(".csv", ".parquet") + f"[data]\nbatch_rows = {batch_rows}\n"
+    path = write(tmp_path, study + "[features]\nage = {}\nx = { categories = ['a'] }\n")
+    for client in ("north", "south"):
+        table = {"age": list(range(20)), "x": [["a"]] * 20}
+        pq.write_table(pa.table(table), tmp_path / f"{client}.parquet")
+    told = [p.what for p in examine(read_study(path)).problems if p.stops]
+    assert [words[:37] for words in told] == ["has categories that were not declared"] * 2

@@ -90,6 +90,19 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (("[features]", '[data]\nmissing = "mean"\n[features]'), "knows no means to fill gaps"),
         (('"none"', '"secure"\nepsilon = 1'), "epsilon has no meaning for tier = 'secure'"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
+        (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
+        (("n_clusters = 2", 'n_clusters = 2\ninit = "client"'), "messages of 'client' stack"),
+        (("[features]", "[participation]\nfraction = 0.9\n[features]"), "fraction must be 1"),
+        (('west = "west.csv"\n', ""), "needs 3 clients or more, and there are 2"),
+        (("n_clusters = 2", "n_clusters = 2\nn_init = 2"), "answers 50 questions, and 2 starts of"),
+        (
+            ("n_clusters = 2", "n_clusters = 2\nn_init = 5\nmax_rounds = 8"),
+            "5 starts of up to 8 rounds may ask 58",
+        ),
+        (
+            ("n_clusters = 2", "n_clusters = 2\nmax_rounds = 41"),
+            "40 rounds; give 40 or fewer",
+        ),
     ],
 )
 def test_what_a_tier_cannot_protect_is_refused_with_its_line(
@@ -98,6 +111,33 @@ def test_what_a_tier_cannot_protect_is_refused_with_its_line(
     text = STUDY.replace(*change).replace('"none"', '"secure"')
     with pytest.raises(ConfigError, match=rf"study.toml:\d+: .*{words}"):
         read_study(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("tier", ["dp", "secure+dp"])
+def test_noise_has_as_many_rounds_as_the_study_says(tmp_path: Path, tier: str) -> None:
+    pytest.importorskip("opendp")
+    text = STUDY.replace('"none"', f'"{tier}"')
+    for line, rounds in (("", 3), ("max_rounds = 5", 5)):
+        path = three(tmp_path, text.replace("n_clusters = 2", f"n_clusters = 2\n{line}"))
+        done = run_study(read_study(path), tmp_path / f"run{rounds}")
+        told = json.loads((done.folder / "model.json").read_text())
+        assert told["rounds"] == rounds
+        assert told["privacy"]["parameters"]["rounds"] == rounds
+        assert told["ended_by_tier"] == (rounds == 3)
+    path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\ntol = 0.1"))
+    with pytest.raises(ConfigError, match=r"study.toml:\d+: tol=0.1: .* give max_rounds, not tol"):
+        read_study(path)
+
+
+def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
+    text = STUDY.replace('"none"', '"guarded"').replace("n_clusters = 2", "n_clusters = 2\ntol = 0")
+    path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\nfuzzy = true"))
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    words = "The run stopped after 10 rounds: the tier 'guarded' ends it there"
+    assert words in " ".join(shown.output.split())
+    assert "raise max_rounds" not in shown.output
+    report = (tmp_path / "study-run" / "report.html").read_text()
+    assert words in report.replace("&#39;", "'")
 
 
 def test_noisy_starts_are_one(tmp_path: Path) -> None:
@@ -150,3 +190,72 @@ def test_clusters_made_of_noise_are_called_so(tmp_path: Path) -> None:
     loud = CliRunner().invoke(app, ["run", str(path), "--force"])
     assert loud.exit_code == 0
     assert "Beware" not in loud.output
+
+
+@pytest.mark.parametrize(
+    ("tier", "init"),
+    [("none", "cells"), ("secure", "cells"), ("secure", "uniform"), ("guarded", "careful")],
+)
+def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: str) -> None:
+    pytest.importorskip("cryptography")
+    settings = f'n_clusters = 2\ninit = "{init}"\nn_init = 4\nmax_rounds = 8'
+    text = STUDY.replace('"none"', f'"{tier}"').replace("n_clusters = 2", settings)
+    done = run_study(read_study(three(tmp_path, text)), tmp_path / "run")
+    assert done.model.about is not None
+    assert done.model.about["algorithm"]["init"] == init
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("age = { low = 0, high = 120 }", "age = {}"), 'init = "cells" draws within public'),
+        (("lossless", "k-fed"), 'k-fed needs no start: init = "auto"'),
+    ],
+)
+def test_starts_that_cannot_be_are_refused(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    text = STUDY.replace("n_clusters = 2", 'n_clusters = 2\ninit = "cells"').replace(*change)
+    with pytest.raises(ConfigError, match=rf"study.toml:\d+: {words}"):
+        read_study(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("tier", ["dp", "secure+dp"])
+def test_noise_needs_no_fewest_rows(tmp_path: Path, tier: str) -> None:
+    text = STUDY.replace('"none"', f'"{tier}"\nmin_count = 5')
+    words = f"min_count has no meaning for tier = '{tier}'".replace("+", r"\+")
+    with pytest.raises(ConfigError, match=rf"study.toml:17: {words}"):
+        read_study(write(tmp_path, text))
+
+
+WIDE = "[features]\n" + "".join(f"x{i} = {{ low = -9, high = 9 }}\n" for i in range(5))
+
+
+@pytest.mark.parametrize(
+    ("settings", "tier", "wanted"),
+    [
+        ('"fkm"', "none", {"start": 1, "clustering": None, "scoring": 3}),
+        ('"k-fed"', "none", {"scaling": 2, "clustering": 1, "scoring": 3}),
+        ('"lossless"\ninit = "k-fed"', "none", {"scaling": 2, "start": 1, "clustering": None}),
+        ('"lossless"', "secure", {"start": 3, "clustering": None, "scoring": 2}),
+    ],
+)
+def test_phases_are_what_runs_were_for(
+    tmp_path: Path, settings: str, tier: str, wanted: dict[str, int | None]
+) -> None:
+    """Not what their algorithm is called: k-fed may be a start or all there is."""
+    pytest.importorskip("cryptography")
+    text = STUDY.replace('"lossless"', settings).replace('"none"', f'"{tier}"')
+    head, tail = text.split("[features]")
+    path = write(tmp_path, head + WIDE + "[privacy]" + tail.split("[privacy]")[1])
+    for i, client in enumerate(("north", "south", "west")):
+        rows = np.random.default_rng(i).normal(size=(60, 5)) + 4 * (np.arange(60) % 2)[:, None] - 2
+        lines = [",".join(f"{v:.3f}" for v in row) for row in rows]
+        names = ",".join(f"x{j}" for j in range(5))
+        (tmp_path / f"{client}.csv").write_text("\n".join([names, *lines]))
+    done = run_study(read_study(path), tmp_path / "run")
+    told = json.loads((done.folder / "profile.json").read_text())["phases"]
+    found = {phase["name"]: phase["rounds"] for phase in told}
+    wanted = {name: n or done.clustering.run.n_rounds for name, n in wanted.items()}
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert ("start" in found) == ("start" in wanted)

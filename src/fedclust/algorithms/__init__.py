@@ -36,6 +36,7 @@ ALGORITHMS = _here(
         "ewf": "equally_weighted.EquallyWeighted",
         "gdf-fcm": "gradient_fcm.GradientFCM",
         "c2f-fcm": "clustering_of_clusterings.ClusteringOfClusterings",
+        "robust-cm": "robust_c_means.RobustCMeans",
     }
 )
 

@@ -126,6 +126,10 @@ class RemoteChannel:
         for client in sorted(waiting):
             self._missed(client, f"no answer within {self._deadline:g} seconds", place)
 
+    def left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
+        """Put on record what somebody else found wrong with an answer."""
+        self._note(client, what, (plan.algorithm.key, request.round))
+
     def why(self) -> str:
         """What is on record for clients since their last good answer, as a sentence's end."""
         return "".join(f"; {client}: {what}" for client, what in sorted(self._last.items()))

@@ -1,7 +1,7 @@
 """``fedclust run``: from a study file to clusters, labels at each client, and a report."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,5 +127,12 @@ def _remarks(done: Any) -> Iterator[str]:
         yield f"Beware: {caveat}."
     if privacy["tier"] != "none":
         yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
-    if not model.about["converged"]:
+    yield from _end(model.about)
+
+
+def _end(about: Mapping[str, Any]) -> Iterator[str]:
+    if about["ended_by_tier"]:
+        n, tier = about["rounds"], about["privacy"]["tier"]
+        yield f"The run stopped after {n} rounds: the tier {tier!r} ends it there."
+    elif not about["converged"]:
         yield "The centres still moved when rounds ran out: raise max_rounds, or tol."

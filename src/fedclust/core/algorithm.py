@@ -10,13 +10,14 @@ import numpy as np
 
 from ..kernels.grid import Grid
 from ..typing import Array, FloatArray, Rng
+from .checks import LARGEST
 from .errors import ConfigError, DataError
 from .message import Message, Record
 
 Partition = Literal["horizontal", "vertical"]
 
 # Beyond these a squared distance is no longer a number, or all of them are zero.
-_LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e15}
+_LARGEST = {np.dtype(np.float64): LARGEST, np.dtype(np.float32): 1e15}
 _SMALLEST = {np.dtype(np.float64): 1e-140, np.dtype(np.float32): 1e-15}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import ConfigError
 
-_LARGEST = 1e150  # beyond, a squared distance is no number
+LARGEST = 1e150  # beyond, a squared distance is no number
 
 
 def whole(owner: Any, field: str, low: int = 1) -> None:
@@ -53,9 +53,9 @@ def centers(owner: Any, field: str = "init") -> None:
     if not isinstance(value, np.ndarray) or value.ndim != 2 or len(value) != k:
         shape = getattr(value, "shape", type(value).__name__)
         raise ConfigError(f"{_name(owner)}: {field} must be an array of {k} centres, got {shape}")
-    if value.dtype.kind not in "fiub" or not (np.abs(value) <= _LARGEST).all():
+    if value.dtype.kind not in "fiub" or not (np.abs(value) <= LARGEST).all():
         raise ConfigError(
-            f"{_name(owner)}: {field} holds values that are not numbers up to {_LARGEST:g}"
+            f"{_name(owner)}: {field} holds values that are not numbers up to {LARGEST:g}"
         )
 
 

@@ -27,6 +27,7 @@ class Plan:
     algorithm: AnyAlgorithm
     transforms: tuple[Transform, ...] = ()
     seed: int = 0
+    purpose: str = field(default="", compare=False)  # for the record of a run; it is not sent
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, Algorithm):

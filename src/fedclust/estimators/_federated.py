@@ -21,7 +21,8 @@ from ..channels import LocalChannel
 from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema, checks
 from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
 from ..kernels import nearest, sq_distances
-from ..privacy import Privacy
+from ..privacy import Privacy, Tier, tier_of
+from ..protection import refused_limits, with_rounds
 from ..typing import FloatArray, IntArray
 
 TABLE: dict[str, Any] = {
@@ -98,7 +99,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             self._schema(),
             init=self.init,
             n_init=self.n_init,
-            privacy=self.privacy,
+            privacy=self._tier(),
             participation=Participation(self.participation, self.min_clients),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
@@ -234,6 +235,13 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                     )
         return cast(AnyAlgorithm, replace(cast(Any, algorithm), **changes))
 
+    def _tier(self) -> Tier:
+        """The tier, with the estimator's rounds; those that it would cut are refused."""
+        tier, algorithm = tier_of(self.privacy), self._algorithm()
+        for _, words in refused_limits(tier, algorithm, self.max_rounds, self.tol):
+            raise ConfigError(words)
+        return with_rounds(tier, self.max_rounds)
+
     def _learn(self, found: Clustering, all_rows: list[FloatArray]) -> None:
         self.algorithm_ = found.algorithm
         self.cluster_centers_ = found.centers
@@ -258,9 +266,13 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         # Whoever set the number of rounds wanted that number.
         unasked = self.max_rounds is None and isinstance(self.algorithm, str)
         if unasked and self.participation == 1 and not self.converged_:
+            most = tier_of(self.privacy).most_rounds(self.algorithm_)
+            cut = most is not None and self.n_rounds_ >= most
+            mend = "raise max_rounds, or tol"
+            if cut:
+                mend = f"privacy={self.promise_.tier!r} allows no more; raise tol"
             warnings.warn(
-                f"{self.algorithm_.key} still moved after {self.n_rounds_} rounds; raise "
-                "max_rounds, or tol",
+                f"{self.algorithm_.key} still moved after {self.n_rounds_} rounds; {mend}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

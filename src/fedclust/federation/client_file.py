@@ -7,6 +7,7 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, did_you_mean
 from ..core import ConfigError
+from ..data.files import named_files
 from ..data.ids import secret_bytes
 from ..privacy import Gate, Ledger, Rules
 from ..privacy.rules import TIERS
@@ -76,11 +77,7 @@ class ClientFile:
 
     def files(self) -> list[Path]:
         """The client's data files; a glob may name several."""
-        base = self.place(self.data["file"])
-        if any(c in base.name for c in "*?["):
-            found = sorted(base.parent.glob(base.name))
-        else:
-            found = [base] if base.is_file() else []
+        found = named_files(self.place(self.data["file"]))
         if not found:
             raise ConfigError(f"{self.path}: there is no file {self.data['file']}")
         return found

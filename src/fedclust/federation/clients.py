@@ -4,17 +4,18 @@ A study asks them the same plans in the same order as clients whose files are at
 numbers come out; labels are written by each client itself, beside its own data.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..channels import RemoteChannel
 from ..channels.remote import Rows
-from ..core import Schema, TooFewClients
+from ..core import Channel, Schema, TooFewClients
 from ..core.envelope import one_line
 from ..preprocessing import Column, Preparation
-from ..privacy import Tier
+from ..privacy import CheckedChannel, Tier
 from ..study.client import Counted, Problem
 from ..study.file import Study
 from ..study.model import Model
@@ -30,6 +31,7 @@ class RemoteClients:
 
     def __init__(self, remote: RemoteChannel) -> None:
         self._remote = remote
+        self._counted: Mapping[str, Counted | None] = {}
 
     def look(self, study: Study, tier: Tier) -> Seen:
         """Ask everybody for problems and counts; too few answers end the study."""
@@ -38,7 +40,7 @@ class RemoteClients:
             named = self._looks(study, None, counts=False)
             columns = shared([look.numbers for look in named.values()])
         looks = self._looks(study, columns, counts=counts) if columns else {}
-        counted = {client: look.counted for client, look in looks.items()}
+        self._counted = counted = {client: look.counted for client, look in looks.items()}
         problems = [problem for look in looks.values() for problem in look.problems]
         return Seen(columns, counted, (*problems, *of_all(study, columns, counted)))
 
@@ -61,9 +63,14 @@ class RemoteClients:
         P = sum(len(column.encoded_names) for column in columns)
         return self._remote.over({"columns": [asdict(c) for c in columns]}, Schema(P))
 
-    def prepared(self, ready: Preparation) -> Rows:
-        """A way to the rows, ready to be clustered."""
-        return self._remote.over({"preparation": ready.as_config()}, Schema(len(ready.names)))
+    def prepared(self, ready: Preparation) -> Channel:
+        """A way to the rows, ready to be clustered; who sends impossible sums is left out."""
+        schema = ready.schema()
+        rows = self._remote.over({"preparation": ready.as_config()}, schema)
+        enrolled = {c: n.used(ready) for c, n in self._counted.items() if n is not None}
+        return CheckedChannel(
+            rows, schema, records=enrolled, cap=math.inf, note=self._remote.left_out
+        )
 
     def label(self, model: Model) -> dict[str, Path | str]:
         """Give everybody the model: each writes its labels where its own file says."""

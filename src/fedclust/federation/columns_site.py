@@ -154,7 +154,7 @@ class ColumnsSite:
         check_assignment(labels_in(last), 0, algorithm.n_clusters, len(mine.rows))
         end = Ending.of(entry["study"], algorithm, last)
         owner.finish(mine, end, centers_beside(target), target)
-        entry["what"] = {}
+        entry |= {"what": {}, "wrote": target.name}
         return {"labels": "written"}
 
     def _allow(self, algorithm: AnyAlgorithm, answered: int) -> None:

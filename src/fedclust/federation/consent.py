@@ -7,7 +7,6 @@ from ..algorithms import ALGORITHMS
 from ..algorithms.bounded_c_means import BoundedCMeans
 from ..algorithms.c_means import CMeans
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
-from ..algorithms.robust_c_means import RobustCMeans
 from ..core import AnyAlgorithm, ConfigError, Plan, Record, Schema
 from ..privacy import FixedPoint, Guarded, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
@@ -17,7 +16,7 @@ from .client_file import ClientFile
 _COUNTS = ("min_count", "neighbours")
 
 
-_OTHER_C_MEANS: tuple[Any, ...] = (BoundedCMeans, RobustCMeans)  # with noise; with medians
+_NOISED: tuple[Any, ...] = (BoundedCMeans,)  # what the lossless algorithms become under noise
 
 
 class Refused(ConfigError):
@@ -92,10 +91,10 @@ def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
     listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
     if set(listed) & {CMeans, FuzzyCMeans}:
-        listed += _OTHER_C_MEANS
+        listed += _NOISED
     if not listed or isinstance(algorithm, listed):
         return
-    if isinstance(algorithm, (*ALGORITHMS.values(), *_OTHER_C_MEANS)):
+    if isinstance(algorithm, (*ALGORITHMS.values(), *_NOISED)):
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
 

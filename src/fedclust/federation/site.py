@@ -37,6 +37,7 @@ from .forms import Form, columns_of, form_of, preparation_of
 
 LOOK, LABEL = "look", "label"
 _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
+_MARK = 8  # characters of a run's mark that tell its labels from another's
 _log = logging.getLogger(__name__)
 
 
@@ -180,13 +181,13 @@ class Site:
             raise MessageError("labels need a number for each centre")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
-        self._files.label(model, self._labels_of(entry["study"]))
-        entry["what"] = {}
+        target = self._labels_of(entry["study"], id)
+        self._files.label(model, target)
+        entry |= {"what": {}, "wrote": target.name}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
 
-    def _labels_of(self, study: str) -> Path:
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in study)
-        return self._file.place(self._file.output["labels"]) / f"{name or 'study'}.csv"
+    def _labels_of(self, study: str, id: str) -> Path:
+        return self._file.place(self._file.output["labels"]) / _labels_name(study, id)
 
     @cached_property
     def _columns(self) -> ColumnsSite:
@@ -195,7 +196,7 @@ class Site:
     def _to_owner(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """What owners of columns are asked besides rounds."""
         if entry["kind"] == FINISH:
-            told = self._columns.finish(frame, entry, self._labels_of(entry["study"]))
+            told = self._columns.finish(frame, entry, self._labels_of(entry["study"], id))
         else:
             ask = self._columns.offer if entry["kind"] == OFFER else self._columns.align
             told = ask(frame, entry)
@@ -226,6 +227,13 @@ class Site:
         ready, files = form.preparation, self._files
         made = files.prepared(ready) if ready else files.encoded(form.columns)
         return replace(made, gate=self._gate)
+
+
+def _labels_name(study: str, id: str) -> str:
+    """A file for every run, known by the mark of its requests: no run replaces another's labels."""
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in study) or "study"
+    mark = "".join(c for c in id.partition("/")[0] if c.isalnum())[:_MARK]
+    return f"{name}-{mark}.csv" if mark else f"{name}.csv"
 
 
 def _is_whole(value: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..data.tables import is_missing
+from ..data.text import number
 from ..typing import Array, FloatArray
 
 _FREQUENT = 5  # rows that a value must stand in to be named in a message
@@ -62,12 +63,25 @@ class Column:
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         gap = np.array([is_missing(v) for v in values], dtype=bool)
-        text = np.array([as_text(v) for v in values], dtype=object)
+        spelled = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
+        text = np.array(
+            [spelled[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
+        )
         if odd := Counter(text[~gap]).keys() - set(self.categories):
             raise DataError(f"{client}: column {self.name!r} {_undeclared(odd, text)}")
         hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
         hot[gap] = np.nan
         return hot
+
+    @property
+    def box(self) -> FloatArray | None:
+        """Lowest and highest value of each column that this one becomes; None: nobody knows."""
+        if self.categories:
+            return np.tile([0.0, 1.0], (len(self.categories), 1))
+        if self.low is None or self.high is None:
+            return None
+        bounds = np.array([[self.low, self.high]], dtype=np.float64)
+        return np.log(bounds) if self.log else bounds
 
     @property
     def encoded_names(self) -> list[str]:
@@ -76,7 +90,16 @@ class Column:
 
 
 def as_text(value: Any) -> str:
-    """A category as it is declared: 1 and 1.0 are "1", True is "true"."""
+    """A category as it is declared: 1, 1.0 and "1.0" are "1", True is "true".
+
+    A text that is a number counts as one: whether a file's column is read as numbers depends on
+    values that a client, or a batch, may not have.
+    """
+    if isinstance(value, str):
+        try:
+            value = number(value)
+        except ValueError:
+            return str(value).strip()
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():

@@ -1,7 +1,7 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -69,16 +69,11 @@ class Preparation:
 
     def schema(self) -> Schema:
         """Of prepared rows, with public bounds if every column has some."""
-        box = []
-        for column in self.columns:
-            if column.categories:
-                box += [(0.0, 1.0)] * len(column.categories)
-            elif column.low is not None and column.high is not None:
-                bounds = np.array([column.low, column.high])
-                box.append(tuple(np.log(bounds) if column.log else bounds))
-        if len(box) < len(self.names):
+        boxes = [column.box for column in self.columns]
+        known = [box for box in boxes if box is not None]
+        if len(known) < len(boxes):
             return Schema(len(self.names))
-        low, high = (np.array(box).T - self.offset) / self.scale
+        low, high = (np.vstack(known).T - self.offset) / self.scale
         return Schema(len(self.names), low=low, high=high)
 
     def as_config(self) -> dict[str, Any]:
@@ -147,17 +142,14 @@ def prepare(
 
 def by_bounds(columns: Sequence[Column]) -> Preparation:
     """Every column from 0 to 1 within its public bounds: nobody is asked, gaps are left out."""
-    box = []
+    boxes = []
     for column in columns:
-        low, high = column.low, column.high
-        if column.categories:
-            box += [(0.0, 1.0)] * len(column.categories)
-        elif low is None or high is None:
+        box = column.box
+        if box is None:
             raise ConfigError(f"column {column.name!r} has no public bounds: give low and high")
-        else:
-            box.append((np.log(low), np.log(high)) if column.log else (low, high))
-    low_ends, high_ends = np.array(box).T
-    return Preparation(tuple(columns), low_ends, high_ends - low_ends, None)
+        boxes.append(box)
+    low, high = np.vstack(boxes).T
+    return Preparation(tuple(columns), low, high - low, None)
 
 
 def prepare_over(
@@ -176,8 +168,9 @@ def prepare_over(
 
     tier, schema = tier_of(privacy), Schema(P)
 
-    def found(statistic: AnyAlgorithm) -> Any:
-        return runner(tier.plan(statistic, channel, schema), channel, schema).model
+    def found(statistic: AnyAlgorithm, purpose: str = "") -> Any:
+        plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
+        return runner(plan, channel, schema).model
 
     try:
         moments = found(Moments(min_count=min_count))
@@ -191,7 +184,7 @@ def prepare_over(
     if missing != "drop":
         fill = moments.mean
         if missing == "median-of-means":
-            fill = found(MedianOfMeans(min_count=max(2, min_count)))
+            fill = found(MedianOfMeans(min_count=max(2, min_count)), "filling gaps")
     offset, scale = _scale(columns, found, moments, scaling, min_count)
     return Preparation(tuple(columns), offset, scale, fill)
 
@@ -237,11 +230,13 @@ def _range(
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
     low: FloatArray = np.zeros(len(columns))
     high: FloatArray = np.ones(len(columns))
+    unknown = []
     for place, column in enumerate(columns):
-        if column.low is not None and column.high is not None:
-            bounds = np.array([column.low, column.high])
-            low[place], high[place] = np.log(bounds) if column.log else bounds
-    unknown = [p for p, c in enumerate(columns) if c.low is None and not c.categories]
+        box = column.box
+        if box is None:
+            unknown.append(place)
+        else:
+            low[place], high[place] = box[0]  # of categories, all are the same
     if unknown:  # else nobody is asked
         mean, spread = moments.mean[unknown], 8.0 * np.sqrt(moments.variance[unknown])
         places = np.array(unknown)

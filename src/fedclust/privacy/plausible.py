@@ -6,7 +6,7 @@ breaks one is left out from then on. Under masks single messages cannot be read;
 the totals can be checked (`conservation`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ class CheckedChannel:
     """The clients of another channel, less those whose sums cannot be sums of rows.
 
     ``records`` are the clients' sizes as enrolled, where they are known. ``left_out`` says who was
-    left out, and why.
+    left out, and why; ``note`` is told when it happens.
     """
 
     def __init__(
@@ -34,8 +34,9 @@ class CheckedChannel:
         *,
         records: Mapping[str, int] | None = None,
         cap: float = CAP,
+        note: Callable[[Plan, Request, str, str], object] = lambda *_: None,
     ) -> None:
-        self._channel, self._schema = channel, schema
+        self._channel, self._schema, self._note = channel, schema, note
         self._records, self._cap = dict(records or {}), cap
         self._first: dict[tuple[str, str], FloatArray] = {}
         self.left_out: dict[str, str] = {}
@@ -67,6 +68,7 @@ class CheckedChannel:
                 yield client, message
             else:
                 self.left_out[client] = f"round {request.round}: {odd}"
+                self._note(plan, request, client, f"left out from now on: {odd}")
 
     def _odd(self, plan: Plan, client: str, sums: FloatArray, usual: float) -> str | None:
         weight, total = sums[:, 0], sums[:, 1:]
@@ -78,9 +80,13 @@ class CheckedChannel:
             return "more records than it can have"
         if not self._within_bounds(weight, total):
             return "means outside the public bounds"
-        if plan.algorithm.conserves and not any(t.stage < Stage.ENCODE for t in plan.transforms):
-            return self._conserved(plan, client, sums)
-        return self._shares(plan, enrolled, size)
+        if any(t.stage < Stage.ENCODE for t in plan.transforms):
+            return None  # something is withheld
+        if not plan.algorithm.conserves:
+            return self._shares(plan, enrolled, size)
+        if enrolled is not None and abs(size - enrolled) > enrolled * _ROUNDING:
+            return "other records than it enrolled"
+        return self._conserved(plan, client, sums)
 
     def _within_bounds(self, weight: FloatArray, total: FloatArray) -> bool:
         if self._schema.low is None or self._schema.high is None:
@@ -102,7 +108,7 @@ class CheckedChannel:
     def _shares(self, plan: Plan, enrolled: int | None, size: float) -> str | None:
         """Memberships sum to one, so their powers sum to C^(1-m) at least."""
         m = getattr(plan.algorithm, "fuzzifier", None)
-        if m is None or enrolled is None or not plan.algorithm.lossless:
+        if m is None or enrolled is None:
             return None
         least = enrolled * plan.algorithm.n_clusters ** (1.0 - m)
         return None if size >= least * (1 - _ROUNDING) else "weights less than memberships sum to"
@@ -110,7 +116,7 @@ class CheckedChannel:
 
 def _sums(plan: Plan, message: Any) -> FloatArray | None:
     """Weights and sums by cluster, as one table; None where a message has none, or is masked."""
-    if any(t.stage == Stage.MASK for t in plan.transforms):
+    if not plan.algorithm.lossless or any(t.stage == Stage.MASK for t in plan.transforms):
         return None
     if not (hasattr(message, "weight") and hasattr(message, "total")):
         return None

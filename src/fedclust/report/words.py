@@ -97,9 +97,12 @@ def convergence_words(run: RunFiles) -> str:
     """How the run ended."""
     rounds = several(run.model["rounds"], "round")
     known = [line["shift"] for line in run.history if line["shift"] is not None]
+    end = f"; in the last one the {moved(run)} moved by {known[-1]:.2g}" if known else ""
+    if run.model.get("ended_by_tier"):
+        tier = run.model["privacy"]["tier"]
+        return f"The run stopped after {rounds}: the tier {tier!r} ends it there{end}."
     if run.model["converged"]:
         return f"The run converged after {rounds}."
-    end = f"; in the last one the {moved(run)} moved by {known[-1]:.2g}" if known else ""
     return f"The run stopped after {rounds} without having converged{end}."
 
 

@@ -45,6 +45,9 @@ def try_epsilons(
     """Cluster round blobs of this size under each epsilon, a few times."""
     if tier not in _TIERS:
         raise ConfigError(f"--tier must be one of {', '.join(_TIERS)}, got {tier!r}")
+    for name, number in (("--seeds", n_seeds), ("--features", n_features)):
+        if number < 1:
+            raise ConfigError(f"{name} must be at least 1, got {number}")
     least = 3 if tier == SecurePrivate.name else 1
     if n_clients < least or n_rows < max(n_clients, 2 * n_clusters) or n_clusters < 2:
         raise ConfigError(

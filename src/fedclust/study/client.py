@@ -12,7 +12,7 @@ from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
 from ..preprocessing import Column, Preparation, encoded
 from ..typing import Array
 from .columns import Found
-from .labels import write_labels
+from .labels import refuse_id, write_labels
 from .model import Model
 
 _FEW_ROWS = 10
@@ -51,6 +51,7 @@ class ClientFiles:
         id: str | None = None,
         batch_rows: int | None = None,
     ) -> None:
+        refuse_id(id, f"[data] id = {id!r}")
         self.name, self.id = name, id
         self._paths, self._gaps = tuple(paths), tuple(gaps)
         self._batch_rows = batch_rows or BATCH_ROWS
@@ -68,7 +69,7 @@ class ClientFiles:
         return [
             name
             for name, is_number in self._numbers.items()
-            if is_number and name != self.id and not _is_index(name)
+            if is_number and name != self.id and not is_index(name)
         ]
 
     @property
@@ -169,6 +170,6 @@ class ClientFiles:
         return Stream(self._paths, names, words, self._gaps, self.id, self._batch_rows)
 
 
-def _is_index(name: str) -> bool:
+def is_index(name: str) -> bool:
     """Whether a column only numbers rows: pandas writes such a column without a name."""
     return not name.strip() or name == "Unnamed: 0"

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..core import DataError
+from ..core.checks import LARGEST
 from ..preprocessing import Column
 from ..typing import Array, BoolArray
 
-_LARGEST = 1e150
 _MANY_GAPS = 0.5
 
 
@@ -39,15 +39,14 @@ class Found:
             self._first = there[0] if self._first is None else self._first
             self._varies |= bool((there != self._first).any())
             self._outside += self._count_outside(there)
-            self._huge += int((np.abs(there) > _LARGEST).sum())
+            self._huge += int((np.abs(there) > LARGEST).sum())
         return gaps
 
     def _count_outside(self, there: Array) -> int:
-        if self._column.low is None or self._column.high is None:
+        box = self._column.box
+        if box is None:
             return 0
-        bounds = np.array([self._column.low, self._column.high])
-        low, high = np.log(bounds) if self._column.log else bounds
-        return int(((there < low) | (there > high)).sum())
+        return int(((there < box[:, 0]) | (there > box[:, 1])).sum())
 
     def problems(self) -> Iterator[tuple[str, bool]]:
         """What is wrong, and whether it stops the study."""
@@ -62,7 +61,7 @@ class Found:
                 yield "has the same value in all rows", False
             if self._huge:
                 yield (
-                    f"has values whose squares are no numbers ({self._huge} beyond {_LARGEST:g})",
+                    f"has values whose squares are no numbers ({self._huge} beyond {LARGEST:g})",
                     True,
                 )
             if self._outside:

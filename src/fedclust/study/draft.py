@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from ..core import ConfigError, DataError
-from ..data.files import Columns, read_table
+from ..data.files import Columns, named_files, read_table
 from ..data.streams import kinds
 from ..data.tables import is_missing
 from ..typing import Array
+from .client import is_index
 from .keys import DATA
 
 _FEW_CATEGORIES = 12
@@ -51,6 +52,8 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
         raise DataError("the clients' files share no column")
     id = _id(shared, tables)
     features = [_feature(n, tables) for n in shared if n != id]
+    if all(line.startswith("#") for line in features):
+        raise DataError("the clients' files share no column of numbers")
     return _HEAD.format(
         name=target.name,
         clients="\n".join(f"{_key(c)} = {_text(_beside(f, target))}" for c, f in clients.items()),
@@ -65,8 +68,8 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
 
 def _found(client: str, file: Path) -> Path:
     """The file, or the first of those that a glob names."""
-    there = [file] if file.is_file() else sorted(file.parent.glob(file.name))
-    if not there or not there[0].is_file():
+    there = named_files(file)
+    if not there:
         raise DataError(f"client {client!r}: there is no file {file}")
     return there[0]
 
@@ -97,7 +100,7 @@ def _holds_words(values: Array) -> bool:
 
 def _feature(name: str, tables: Mapping[str, Columns]) -> str:
     columns = [table[name] for table in tables.values()]
-    if not name.strip() or name == "Unnamed: 0":
+    if is_index(name):
         return "# a column without a name: it numbers rows"
     if all(values.dtype.kind in "fiu" for values in columns):
         empty = any(len(values) and np.isnan(values).all() for values in columns)

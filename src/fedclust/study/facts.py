@@ -9,23 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
-from ..algorithms import SEEDINGS, VERTICAL_SEEDINGS
 from ..chain import Clustering
 from ..core import config
 from ..privacy import Private, Tier
 from ..privacy.accounting import epsilon_of
+from .asked import asked_algorithm
 from .file import Study
 from .journal import Told
 from .model import Model
 
-CHOOSING = "choosing k"
-_NAMES = {  # of the plans that every study runs
-    "median-of-means": "filling gaps",
-    "evaluation": "scoring",
-    "profile": "profile",
-    "outline": "map",
-    "presence": "counts",
-}
+CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are told as a whole
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -43,11 +36,23 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
         "converged": found.converged,
+        "ended_by_tier": _ended_by_tier(study, found),
         "caveat": found.caveat,
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
         "versions": versions(),
     }
+
+
+def _ended_by_tier(study: Study, found: Clustering) -> bool:
+    """Whether the run would have gone on, had the tier allowed more rounds."""
+    if study.clustering["max_rounds"] is not None:
+        return False
+    wanted, ran = (
+        vars(algorithm).get("max_rounds")
+        for algorithm in (asked_algorithm(study.clustering, len(found.centers)), found.algorithm)
+    )
+    return wanted != ran and (ran is None or not found.converged)
 
 
 def versions() -> dict[str, str]:
@@ -100,13 +105,8 @@ def promised(told: Sequence[Told], tier: Tier) -> dict[str, Any]:
 
 
 def _named(run: Told) -> str:
-    if run.phase == CHOOSING:
-        return run.phase
-    if run.algorithm in VERTICAL_SEEDINGS:
-        return "start"
-    if run.algorithm in SEEDINGS and run.phase == "clustering" and run.rounds <= 1:
-        return "start"
-    return _NAMES.get(run.algorithm, run.phase)
+    """What the plan says that it is for, if it says and the phase is not told as a whole."""
+    return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
 
 
 def took_part(

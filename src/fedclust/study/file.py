@@ -2,8 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +11,18 @@ from ..core import ConfigError
 from ..preprocessing import Column
 from ..preprocessing.column import as_text
 from ..privacy import Tier
-from .asked import asked_tier, contradictions, unprotected
-from .keys import FEATURE, FREE, K_RANGE, NOTHING, SECTIONS, Key
-from .split import exposed, inconsistent
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study file, checked; paths are resolved against its folder."""
-
-    path: Path
-    clients: Mapping[str, str]  # name -> file or glob
-    features: tuple[Column, ...] | None  # None: all numeric columns that every client has
-    clustering: Mapping[str, Any]
-    data: Mapping[str, Any]
-    participation: Mapping[str, Any]
-    privacy: Mapping[str, Any]
-    outputs: Mapping[str, Any]
-
-    @property
-    def n_clusters(self) -> tuple[int, int]:
-        """Fewest and most clusters: the same number unless the data choose."""
-        wanted = self.clustering["n_clusters"]
-        if wanted == "auto":
-            low, high = self.clustering["k_range"] or K_RANGE
-            return low, high
-        return wanted, wanted
-
-    def files(self, client: str) -> list[Path]:
-        """The client's files; a glob may name several."""
-        wanted = Path(self.clients[client]).expanduser()
-        base = wanted if wanted.is_absolute() else self.path.parent / wanted
-        if any(c in str(wanted) for c in "*?["):
-            return sorted(base.parent.glob(base.name))
-        return [base] if base.is_file() else []
+from .asked import asked_tier
+from .contents import Study as Study
+from .contradictions import contradictions, meaningless_across, unprotected
+from .keys import FEATURE, FREE, NOTHING, SECTIONS, Key
 
 
 class Lines:
     """Where each key of a TOML text stands, so that errors can say so."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, given: Mapping[str, Any] | None = None) -> None:
+        tables = {name: table for name, table in (given or {}).items() if isinstance(table, dict)}
+        self.given = frozenset((name, key) for name, table in tables.items() for key in table)
         self._path, self._line = path, {}
         table: tuple[str, ...] = ()
         for number, line in enumerate(text.splitlines(), 1):
@@ -78,7 +49,7 @@ def read_tables(
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ConfigError(f"{path}: {problem}") from None
-    lines = Lines(path, text)
+    lines = Lines(path, text, given)
     known = (*free, *sections)
     for name, table in given.items():
         if name not in known:
@@ -97,30 +68,24 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     sections, given, lines = read_tables(path, SECTIONS, FREE)
     clients = _clients(given["clients"], lines) if files or given["clients"] else {}
     features = _features(given["features"], lines)
-    clustering, participation = sections["clustering"], sections["participation"]
     if sections["data"]["split"] == "columns":  # every owner is needed, from the first round on
-        participation["min_clients"] = max(len(clients), participation["min_clients"])
-        wrong = inconsistent(sections, features, len(clients))
-    else:
-        wrong = contradictions(clustering, participation, features, len(clients))
-    for where, words in wrong:
+        sections["participation"]["min_clients"] = max(
+            len(clients), sections["participation"]["min_clients"]
+        )
+        if files and sections["data"]["id"] is None:
+            words = 'split = "columns" aligns records by their ids: name the column by id'
+            raise lines.error(("data", "id"), words)
+    study = Study(path, clients, features, **sections, given=lines.given)
+    for where, words in contradictions(study):
         raise lines.error(where, words)
-    if sections["privacy"]["tier"] is not None:
+    if study.privacy["tier"] is not None:
         try:
-            tier = asked_tier(sections["privacy"], "none")
+            tier = asked_tier(study, "none")
         except ConfigError as problem:
             raise lines.error(("privacy", "tier"), str(problem)) from None
-        for where, words in _unprotected(tier, sections, features):
+        for where, words in unprotected(tier, study):
             raise lines.error(where, words)
-    return Study(path, clients, features, **sections)
-
-
-def _unprotected(
-    tier: Tier, sections: Mapping[str, Any], features: tuple[Column, ...] | None
-) -> Iterator[tuple[tuple[str, str], str]]:
-    if sections["data"]["split"] == "columns":
-        return exposed(tier, sections, features)
-    return unprotected(tier, sections["clustering"], sections["data"], features)
+    return study
 
 
 def _clients(given: Any, lines: Lines) -> dict[str, str]:
@@ -235,9 +200,16 @@ def _wrong(value: Any, key: Key) -> str:
     return ""
 
 
+def protected_across(study: Study, default: str) -> Tier:
+    """The same for clients on machines of their own; what only their own files say is refused."""
+    for _, words in meaningless_across(study):
+        raise ConfigError(f"{study.path}: {words}; take it out of the study")
+    return protected(study, default)
+
+
 def protected(study: Study, default: str) -> Tier:
     """The study's tier, or another if it names none; refused if it cannot hold."""
-    tier = asked_tier(study.privacy, default)
-    for _, words in _unprotected(tier, vars(study), study.features):
+    tier = asked_tier(study, default)
+    for _, words in unprotected(tier, study):
         raise ConfigError(f"{study.path}: {words}, or set [privacy] tier")
     return tier

@@ -39,7 +39,7 @@ class Told:
     """What clients told in one run."""
 
     phase: str
-    algorithm: str
+    purpose: str  # of the plan within the phase, if it says
     rounds: int
     says: str  # what a message of this run says, in words
     sent: Mapping[str, int]  # bytes by client
@@ -76,8 +76,7 @@ class Journal:
         """Put on record what clients told in a run that is made anew whenever a study goes on."""
         says = inspect.cleandoc(done.algorithm.up.__doc__ or "").splitlines()[0]
         rounds_of = dict.fromkeys(done.sent, done.n_rounds)
-        key = done.algorithm.key
-        self.told.append(Told(self.phase, key, done.n_rounds, says, done.sent, rounds_of))
+        self.told.append(Told(self.phase, "", done.n_rounds, says, done.sent, rounds_of))
 
     def __call__(
         self,
@@ -113,8 +112,8 @@ class Journal:
         self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept", paid_again: float
     ) -> Run:
         says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
-        key, sent, n_rounds = plan.algorithm.key, kept.sent, len(kept.lines)
-        told = Told(self.phase, key, n_rounds, says, sent, kept.rounds, paid_again)
+        sent, n_rounds = kept.sent, len(kept.lines)
+        told = Told(self.phase, plan.purpose, n_rounds, says, sent, kept.rounds, paid_again)
         self.told.append(told)
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0

@@ -37,7 +37,9 @@ CLUSTERING: Mapping[str, Key] = {
     "k_range": Key("range", "with auto: fewest and most clusters tried", default=None, low=2),
     "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=None),
     "fuzzifier": Key("number", "how soft memberships are", default=None, low=1.0, above=True),
-    "init": Key("text", "the start", default="auto", choices=("auto", *SEEDINGS, *RECORD_STARTS)),
+    "init": Key(
+        "text", "the start", default="auto", choices=("auto", "cells", *SEEDINGS, *RECORD_STARTS)
+    ),
     "n_init": Key("whole", "starts, of which the best is kept", default=1, low=1),
     "max_rounds": Key("whole", "most rounds", default=None, low=1),
     "tol": Key("number", "a run ends when centres move less", default=None, low=0.0),
@@ -97,7 +99,9 @@ PRIVACY_KEYS: Mapping[str, Key] = {
     "max_releases": Key(
         "whole", "guarded, secure: questions answered per data set", default=None, low=1
     ),
-    "min_count": Key("whole", "fewest rows behind a number in report or scale", default=5, low=1),
+    "min_count": Key(
+        "whole", "not dp: fewest rows behind a number in report or scale", default=5, low=1
+    ),
 }
 FEATURE: Mapping[str, Key] = {
     "unit": Key("text", "unit of measurement", default=""),

@@ -1,13 +1,12 @@
 """Clusters for new rows, from files that may be larger than memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.streams import Held, Source, Stream, kinds
-from .keys import DATA
-from .labels import Labelled, write_labels, writer_for
+from .labels import Labelled, refuse_id, write_labels, writer_for
 from .model import Model
 
 _WHOLE = (".npz",)  # kinds of files that cannot be read in batches
@@ -23,6 +22,7 @@ def label_files(
         if file.resolve() == target.resolve():
             raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
     writer_for(target)
+    refuse_id(id, "--id")
     if target.exists() and not force:
         raise ConfigError(f"{target} is there already; give another --out, or --force")
     source = _source(model, tuple(files), id)
@@ -30,17 +30,22 @@ def label_files(
 
 
 def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
-    gaps = DATA["gaps"].default
-    if all(file.suffix.lower() in _WHOLE for file in files):
-        return Held(read_table(files, gaps, id))
     columns = model.preparation.columns
     names = [column.name for column in columns] + ([id] if id else [])
-    found = kinds(files, gaps)
-    absent = [name for name in names if name not in found]
-    if absent:
-        raise DataError(f"{files[0]}: there is no column {', '.join(map(repr, absent))}")
+    if all(file.suffix.lower() in _WHOLE for file in files):
+        held = read_table(files, model.gaps, id)
+        _all_there(files[0], names, held)
+        return Held(held)
+    found = kinds(files, model.gaps)
+    _all_there(files[0], names, found)
     for column in columns:
         if not column.categories and not found[column.name]:
             raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
-    return Stream(files, tuple(dict.fromkeys(names)), words, gaps, id)
+    return Stream(files, tuple(dict.fromkeys(names)), words, model.gaps, id)
+
+
+def _all_there(file: Path, names: Sequence[str], found: Collection[str]) -> None:
+    absent = [name for name in names if name not in found]
+    if absent:
+        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}")

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from ..core import ConfigError, DataError
 from ..data.files import NEEDS_ARROW, Columns
 from ..typing import Array, BoolArray
 from .model import Model
+
+_CLUSTER, _MEMBERSHIP = "cluster", "membership_"  # columns of labels
 
 
 class _Writer(Protocol):
@@ -41,7 +44,7 @@ def write_labels(
         for columns, places in _labelled(model, batches, id, who):
             writer.write(columns)
             sizes += np.bincount(places, minlength=len(sizes))
-            rows += len(columns["cluster"])
+            rows += len(columns[_CLUSTER])
     counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
     return Labelled(counted, rows - sum(counted.values()))
 
@@ -76,11 +79,11 @@ def _labelled(
         places = model.nearest(rows)
         name = id or "row"
         columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}
-        columns["cluster"] = _spread(np.array(model.ids)[places], kept)
+        columns[_CLUSTER] = _spread(np.array(model.ids)[places], kept)
         if model.fuzzifier is not None:
             U = model.memberships(rows)
             columns |= {
-                f"membership_{id}": _spread(U[:, c], kept) for c, id in enumerate(model.ids)
+                f"{_MEMBERSHIP}{id}": _spread(U[:, c], kept) for c, id in enumerate(model.ids)
             }
         first += len(kept)
         yield columns, places
@@ -102,6 +105,7 @@ class _Parquet:
             raise ConfigError(f"{path}: {NEEDS_ARROW}") from None
         self._arrow, self._parquet, self._path = pyarrow, parquet, path
         self._opened: Any = None
+        self._kind: Any = None  # of ids: that of the first batch
 
     def __enter__(self) -> Self:
         return self
@@ -115,9 +119,24 @@ class _Parquet:
     def _column(self, values: Array) -> Any:
         if isinstance(values, np.ma.MaskedArray):
             return self._arrow.array(values.data, mask=np.ma.getmaskarray(values))
-        if values.dtype.kind == "O":  # ids: text, or whatever the file held
-            return self._arrow.array(values.tolist())
+        if values.dtype.kind == "O":
+            return self._ids(values.tolist())
         return self._arrow.array(values)
+
+    def _ids(self, values: list[Any]) -> Any:
+        """Ids as the file held them; as text if Arrow has no kind for all of them."""
+        arrow, text = self._arrow, self._arrow.string()
+        try:
+            if self._kind != text:
+                found = arrow.array(values, type=self._kind)
+                self._kind = text if found.type == arrow.null() else found.type
+        except (arrow.ArrowException, OverflowError):
+            if self._kind is not None:
+                raise DataError("ids of different kinds; write labels to a .csv file") from None
+            self._kind = text
+        if self._kind == text:
+            return arrow.array([None if v is None else str(v) for v in values], type=text)
+        return found
 
     def __exit__(self, *problem: object) -> None:
         if self._opened is not None:
@@ -150,6 +169,12 @@ def _words(values: Array) -> list[Any]:
         return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else v for v in plain]
     found: list[Any] = values.tolist()
     return found
+
+
+def refuse_id(id: str | None, key: str) -> None:
+    """Refuse an id of a name that labels have a column of: one would overwrite the other."""
+    if id is not None and (id == _CLUSTER or re.fullmatch(rf"{_MEMBERSHIP}\d+", id)):
+        raise ConfigError(f"{key}: labels have a column of this name; rename the column of ids")
 
 
 _WRITERS: dict[str, Callable[[Path], _Writer]] = {".parquet": _Parquet, ".csv": _Csv}

@@ -13,6 +13,7 @@ from ..data.frames import columns_of
 from ..kernels import memberships, nearest
 from ..preprocessing import Preparation
 from ..typing import BoolArray, FloatArray, IntArray
+from .keys import DATA
 
 FORMAT = 1
 
@@ -28,6 +29,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
     about: Mapping[str, Any] | None = None  # what else the file says: seed, rounds, versions ...
+    gaps: tuple[str, ...] = DATA["gaps"].default  # words in text files that stand for a gap
 
     @property
     def columns(self) -> list[str]:
@@ -87,6 +89,7 @@ class Model:
             ],
             "columns": self.preparation.names,
             "fuzzifier": self.fuzzifier,
+            "gaps": list(self.gaps),
             "preparation": self.preparation.as_config(),
         }
 
@@ -94,7 +97,7 @@ class Model:
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """Inverse of `as_config`."""
         clusters = config["clusters"]
-        own = {"format", "clusters", "columns", "fuzzifier", "preparation"}
+        own = {"format", "clusters", "columns", "fuzzifier", "gaps", "preparation"}
         return cls(
             np.array([c["center"] for c in clusters], dtype=float),
             tuple(int(c["id"]) for c in clusters),
@@ -103,6 +106,7 @@ class Model:
             config["algorithm"]["algorithm"],
             config["fuzzifier"],
             {name: value for name, value in config.items() if name not in own},
+            tuple(config.get("gaps", cls.gaps)),  # older files have none
         )
 
 

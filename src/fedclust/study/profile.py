@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..chain import Clustering
+from ..chain import SCORING, Clustering
 from ..core import AnyAlgorithm, Channel, NothingToSay, Run, Runner, Schema
 from ..metrics import Evaluation, Outline, Presence, Profile
 from ..metrics.profile import OutlineSums, ProfileSums
@@ -35,10 +35,10 @@ class Asker:
     runner: Runner
     min_count: int
 
-    def __call__(self, algorithm: AnyAlgorithm) -> Run:
+    def __call__(self, algorithm: AnyAlgorithm, purpose: str) -> Run:
         """The run of a plan that asks for it."""
         plan = self.tier.plan(algorithm, self.channel, self.schema)
-        return self.runner(plan, self.channel, self.schema)
+        return self.runner(replace(plan, purpose=purpose), self.channel, self.schema)
 
     @property
     def by_client(self) -> bool:
@@ -53,7 +53,7 @@ def profile_sums(found: Clustering, ask: Asker) -> ProfileSums:
     asked = Profile(C, found.centers, fuzzifier, ask.min_count)
     if not ask.tier.noisy:  # where every answer would have to be paid for
         with suppress(NothingToSay):  # every cluster is too small, or too like what was told
-            sums: ProfileSums = ask(asked).model
+            sums: ProfileSums = ask(asked, "profile").model
             return sums
     return ProfileSums.none(C, P)
 
@@ -162,7 +162,7 @@ def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     # How columns vary together within clusters nobody tells: it takes sums over all rows.
     axes = np.linalg.eigh(between + np.diag(within))[1][:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    found: OutlineSums = ask(Outline(C, model.centers, axes, ask.min_count)).model
+    found: OutlineSums = ask(Outline(C, model.centers, axes, ask.min_count), "map").model
     ellipses = _ellipses(model, found, axes)
     shares = _variance(model.centers @ axes, found) / max((between.trace() + within.sum()), 1e-300)
     low, high = _frame(ellipses, model.centers @ axes)
@@ -226,7 +226,8 @@ def _presence(
     side = int(np.clip(np.sqrt(sum(n or 0 for n in model.sizes) / (2 * ask.min_count)), *_CELLS))
     if not ask.by_client:
         return {"sizes": {}, "cells": {}}, side
-    done = ask(Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count))
+    asked = Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count)
+    done = ask(asked, "counts")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counted = {
         "sizes": dict(zip(clients, done.model.sizes, strict=True)),
@@ -254,7 +255,7 @@ def quality(found: Clustering, pooled: FloatArray | None, ask: Asker) -> list[di
 
     def scores(centers: FloatArray) -> dict[str, float]:
         asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
-        indices: dict[str, float] = ask(asked).model.indices
+        indices: dict[str, float] = ask(asked, SCORING).model.indices
         return indices
 
     values = scores(found.centers)

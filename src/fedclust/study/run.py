@@ -16,7 +16,7 @@ from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
 from .clients import Clients, LocalClients
-from .facts import CHOOSING, about, bytes_sent, phases, promised, took_part
+from .facts import CHOOSING, COMPARING, about, bytes_sent, phases, promised, took_part
 from .file import Study, protected
 from .folder import Folder, label_files
 from .identity import by_size, numbered
@@ -93,7 +93,8 @@ def carry_out(
     told["uncounted"] = None if used is None else used - sum(n or 0 for n in model.sizes)
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    labels = {client: place.final(said) for client, said in clients.label(model).items()}
+    written = clients.label(model) if study.outputs["labels"] != "none" else {}
+    labels = {client: place.final(where) for client, where in written.items()}
     said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
     model = replace(model, about={**(model.about or {}), **said})
     place.finish(model, found, told, choice)
@@ -145,8 +146,8 @@ def _numbered(
         order, ids = order[np.argsort(ids)], sorted(ids)
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
     sized = tuple(int(n) or None for n in sizes[order])  # none may be few: clients do not say
-    key, said = found.algorithm.key, about(study, found, like)
-    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said), order
+    key, gaps, said = found.algorithm.key, study.data["gaps"], about(study, found, like)
+    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said, gaps), order
 
 
 def _same_columns(like: Model, columns: tuple[Column, ...]) -> None:
@@ -176,9 +177,12 @@ def _pooled(found: Clustering, ready: Ready, journal: Journal, compares: bool) -
         return found.centers
     if not compares:
         return None
+    before, journal.phase = journal.phase, COMPARING
     settings = vars(found.algorithm)
     same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
     lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
     start = settings.get("init")
     init = "auto" if start is None else start
-    return cluster(lossless, ready.channel, ready.schema, init=init, runner=journal).centers
+    pooled = cluster(lossless, ready.channel, ready.schema, init=init, runner=journal).centers
+    journal.phase = before
+    return pooled

@@ -59,7 +59,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
         LocalChannel(tables),
         schema,
         init="auto" if start is None else start,
-        privacy=asked_tier(study.privacy, "none"),
+        privacy=asked_tier(study, "none"),
         participation=Participation(**study.participation),
         **settings,
     )
@@ -79,7 +79,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
 
 def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     """All rows in one table, on one scale: a simulation is for one who has them all."""
-    clients, tier = LocalClients({}), asked_tier(study.privacy, "none")
+    clients, tier = LocalClients({}), asked_tier(study, "none")
     seen = clients.look(study, tier)
     refuse(seen)
     ready = make_ready(study, clients, seen, tier, run)

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 from ..algorithms import make
 from ..core import ConfigError, Schema, Transform
-from ..preprocessing import Column
 from ..privacy import FixedPoint, Promise, Tier
 from ..privacy.keyring import FEWEST
 from ..vertical import TRUST, AnyRecordAlgorithm
 from .asked import asked_algorithm
+from .contents import Study
 from .keys import RECORD_STARTS
 
 Wrong = tuple[tuple[str, str], str]  # the key to mend, and what to do
@@ -31,20 +31,18 @@ def columns_algorithm(clustering: Mapping[str, Any]) -> AnyRecordAlgorithm:
     return cast(AnyRecordAlgorithm, make(KEYS[like.key], clustering["n_clusters"], **settings))
 
 
-def inconsistent(
-    sections: Mapping[str, Any], features: tuple[Column, ...] | None, n_owners: int
-) -> Iterator[Wrong]:
+def inconsistent(study: Study) -> Iterator[Wrong]:
     """Settings that cannot be met over split columns."""
-    yield from _of_clustering(sections["clustering"])
-    yield from _of_data(sections["data"], features, n_owners)
-    participation = sections["participation"]
-    if participation["fraction"] < 1:
+    yield from _of_clustering(study.clustering)
+    yield from _of_data(study)
+    n_owners, least = len(study.clients), study.participation["min_clients"]
+    if study.participation["fraction"] < 1:
         words = f"{_SPLIT} needs every owner in every round: fraction must be 1"
         yield ("participation", "fraction"), words
-    if n_owners and participation["min_clients"] > n_owners:
-        words = f"min_clients = {participation['min_clients']}, but there are {n_owners} clients"
+    if n_owners and least > n_owners:
+        words = f"min_clients = {least}, but there are {n_owners} clients"
         yield ("participation", "min_clients"), words
-    if participation["min_clients"] < 2:
+    if least < 2:
         words = f"{_SPLIT} needs two owners or more: say how many there are by min_clients"
         yield ("participation", "min_clients"), words
 
@@ -68,49 +66,40 @@ def _of_clustering(clustering: Mapping[str, Any]) -> Iterator[Wrong]:
         yield ("clustering", "init"), words
 
 
-def _of_data(
-    data: Mapping[str, Any], features: tuple[Column, ...] | None, n_owners: int
-) -> Iterator[Wrong]:
-    if n_owners and data["id"] is None:  # across machines each owner names its own
-        yield ("data", "id"), f"{_SPLIT} aligns records by their ids: name the column by id"
+def _of_data(study: Study) -> Iterator[Wrong]:
+    data = study.data
     if data["batch_rows"]:
         yield ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory: leave out batch_rows"
     if data["missing"] == "median-of-means":
         words = f"{_SPLIT} has one owner of each column, so there are no means: drop, or mean"
         yield ("data", "missing"), words
-    if data["scaling"] == "min-max" and not _bounded(features):
+    if data["scaling"] == "min-max" and not study.bounded:
         words = f"{_SPLIT} scales by min-max within public bounds: give every feature low and high"
         yield ("data", "scaling"), words
-    if features and data["id"] in [column.name for column in features]:
+    if data["id"] in [column.name for column in study.features or ()]:
         yield ("data", "id"), f"the id {data['id']!r} cannot be a feature"
 
 
-def exposed(
-    tier: Tier, sections: Mapping[str, Any], features: tuple[Column, ...] | None
-) -> Iterator[Wrong]:
+def exposed(tier: Tier, study: Study) -> Iterator[Wrong]:
     """What the tier cannot protect over split columns."""
-    name, data = f"tier = {tier.name!r}", sections["data"]
+    name, data = f"tier = {tier.name!r}", study.data
     if tier.name not in _SEEN:
         words = f"{name} means nothing where columns are split; there are none and secure"
         yield ("privacy", "tier"), words
         return
     for key in ("change", "max_releases"):
-        if sections["privacy"][key] is not None:
+        if study.privacy[key] is not None:
             yield ("privacy", key), f"{key} has no meaning with {_SPLIT}"
     if not tier.sums_only:
         return
-    if sections["participation"]["min_clients"] < FEWEST:
+    if study.participation["min_clients"] < FEWEST:
         words = f"{name} hides owners among {FEWEST} or more: set tier to none, or find more owners"
         yield ("privacy", "tier"), words
-    if not _bounded(features):
+    if not study.bounded:
         words = f"{name} needs public bounds: give every feature low and high under [features]"
         yield ("privacy", "tier"), words
     if data["scaling"] not in (None, "min-max"):
         yield ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
-
-
-def _bounded(features: tuple[Column, ...] | None) -> bool:
-    return bool(features) and all(c.categories or c.low is not None for c in features or ())
 
 
 def columns_transforms(tier: Tier, schema: Schema) -> tuple[Transform, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
-from ...study.file import protected, read_study
+from ...study.file import protected_across, read_study
 from ..clients import RemoteClients
 from ..driver import StudyRun
 from ..place import outcome_of, place_for, tidy
@@ -24,7 +24,7 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
             "and over Flower a new process answers every message: run the study over NVFlare"
         )
-    tier = protected(study, RemoteClients.tier).name
+    tier = protected_across(study, RemoteClients.tier).name
     if tier not in _FORGETFUL:
         raise ConfigError(
             f"{study.path}: over Flower a new process answers every message, and the tier {tier!r} "

@@ -1,0 +1,81 @@
+"""A text file says the same whether it is read whole or in batches."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.data.files import Columns, read_table
+from fedclust.data.streams import Stream, kinds
+from fedclust.preprocessing import Column
+from fedclust.study.client import ClientFiles
+
+pytest.importorskip("pyarrow")
+GAPS = ("", " NA ", "not known")
+TEXT = """\
+name,x,y,sex,code,stage
+007, 1.5 ,1e3, f ,1.0, 1
+"0 8",NA,"2",f,01,a
+ "q",nan,+3,"m",2,1.00
+"li
+ne", not known ,  4,NA,"  1  ","say ""hi"", you"
+
+NA,-2,,m,,1_0
+"""
+
+
+def whole(file: Path) -> Columns:
+    return read_table([file], GAPS, "name")
+
+
+def in_batches(file: Path) -> Columns:
+    words = frozenset({"sex", "code", "stage"})
+    stream = Stream((file,), tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2)
+    parts = list(stream.batches())
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@pytest.mark.parametrize("reader", [whole, in_batches])
+def test_a_text_file_means_the_same_to_every_reader(
+    tmp_path: Path, reader: Callable[[Path], Columns]
+) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    found = reader(tmp_path / "t.csv")
+    assert found["name"].tolist() == ["007", "0 8", '"q"', "li\nne", "NA"]
+    assert np.array_equal(found["x"], [1.5, np.nan, np.nan, np.nan, -2.0], equal_nan=True)
+    assert np.array_equal(found["y"], [1000.0, 2.0, 3.0, 4.0, np.nan], equal_nan=True)
+    assert found["sex"].tolist() == ["f", "f", "m", None, "m"]
+
+    def hot(name: str, *categories: str) -> list[list[float]]:
+        return Column(name, categories).encoded(found[name], "it").tolist()  # type: ignore[no-any-return]
+
+    gap = [pytest.approx(np.nan, nan_ok=True)] * 2
+    assert hot("code", "1", "2") == [[1, 0], [1, 0], [0, 1], [1, 0], gap]
+    stages = hot("stage", "1", "a", 'say "hi", you', "1_0")
+    assert [row.index(1.0) for row in stages] == [0, 1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("batch_rows", [0, 2])
+def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: int) -> None:
+    (tmp_path / "t.csv").write_text(TEXT)
+    client = ClientFiles("it", [tmp_path / "t.csv"], gaps=GAPS, id="name", batch_rows=batch_rows)
+    assert client.numbers == ["x", "y", "code"]
+    wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
+    problems, counted = client.look(wanted)
+    assert counted == (5, 1)
+    (told,) = [p for p in problems if p.stops]
+    assert told.what.startswith("has categories that were not declared (")
+
+
+@pytest.mark.parametrize("reader", [whole, in_batches])
+def test_numbers_are_the_same_to_the_last_bit(
+    tmp_path: Path, reader: Callable[[Path], Columns]
+) -> None:
+    x = np.random.default_rng(0).normal(size=50) * 10.0 ** np.arange(-25, 25)
+    odd: list[Any] = ["12345678901234567890", "1e308", "-0.0", "4.9e-324", "inf", "\uff11"]
+    lines = [*map(repr, x.tolist()), *odd]
+    (tmp_path / "t.csv").write_text("name,x\n" + "".join(f"{i},{v}\n" for i, v in enumerate(lines)))
+    wanted = np.array([float(v) for v in lines])
+    assert reader(tmp_path / "t.csv")["x"].tobytes() == wanted.tobytes()
