@@ -11,7 +11,8 @@ from typing import Any
 
 from ..core import FedclustError, TooFewClients
 from ..privacy import Tier
-from ..study.file import Study, protected_across
+from ..study.contradictions import meaningless_across
+from ..study.file import Study, protected
 from .clients import RemoteClients
 from .driver import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
@@ -43,7 +44,9 @@ def run_federated(
     from ..channels.nvflare.provision import lock_server
     from ..channels.nvflare.session import Session
 
-    tier = protected_across(study, RemoteClients.tier)  # said before anybody is asked
+    tier = protected(study, RemoteClients.tier)  # said before anybody is asked
+    for words in meaningless_across(study):
+        say({"say": words})
     quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
     for words in warnings_of(study):

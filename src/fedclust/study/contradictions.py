@@ -68,18 +68,18 @@ def unprotected(tier: Tier, study: Study) -> Wrong:
         yield from part(tier, study)
 
 
-def meaningless_across(study: Study) -> Wrong:
-    """What each client says for itself, once the clients are on machines of their own."""
+def meaningless_across(study: Study) -> Iterator[str]:
+    """What each client says for itself, once the clients are on machines of their own.
+
+    A study that was tried in one process has such keys: they are no mistake, but must be known.
+    """
     for key in ("id", "gaps", "batch_rows"):
         if ("data", key) in study.given:
-            words = f"[data] {key} has no meaning across machines: each client.toml has its own"
-            yield ("data", key), words
+            yield f"[data] {key} of the study is not used: each client.toml has its own"
     if ("outputs", "labels_in") in study.given:
-        words = "[outputs] labels_in has no meaning across machines: labels stay with each client"
-        yield ("outputs", "labels_in"), words
+        yield "[outputs] labels_in of the study is not used: labels stay with each client"
     if ("outputs", "labels") in study.given and study.outputs["labels"] == "parquet":
-        words = '[outputs] labels: clients on other machines write "csv", or "none"'
-        yield ("outputs", "labels"), words
+        yield '[outputs] labels of the study: clients on other machines write "csv", or "none"'
 
 
 def _run(tier: Tier, study: Study) -> Wrong:

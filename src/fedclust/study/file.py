@@ -13,7 +13,7 @@ from ..preprocessing.column import as_text
 from ..privacy import Tier
 from .asked import asked_tier
 from .contents import Study as Study
-from .contradictions import contradictions, meaningless_across, unprotected
+from .contradictions import contradictions, unprotected
 from .keys import FEATURE, FREE, NOTHING, SECTIONS, Key
 
 
@@ -198,13 +198,6 @@ def _wrong(value: Any, key: Key) -> str:
     if key.high is not None and value > key.high:
         return f"at most {key.high:g}"
     return ""
-
-
-def protected_across(study: Study, default: str) -> Tier:
-    """The same for clients on machines of their own; what only their own files say is refused."""
-    for _, words in meaningless_across(study):
-        raise ConfigError(f"{study.path}: {words}; take it out of the study")
-    return protected(study, default)
 
 
 def protected(study: Study, default: str) -> Tier:

@@ -1,17 +1,20 @@
 """The app that Flower loads at the SuperLink's side."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
-from ...study.file import protected_across, read_study
+from ...study.contradictions import meaningless_across
+from ...study.file import protected, read_study
 from ..clients import RemoteClients
 from ..driver import StudyRun
 from ..place import outcome_of, place_for, tidy
 from .folder import settings_of
 
+_log = logging.getLogger(__name__)
 _FORGETFUL = ("none", "paper", "dp")  # tiers whose clients need no memory but the ledger's
 
 
@@ -24,7 +27,9 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
             "and over Flower a new process answers every message: run the study over NVFlare"
         )
-    tier = protected_across(study, RemoteClients.tier).name
+    tier = protected(study, RemoteClients.tier).name
+    for words in meaningless_across(study):
+        _log.warning("%s", words)
     if tier not in _FORGETFUL:
         raise ConfigError(
             f"{study.path}: over Flower a new process answers every message, and the tier {tier!r} "
