@@ -45,12 +45,10 @@ def run_federated(
     from ..channels.nvflare.session import Session
 
     tier = protected(study, RemoteClients.tier)  # said before anybody is asked
-    for words in meaningless_across(study):
+    for words in (*meaningless_across(study), *warnings_of(study)):
         say({"say": words})
     quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    for words in warnings_of(study):
-        say({"say": words})
     place = place_for(study, folder, resume=resume, force=force)
     if outcome_of(place).get("done"):  # the job went on while nobody was watching
         return tidy(place)
