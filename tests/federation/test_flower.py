@@ -1,5 +1,6 @@
 """Over Flower's grid everything is what it is in one process, and what goes wrong is a sentence."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,15 +8,14 @@ import pytest
 pytest.importorskip("flwr", reason="studies over Flower need fedclust[flower]")
 from flwr.app import Message
 
-from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import AnyAlgorithm, ConfigError, FedclustError, Plan, run
-from fedclust.privacy import FixedPoint, SecureChannel
+from fedclust.study import read_study
 from fedclust.study.run import run_study
 
-from .example import NAMES, PLAIN, as_data, as_they_are, told
+from .example import NAMES, PLAIN, as_data, told
 from .flower_clients import grid_of, met, run_app
-from .test_parity import SCHEMA, START, for_machines, plans, write_study
+from .test_parity import SCHEMA, for_machines, plans, write_study
 
 
 @pytest.mark.parametrize(
@@ -108,30 +108,50 @@ BOUNDS = "[features]\nheight = { low = -9, high = 34 }\nwidth = { low = -9, high
 
 def study_under(tier: str | None, folder: Path) -> Path:
     text = for_machines(write_study(folder, "llf-cm", "min-max", more=BOUNDS)).read_text()
-    line = "" if tier is None else f'tier = "{tier}"'
+    line = "" if tier is None else f"tier = {tier}" if '"' in tier else f'tier = "{tier}"'
     text = text.replace('tier = "none"', line).replace("n_init = 2", "n_init = 1")
     (folder / "s.toml").write_text(text)
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize("tier", [None, "secure", "guarded", "secure+dp"])
+@pytest.mark.parametrize("tier", ['"guarded"', '"secure"\nchange = 5'])
 def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
-    tier: str | None, tmp_path: Path
+    tier: str, tmp_path: Path
 ) -> None:
-    """Flower ends a client's process after every message, and with it keys and last words."""
+    """Flower ends a client's process after every message, and with it what it last sent."""
     grid = grid_of(tmp_path)
     with pytest.raises(ConfigError, match="needs clients that remember"):
         run_app(grid, study_under(tier, tmp_path))
     assert grid.sent == []
 
 
-def test_masks_are_not_made_with_keys_that_are_gone(tmp_path: Path) -> None:
-    """A server that asks for masks all the same is refused by the clients."""
-    remote = RemoteChannel(met(grid_of(tmp_path)), about={"study": "s"}, quorum=3)
-    secure = SecureChannel(remote.over(as_they_are(-9.0, 34.0), SCHEMA), attempts=1)
-    fixed = FixedPoint((-9.0, -9.0), (34.0, 34.0))
-    with pytest.raises(FedclustError, match="key"):
-        run(Plan(make("llf-cm", 3, init=START), (fixed,), seed=5), secure, SCHEMA)
+@pytest.mark.parametrize("tier", [None, "secure"])
+def test_masks_are_made_with_keys_in_a_file(tier: str | None, tmp_path: Path) -> None:
+    """Every message is a new process; what is found is what one process finds, bit for bit."""
+    pytest.importorskip("cryptography")
+    path = study_under(tier, tmp_path)
+    run_app(grid_of(tmp_path), path)
+    here = write_study(tmp_path, "llf-cm", "min-max", more=BOUNDS).path
+    masked = here.read_text().replace("n_init = 2", "n_init = 1").replace('"none"', '"secure"')
+    here.write_text(masked)
+    run_study(read_study(here), tmp_path / "here")
+    found, expected = (
+        json.loads((tmp_path / name / "model.json").read_text())["clusters"]
+        for name in ("s-run", "here")
+    )
+    assert found == expected
+    for name in NAMES:
+        kept = tmp_path / name / "keys.json"
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert len(json.loads(kept.read_text())["runs"]) == 1
+
+
+def test_noise_and_masks_go_together_over_flower(tmp_path: Path) -> None:
+    for library in ("cryptography", "opendp"):
+        pytest.importorskip(library)
+    run_app(grid_of(tmp_path), study_under("secure+dp", tmp_path))
+    model = json.loads((tmp_path / "s-run" / "model.json").read_text())
+    assert model["privacy"]["tier"] == "secure+dp"
 
 
 def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,3 +154,28 @@ def test_a_gate_forgets_old_runs() -> None:
 def test_a_roster_of_something_else_is_refused(entry: Any) -> None:
     with pytest.raises(ConfigError, match="the roster is a name, two keys and a signature each"):
         PairwiseMasks("run", (entry,))
+
+
+def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
+    """The same key, the same bytes to the same question, and the same refusals."""
+    memory = tmp_path / "keys.json"
+    site = Site(keys=memory)
+    first = site.asks()
+    assert memory.stat().st_mode & 0o777 == 0o600
+    again = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
+    assert again.gate.keys.offer("run")[0].hex() == site.roster[0][1]
+    second = site.asks(data=again)
+    assert second.arrays()["total"].tobytes() == first.arrays()["total"].tobytes()
+    with pytest.raises(Refusal, match="round 0 was answered before, to another cohort or at other"):
+        site.asks(shift=0.1, data=owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"])
+    site.asks(cohort="c0 c1 c2", data=again)
+    third = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
+    with pytest.raises(Refusal, match="may lose members 2 times"):
+        site.asks(cohort="c0 c1 c3", data=third)
+
+
+def test_a_memory_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+    memory = tmp_path / "keys.json"
+    memory.write_text('{"runs": 3}')
+    with pytest.raises(ConfigError, match=r"keys.json: not a memory of keys; remove it"):
+        Gate(keys=memory).keys.offer("run")

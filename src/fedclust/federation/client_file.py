@@ -15,7 +15,7 @@ from ..study.client import ClientFiles
 from ..study.file import read_tables
 from ..study.keys import DATA, Key
 
-CLIENT_FILE = "client.toml"
+CLIENT_FILE, KEYS_FILE = "client.toml", "keys.json"
 
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "data": {
@@ -89,8 +89,11 @@ class ClientFile:
             name, self.files(), gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
         )
 
-    def gate(self) -> Gate:
-        """The keeper of this client's keys, and of what its data have released, for good."""
+    def gate(self, *, remembers: bool = False) -> Gate:
+        """The keeper of this client's keys, and of what its data have released, for good.
+
+        Where every message is a process of its own, keys of running runs are in a file.
+        """
         consent = self.consent
         rules = Rules(
             max_rounds=consent["max_rounds"],
@@ -98,7 +101,8 @@ class ClientFile:
             epsilon=consent["epsilon"],
             delta=consent["delta"],
         )
-        return Gate(rules=rules, ledger=Ledger(self.place(self.output["ledger"])))
+        ledger = Ledger(self.place(self.output["ledger"]))
+        return Gate(rules=rules, ledger=ledger, keys=self.place(KEYS_FILE) if remembers else None)
 
     def place(self, name: str) -> Path:
         """A path of the file, as seen from its folder."""

@@ -45,11 +45,18 @@ class Site:
     """One client's side of every study."""
 
     def __init__(
-        self, folder: Path, name: str, study: str | None = None, answered: int = 0
+        self,
+        folder: Path,
+        name: str,
+        study: str | None = None,
+        answered: int = 0,
+        *,
+        one_message: bool = False,
     ) -> None:
         self._folder, self._name = folder, name
         self._study = study  # that the job was signed for; None: the engine signs no jobs
         self._forms: dict[str, Data | Batches] = {}
+        self._one_message = one_message  # the next one is another process's
         self.answered = answered  # rounds of this job, here and in processes before
 
     @cached_property
@@ -58,7 +65,7 @@ class Site:
 
     @cached_property
     def _gate(self) -> Gate:
-        return self._file.gate()
+        return self._file.gate(remembers=self._one_message)
 
     @cached_property
     def _files(self) -> ClientFiles:

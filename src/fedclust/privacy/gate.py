@@ -60,7 +60,8 @@ class Gate:
 
     ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
     as told at enrolment and not by the server: without them the server is believed. With rules or
-    a ledger every question is looked at before it is answered.
+    a ledger every question is looked at before it is answered. ``keys`` is a file that remembers
+    keys of running runs, where every message is answered by a new process.
     """
 
     def __init__(
@@ -70,10 +71,11 @@ class Gate:
         peers: Mapping[str, bytes] | None = None,
         rules: Rules | None = None,
         ledger: Ledger | None = None,
+        keys: Path | None = None,
     ) -> None:
         self.peers = dict(peers) if peers is not None else None
         self.rules = rules or _NO_RULES
-        self._identity, self._given = identity, ledger
+        self._identity, self._given, self._keys = identity, ledger, keys
         self._watchful = rules is not None or ledger is not None
         self._noise: dict[bytes, IntArray] = {}
         self._told: list[IntArray] | None = None
@@ -87,6 +89,7 @@ class Gate:
             min_cohort=self.rules.min_cohort,
             max_rounds=self.rules.max_rounds,
             max_shrinks=self.rules.max_shrinks,
+            memory=self._keys,
         )
 
     @cached_property

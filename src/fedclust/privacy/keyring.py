@@ -1,11 +1,18 @@
-"""A client's keys: its identity, its secrets of running runs, and what went out under masks."""
+"""A client's keys: its identity, its secrets of running runs, and what went out under masks.
 
+They are in memory, and gone with the process; unless a new process answers every message, which
+must then remember what the one before knew, in a file that its owner alone can read.
+"""
+
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..core import ConfigError, Refusal
+from ..core.files import lock, write_text
 from .crypto import (
     KEY_BYTES,
     digest,
@@ -40,6 +47,9 @@ class Asked:
     header: bytes
 
 
+Answers = dict[tuple[str, bytes], dict[int, tuple[Asked, bytes]]]  # by run and plan, by round
+
+
 class Keyring:
     """Keys of one client, and the promise to use each mask for one message."""
 
@@ -50,13 +60,14 @@ class Keyring:
         min_cohort: int = FEWEST,
         max_rounds: int = 300,
         max_shrinks: int = 2,
+        memory: Path | None = None,
     ) -> None:
-        self._identity = identity
+        self._identity, self._memory = identity, memory
         self._min_cohort, self._max_rounds = max(FEWEST, min_cohort), max_rounds
         self._max_shrinks = max_shrinks
         self._runs: dict[str, _Secrets] = {}
         self._done: set[bytes] = set()
-        self._answers: dict[tuple[str, bytes], dict[int, tuple[Asked, bytes]]] = {}
+        self._answers: Answers = {}
 
     @property
     def identity(self) -> bytes:
@@ -70,7 +81,8 @@ class Keyring:
 
     def offer(self, run: str) -> tuple[bytes, bytes]:
         """The public key of this client for a run, and its signature; the same when asked again."""
-        public = exchange_public(self._of(run).secret)
+        with self._remembering():
+            public = exchange_public(self._of(run).secret)
         return public, signature(self._secret_identity(), offered(run, public))
 
     def _of(self, run: str) -> _Secrets:
@@ -84,6 +96,8 @@ class Keyring:
 
     def has_offered(self, run: str, public: bytes) -> bool:
         """Whether this is the key that was offered for the run."""
+        with self._remembering():
+            pass
         return run in self._runs and exchange_public(self._runs[run].secret) == public
 
     def shared_with(self, run: str, peer: str, public: bytes) -> bytes:
@@ -111,14 +125,17 @@ class Keyring:
             )
         if asked.round >= self._max_rounds:
             raise Refusal(f"round {asked.round}: this client answers {self._max_rounds} rounds")
-        answered = self._answers.setdefault((asked.run, asked.plan), {})
-        before = answered.get(asked.round)
-        if before is None:
-            if answered and asked.round < max(answered):
-                raise Refusal(f"round {asked.round} is over; round {max(answered)} was answered")
-        else:
-            self._same_again(asked, payload, *before)
-        answered[asked.round] = asked, payload
+        with self._remembering():
+            answered = self._answers.setdefault((asked.run, asked.plan), {})
+            before = answered.get(asked.round)
+            if before is None:
+                if answered and asked.round < max(answered):
+                    raise Refusal(
+                        f"round {asked.round} is over; round {max(answered)} was answered"
+                    )
+            else:
+                self._same_again(asked, payload, *before)
+            answered[asked.round] = asked, payload
 
     def _same_again(self, asked: Asked, payload: bytes, before: Asked, sent: bytes) -> None:
         if asked == before:
@@ -133,6 +150,47 @@ class Keyring:
                 f"a cohort may lose members {self._max_shrinks} times in a run"
             )
         own.shrinks += 1
+
+    @contextmanager
+    def _remembering(self) -> Iterator[None]:
+        """What other processes of this client knew before; what this one knows after."""
+        if self._memory is None:
+            yield
+            return
+        with open(self._memory.with_suffix(".lock"), "a") as file:
+            lock(file)
+            if self._memory.exists():
+                self._runs, self._answers = _read(self._memory)
+            yield
+            write_text(self._memory, _written(self._runs, self._answers), mode=0o600)
+
+
+def _written(runs: dict[str, _Secrets], answers: Answers) -> str:
+    told = [
+        [run, plan.hex(), number, list(asked.cohort), asked.header.hex(), payload.hex()]
+        for (run, plan), rounds in answers.items()
+        for number, (asked, payload) in rounds.items()
+    ]
+    secrets = {run: [own.secret.hex(), own.shrinks] for run, own in runs.items()}
+    return json.dumps({"runs": secrets, "answers": told})
+
+
+def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        runs = {
+            r: _Secrets(bytes.fromhex(s), shrinks=int(n)) for r, (s, n) in found["runs"].items()
+        }
+        answers: Answers = {}
+        for run, plan, number, cohort, header, payload in found["answers"]:
+            key = bytes.fromhex(plan)
+            asked = Asked(run, key, number, tuple(cohort), bytes.fromhex(header))
+            answers.setdefault((run, key), {})[number] = asked, bytes.fromhex(payload)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ConfigError(
+            f"{path}: not a memory of keys; remove it when no study is running"
+        ) from None
+    return runs, answers
 
 
 def offered(run: str, public: bytes) -> bytes:

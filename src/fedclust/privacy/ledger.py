@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..core import ConfigError, Refusal
+from ..core.files import lock
 
 
 class Ledger:
@@ -166,14 +167,5 @@ class Ledger:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
-            _lock(file)
+            lock(file)
             yield file
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Two processes of one client count one after the other, where the system can lock."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover (Windows)
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)

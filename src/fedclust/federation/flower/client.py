@@ -3,4 +3,6 @@
 from ...channels.flower.client import client_app
 from ..site import Site
 
-app = client_app(lambda folder, name, answered: Site(folder, name, answered=answered))
+app = client_app(
+    lambda folder, name, answered: Site(folder, name, answered=answered, one_message=True)
+)

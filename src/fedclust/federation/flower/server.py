@@ -15,7 +15,6 @@ from ..place import outcome_of, place_for, tidy
 from .folder import settings_of
 
 _log = logging.getLogger(__name__)
-_FORGETFUL = ("none", "paper", "dp")  # tiers whose clients need no memory but the ledger's
 
 
 def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
@@ -27,14 +26,14 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
             "and over Flower a new process answers every message: run the study over NVFlare"
         )
-    tier = protected(study, RemoteClients.tier).name
+    tier = protected(study, RemoteClients.tier)
     for words in meaningless_across(study):
         _log.warning("%s", words)
-    if tier not in _FORGETFUL:
+    if vars(tier).get("change"):  # a guard; ledgers and keys are in files
         raise ConfigError(
-            f"{study.path}: over Flower a new process answers every message, and the tier {tier!r} "
-            "needs clients that remember keys or what they last sent: set [privacy] tier to "
-            f"{', '.join(_FORGETFUL)}, or run the study over NVFlare"
+            f"{study.path}: over Flower a new process answers every message, and a guard needs "
+            "clients that remember what they last sent: set [privacy] tier to secure, dp, "
+            "secure+dp or none, without change, or run the study over NVFlare"
         )
     folder = Path(how["out"]) if how["out"] else study.path.with_name(f"{study.path.stem}-run")
     place = place_for(study, folder, resume=how["resume"], force=how["force"])
