@@ -15,9 +15,10 @@ from .privacy.psi import shared_by_psi
 from .typing import Array, IntArray
 
 METHODS = ("hash", "psi")
+MIN_OVERLAP = 0.1  # of the smallest owner's rows
 # Where all owners are in this process there is nobody to hide from, and the order of records,
 # which is that of the hashes, must be the same in every run.
-_IN_ONE_PROCESS = b"all owners are in one process"
+IN_ONE_PROCESS = b"all owners are in one process"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def align(
     method: str = "hash",
     secret: str | bytes | None = None,
     ids: str = "auto",
-    min_overlap: float = 0.1,
+    min_overlap: float = MIN_OVERLAP,
 ) -> Alignment:
     """The records that all owners have.
 
@@ -64,12 +65,12 @@ def align(
         raise ConfigError(f"alignment must be 'hash' or 'psi', got {method!r}")
     if not isinstance(min_overlap, int | float) or not 0 <= min_overlap <= 1:
         raise ConfigError(f"min_overlap must be a number between 0 and 1, got {min_overlap!r}")
-    key = _IN_ONE_PROCESS if secret is None else secret_bytes(secret)
+    key = IN_ONE_PROCESS if secret is None else secret_bytes(secret)
     read = {owner: read_ids(v, owner, name, ids) for owner, (name, v) in columns.items()}
     comparable(read)
     rows = _by_psi(read, key) if method == "psi" else _by_hash(read, key)
     found = Alignment(rows, {owner: len(one.text) for owner, one in read.items()})
-    _enough(found, min_overlap)
+    enough_shared(found.n_records, found.n_rows, min_overlap)
     return found
 
 
@@ -89,12 +90,12 @@ def _by_psi(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
     return {o: np.array([rows[o][text] for text in shared], dtype=np.int64) for o in ids}
 
 
-def _enough(found: Alignment, min_overlap: float) -> None:
-    smallest = min(found.n_rows.values())
-    if found.n_records < max(1.0, min_overlap * smallest):
-        sizes = ", ".join(f"{owner} {n:,}" for owner, n in found.n_rows.items())
+def enough_shared(n_records: int, n_rows: Mapping[str, int], min_overlap: float) -> None:
+    """Refuse records so few that ids are probably of two kinds."""
+    if n_records < max(1.0, min_overlap * min(n_rows.values())):
+        sizes = ", ".join(f"{owner} {n:,}" for owner, n in n_rows.items())
         raise DataError(
-            f"only {found.n_records:,} records are shared by all owners ({sizes} rows), fewer than "
+            f"only {n_records:,} records are shared by all owners ({sizes} rows), fewer than "
             f"min_overlap={min_overlap:g} of the smallest allows; are the ids of one kind, and is "
             "the secret the same everywhere?"
         )

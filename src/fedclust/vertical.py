@@ -10,7 +10,21 @@ from .algorithms import VERTICAL_SEEDINGS, did_you_mean, make_seeding
 from .algorithms._records import RecordAlgorithm
 from .algorithms.vertical_assignment import VerticalAssignment
 from .channels import LocalChannel
-from .core import Channel, ConfigError, Data, Line, Plan, Record, Run, Schema, derived, run
+from .core import (
+    AnyAlgorithm,
+    Channel,
+    ConfigError,
+    Data,
+    Line,
+    Plan,
+    Record,
+    Run,
+    Runner,
+    Schema,
+    Transform,
+    derived,
+    run,
+)
 from .kernels.columns import Distances
 from .typing import FloatArray, IntArray
 
@@ -46,6 +60,8 @@ def cluster_columns(
     init: Start = "auto",
     n_init: int = 1,
     seed: int = 0,
+    transforms: tuple[Transform, ...] = (),
+    runner: Runner = run,
 ) -> ColumnClustering:
     """Seed and run `n_init` times; the lowest inertia wins, which the server knows."""
     if not isinstance(init, str):
@@ -53,8 +69,15 @@ def cluster_columns(
     best: ColumnClustering | None = None
     sent: dict[str, int] = {}
     for attempt in range(n_init):
-        ready, runs = _seeded(algorithm, channel, schema, init, derived(seed, "seeding", attempt))
-        done = run(Plan(ready, seed=derived(seed, "clustering", attempt)), channel, schema)
+        runs: list[Run] = []
+        if isinstance(init, str):
+            drawn = Plan(_seeding(algorithm, init), transforms, derived(seed, "seeding", attempt))
+            runs = [runner(replace(drawn, purpose="start"), channel, schema)]
+        start = runs[0].model if runs else _as_records(init)
+        ready = replace(algorithm, init=start)
+        done = runner(
+            Plan(ready, transforms, derived(seed, "clustering", attempt)), channel, schema
+        )
         for part in (*runs, done):
             for owner, size in part.sent.items():
                 sent[owner] = sent.get(owner, 0) + size
@@ -70,11 +93,7 @@ def cluster_columns(
     return best
 
 
-def _seeded(
-    algorithm: AnyRecordAlgorithm, channel: Channel, schema: Schema, init: Start, seed: int
-) -> tuple[AnyRecordAlgorithm, list[Run]]:
-    if not isinstance(init, str):
-        return replace(algorithm, init=_as_records(init)), []
+def _seeding(algorithm: AnyRecordAlgorithm, init: str) -> AnyAlgorithm:
     key = {"auto": str(algorithm.seeding), "k-means++": "vertical-k-means++"}.get(init, init)
     if key not in VERTICAL_SEEDINGS:
         words = ("k-means++", "records", "partition")
@@ -82,9 +101,7 @@ def _seeded(
             f"init={init!r} is not one of {', '.join(words)}, a record for each cluster or a "
             f"cluster for each record{did_you_mean(init, words)}"
         )
-    seeding = make_seeding(key, algorithm.n_clusters, wire=algorithm.wire)
-    done = run(Plan(seeding, seed=seed), channel, schema)
-    return replace(algorithm, init=done.model), [done]
+    return make_seeding(key, algorithm.n_clusters, wire=algorithm.wire)
 
 
 def _as_records(init: Any) -> IntArray:

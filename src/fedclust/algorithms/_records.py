@@ -9,6 +9,7 @@ made it.
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -48,11 +49,16 @@ class PartialDistances(Summed):
         return cls(added([message.d2 for message in messages]))
 
     def says_nothing(self) -> bool:
-        return self.d2.size == 0  # distances of zero are an answer too
+        return 0 in self.d2.shape  # distances of zero are an answer too
 
     def on_grid(self, grid: Grid) -> Self:
-        """Finer than other sums: only owners add up here, not records."""
-        return type(self)(in_steps(np.asarray(self.d2), grid.square))
+        """Finer than other sums: only columns add up here, not records.
+
+        Every column is rounded once, so that the sum has the same bits however columns are split.
+        """
+        found: Any = self.d2
+        parts = found.by_column() if isinstance(found, Distances) else (np.asarray(found),)
+        return type(self)(reduce(np.add, (in_steps(part, grid.square) for part in parts)))
 
     def off_grid(self, grid: Grid) -> Self:
         return type(self)(self.d2 / grid.square)
@@ -166,6 +172,15 @@ def check_assignment(labels: IntArray, low: int, high: int, n: int) -> None:
     """Owner: refuse numbers of clusters or records that there are not: loops trust them."""
     if len(labels) != n or (n and (labels.min() < low or labels.max() >= high)):
         raise MessageError(f"expected {n} numbers from {low} to {high - 1} from the server")
+
+
+def check_weights(*given: FloatArray) -> None:
+    """Owner: refuse weights outside [0, 1].
+
+    Only then is a centre within the records; others could be moved out, to see when sums overflow.
+    """
+    if not all(((weights >= 0.0) & (weights <= 1.0)).all() for weights in given):
+        raise MessageError("expected weights from 0 to 1 from the server")
 
 
 def with_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:

@@ -29,6 +29,7 @@ class RecordAlignment(Survey[Nothing, Tokens]):
 
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
+    reads_rows: ClassVar[bool] = False  # ids under a key, no values: no release
     down: ClassVar[type[Record]] = Nothing
     up: ClassVar[type[Message]] = Tokens
 

@@ -23,6 +23,7 @@ from ._records import (
     RecordAlgorithm,
     RecordState,
     check_assignment,
+    check_weights,
     one_hot,
     with_kept,
 )
@@ -50,6 +51,7 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
     def part(self, down: Labels, X: FloatArray) -> FloatArray:
         check_assignment(down.labels, -1, self.n_clusters, len(X))
         check_assignment(down.which, 0, self.n_clusters, len(down.which))
+        check_weights(down.kept)
         means = labelled_means(X, down.labels, self.n_clusters)  # Eq. 16
         return with_kept(means, X, down.kept, down.which)
 

@@ -22,6 +22,7 @@ from ._records import (
     RecordAlgorithm,
     RecordState,
     check_assignment,
+    check_weights,
     one_hot,
     with_kept,
 )
@@ -62,6 +63,7 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
             raise MessageError(
                 f"expected weights of {len(X)} records in {self.n_clusters} clusters"
             )
+        check_weights(down.weights, down.kept)
         return with_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
 
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:

@@ -18,9 +18,12 @@ def check(
 
     Exit code 0: the study can be run (there may be warnings); 1: it cannot.
     """
-    from ..study import examine, read_study
+    from ..study import Examination, examine, read_study
+    from ..study.split_columns import examine_columns
 
-    found = examine(read_study(study))
+    asked = read_study(study)
+    columns_split = asked.data["split"] == "columns"
+    found: Examination = examine_columns(asked) if columns_split else examine(asked)
     if as_json:
         typer.echo(
             json.dumps(

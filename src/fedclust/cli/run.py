@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ..core import ConfigError
+from .columns_run import show_columns
 from .progress import Watch
 
 _MOST_COLUMNS = 5  # more do not fit a terminal; the report has them all
@@ -38,19 +40,30 @@ def run(
     from ..study import read_study
     from ..study.model import load
     from ..study.run import run_study
+    from ..study.split_columns import run_columns
 
     console = Console()
     asked = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
     before = load(like) if like else None
+    columns_split = asked.data["split"] == "columns"
+    if columns_split and like:
+        raise ConfigError('--like: with split = "columns" nobody has centres to compare')
+    done: Any
     try:
         with Watch(Console(stderr=True)) as watch:
-            done = run_study(asked, folder, force=force, resume=resume, like=before, on_round=watch)
+            how: dict[str, Any] = {"force": force, "resume": resume, "on_round": watch}
+            if columns_split:
+                done = run_columns(asked, folder, **how)
+            else:
+                done = run_study(asked, folder, like=before, **how)
     except KeyboardInterrupt:
         again = f"fedclust run {study}" + (f" --out {out}" if out else "")
         typer.echo(f"Stopped. Go on with: {again} --resume", err=True)
         raise typer.Exit(130) from None
-    if as_json:
+    if columns_split:
+        show_columns(console, done, report=asked.outputs["report"], as_json=as_json)
+    elif as_json:
         typer.echo(json.dumps(_for_machines(done)))
     else:
         _show(console, done, report=asked.outputs["report"])

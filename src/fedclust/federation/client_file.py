@@ -8,6 +8,7 @@ from typing import Any
 from ..algorithms import ALGORITHMS, did_you_mean
 from ..core import ConfigError
 from ..data.files import named_files
+from ..data.ids import secret_bytes
 from ..privacy import Gate, Ledger, Rules
 from ..privacy.rules import TIERS
 from ..study.client import ClientFiles
@@ -21,6 +22,9 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
     "data": {
         "file": Key("text", "the client's file, or a glob; relative to client.toml"),
         "id": DATA["id"],
+        "secret": Key(
+            "text", "what owners of columns share to find their records", default=None, hidden=True
+        ),
         "gaps": DATA["gaps"],
         "batch_rows": DATA["batch_rows"],
     },
@@ -50,6 +54,9 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
             "whole", "bounds or categories that a column may be asked with", default=3, low=1
         ),
         "max_clusters": Key("whole", "most clusters", default=1_000, low=1),
+        "split_columns": Key(
+            "flag", "studies over split columns, which tell distances between rows", default=False
+        ),
         "max_bins": Key("whole", "most bins of a histogram", default=512, low=2),
     },
     "output": {
@@ -114,6 +121,11 @@ def read_client_file(path: Path) -> ClientFile:
                 ("consent", "algorithms"),
                 f"there is no algorithm {key!r}{did_you_mean(key, ALGORITHMS)}",
             )
+    if sections["data"]["secret"] is not None:
+        try:
+            secret_bytes(sections["data"]["secret"])
+        except ConfigError as problem:
+            raise lines.error(("data", "secret"), str(problem)) from None
     consent = sections["consent"]
     if TIERS[consent["privacy"]].noisy and consent["epsilon"] is None:
         raise lines.error(

@@ -16,6 +16,7 @@ from ..study.file import Study, protected
 from .clients import RemoteClients
 from .driver import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, read_kit
+from .owners import invited, warnings_of, who_is_missing
 from .place import Place, outcome_of, place_for, tidy
 
 Say = Callable[[dict[str, Any]], object]
@@ -44,7 +45,7 @@ def run_federated(
     from ..channels.nvflare.session import Session
 
     tier = protected(study, RemoteClients.tier)  # said before anybody is asked
-    for words in meaningless_across(study):
+    for words in (*meaningless_across(study), *warnings_of(study)):
         say({"say": words})
     quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
@@ -80,7 +81,7 @@ class _Quorum:
 
     needed: int
     words: str
-    named: frozenset[str]  # clients that the study lists, if it lists any
+    study: Study
 
     @classmethod
     def of(cls, study: Study, tier: Tier) -> "_Quorum":
@@ -90,25 +91,26 @@ class _Quorum:
         words = f"{max(asked, hidden)} needed"
         if hidden > asked:
             words += f": with tier = {tier.name!r} nobody can hide among fewer"
-        return cls(max(asked, hidden), words, frozenset(study.clients))
+        return cls(max(asked, hidden), words, study)
 
     def awaited(self, session: Any, how: How, say: Say) -> list[str]:
         """The clients that are there, once enough are and the others had their chance."""
         end, enough_since, before = time.monotonic() + how.wait, None, None
         while True:
-            there = session.clients()
+            there = invited(self.study, session.clients())
             if there != before:
                 say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({self.words})"})
                 before = there
             now = time.monotonic()
             if len(there) >= self.needed:
                 enough_since = enough_since or now
-                everybody = bool(self.named) and self.named <= set(there)
+                everybody = bool(self.study.clients) and set(self.study.clients) <= set(there)
                 if everybody or now - enough_since >= how.grace:
                     return list(there)
             elif now > end:
                 came = f"{len(there)} clients came within {how.wait:g} s, not the"
-                raise TooFewClients(f"{came} {self.words}")
+                absent = who_is_missing(self.study, there)
+                raise TooFewClients(f"{came} {self.words}{absent}")
             else:
                 enough_since = None
             time.sleep(_POLL)
@@ -137,7 +139,7 @@ def _attempt(
     how_far = "the run goes on where it was" if resume else "the run begins"
     say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
     try:
-        return _watched(place, session, id, progress, say)
+        return _watched(place, session, id, needed, progress, say)
     except BaseException:
         session.abort(id)
         raise
@@ -155,7 +157,9 @@ def _asked(study: Study, place: Place, how: How, resume: bool) -> dict[str, Any]
     }
 
 
-def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) -> dict[str, Any]:
+def _watched(
+    place: Place, session: Any, id: str, needed: int, progress: "Tail", say: Say
+) -> dict[str, Any]:
     asked = time.monotonic()
     while True:
         found = outcome_of(place)  # before the last lines are read: none comes after it
@@ -168,7 +172,19 @@ def _watched(place: Place, session: Any, id: str, progress: "Tail", say: Say) ->
             asked = time.monotonic()
             if (status := _ended(session, id, 0.0)) and not outcome_of(place):
                 return {"done": False, "again": True, "error": f"the job ended early ({status})"}
+            if (left := _gone_before_it_began(session, id, needed)) is not None:
+                session.abort(id)
+                words = f"{left} clients are left and the job has not begun"
+                return {"done": False, "again": True, "error": words}
         time.sleep(_POLL)
+
+
+def _gone_before_it_began(session: Any, id: str, needed: int) -> int | None:
+    """How many clients are left, if a job waits for more: it would wait for as long as they do."""
+    if not str(session.status(id)).startswith("SUBMITTED"):
+        return None
+    left = len(session.clients())
+    return left if left < needed else None
 
 
 def _ended(session: Any, id: str, seconds: float) -> str:

@@ -20,7 +20,9 @@ from ..core.files import write_text
 from ..study.file import read_study
 from ..study.folder import Folder
 from ..study.run import carry_out
+from ..study.split_columns import carry_out_columns
 from .clients import RemoteClients
+from .owners import RemoteOwners
 
 OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
 _PATIENCE = 30.0  # seconds for an earlier job of the same run to end
@@ -79,7 +81,8 @@ class StudyRun:
     def _clustered(self, transport: Transport, ready: Sequence[str]) -> None:
         for client in sorted(set(transport.clients()) - set(ready)):
             self._incident(Incident("start", 0, client, "its process did not come up in time"))
-        study = replace(read_study(self._study, files=False), clients={})  # they have their own
+        asked = read_study(self._study, files=False)
+        study = replace(asked, clients={})  # they have their own files
         remote = RemoteChannel(
             Present(transport, tuple(ready)),
             run=self._run,
@@ -89,7 +92,11 @@ class StudyRun:
             record=self._incident,
         )
         place = Folder(study, self._folder, force=self._force, resume=self._resume)
-        carry_out(study, RemoteClients(remote), place, on_round=self._heard)
+        if study.data["split"] == "columns":
+            owners = RemoteOwners(remote, tuple(asked.clients))
+            carry_out_columns(study, owners, place, on_round=self._heard)
+        else:
+            carry_out(study, RemoteClients(remote), place, on_round=self._heard)
 
     def _heard(self, phase: str, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

@@ -12,6 +12,7 @@ def client_toml(name: str) -> str:
 [data]
 file = "data.csv"            # CSV, NPZ, Parquet or Feather; or a glob such as "data/*.parquet"
 # id = "patient"             # a column that names records: never a feature, never sent
+# secret = "..."             # split columns: what all owners share, 16 characters or more
 
 [consent]
 # studies = ["heart"]        # names of studies that may be run; without it: any
@@ -20,6 +21,7 @@ file = "data.csv"            # CSV, NPZ, Parquet or Feather; or a glob such as "
 # columns = ["age", "bmi"]   # columns that may be used; without it: all but the id
 # min_count = 5              # records that must stand behind whatever is sent
 # privacy = "secure"         # the least tier a study must have
+# split_columns = true       # studies over split columns: they tell distances between your rows
 # max_rounds = 1000          # most rounds that are answered in one job
 # max_releases = 1000        # most questions about these data, over all studies: ledger.jsonl
 

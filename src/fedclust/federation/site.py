@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..core import Batches, Data, DataError, FedclustError, MessageError, respond
+from ..core import Batches, Data, DataError, FedclustError, MessageError, Plan, Record, respond
 from ..core.envelope import (
     ROUND,
     decode_request,
@@ -30,6 +30,7 @@ from ..privacy.crypto import digest
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
+from .columns_site import ALIGN, FINISH, OFFER, ColumnsSite, is_owned
 from .consent import Refused, allow_bounds, allow_caller, allow_columns, allow_plan, demanded
 from .disclosures import write_disclosure
 from .forms import Form, columns_of, form_of, preparation_of
@@ -94,6 +95,7 @@ class Site:
 
     def _handler(self, kind: str) -> Callable[[Frame, str, dict[str, Any]], bytes]:
         handlers = {ROUND: self._round, LOOK: self._look, LABEL: self._label}
+        handlers |= dict.fromkeys((OFFER, ALIGN, FINISH), self._to_owner)
         if kind not in handlers:
             raise MessageError(f"there is no request of kind {kind[:40]!r}")
         return handlers[kind]
@@ -119,13 +121,14 @@ class Site:
 
     def _round(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         asked = decode_request(frame, build_plan)
-        plan, request, form = asked.plan, asked.request, form_of(asked.data)
-        self._allow_columns(form.columns)
-        allow_plan(self._file, plan, form.schema.n_features, self.answered)
-        allow_bounds(plan, request.down, form.schema)
-        request.down.check(plan.algorithm.sizes(form.schema))
-        rows = self._rows(asked.data, form)
+        plan, request = asked.plan, asked.request
+        rows: Data | Batches
+        if is_owned(asked.data):
+            rows = self._columns.rows(plan, request.down, asked.data, self.answered)
+        else:
+            rows = self._allowed_rows(plan, request.down, asked.data)
         message = respond(plan, request, self._name, rows)
+        message = type(message).from_arrays(message.arrays())  # distances are computed once
         if not message.is_finite():
             raise MessageError("what it computed are not finite numbers")
         self.answered += 1
@@ -185,10 +188,35 @@ class Site:
             raise MessageError("labels need a number for each centre")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
-        target = self._file.place(self._file.output["labels"]) / _labels_name(entry["study"], id)
+        target = self._labels_of(entry["study"], id)
         self._files.label(model, target)
         entry |= {"what": {}, "wrote": target.name}
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
+
+    def _labels_of(self, study: str, id: str) -> Path:
+        return self._file.place(self._file.output["labels"]) / _labels_name(study, id)
+
+    @cached_property
+    def _columns(self) -> ColumnsSite:
+        return ColumnsSite(self._file, self._name, self._gate)
+
+    def _to_owner(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
+        """What owners of columns are asked besides rounds."""
+        if entry["kind"] == FINISH:
+            told = self._columns.finish(frame, entry, self._labels_of(entry["study"], id))
+        else:
+            ask = self._columns.offer if entry["kind"] == OFFER else self._columns.align
+            told = ask(frame, entry)
+        return encode_reply(None, answers=id, client=self._name, told=told)
+
+    def _allowed_rows(self, plan: Plan, down: Record, wanted: Any) -> Data | Batches:
+        """The rows of a request, once it is known to be one that client.toml allows."""
+        form = form_of(wanted)
+        self._allow_columns(form.columns)
+        allow_plan(self._file, plan, form.schema.n_features, self.answered)
+        allow_bounds(plan, down, form.schema)
+        down.check(plan.algorithm.sizes(form.schema))
+        return self._rows(wanted, form)
 
     def _rows(self, wanted: Any, form: Form) -> Data | Batches:
         """The rows in a form, made once and kept for the rounds to come."""

@@ -4,7 +4,7 @@ The matrices here have a row per record and a column per cluster. `Distances` is
 computed where it is read, so that in one process no owner's matrix is ever made whole.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -58,6 +58,12 @@ class Distances:
             found = np.zeros(out.shape)
             _loops().add_sq_distances(X, self._transposed, found)
             out += found.astype(self.dtype)
+
+    def by_column(self) -> Iterator[FloatArray]:
+        """The same as one matrix for each column, which add up to it."""
+        for f in range(self._X.shape[1]):
+            X = np.ascontiguousarray(self._X[:, f : f + 1])
+            yield np.asarray(Distances(X, self._centers[:, f : f + 1], self.dtype))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         return added([self], dtype or self.dtype)

@@ -13,7 +13,7 @@ from typing import Any
 from .amounts import data_size, signed, size_unit
 from .features import NOT_TOLD, Feature
 from .folder import RunFiles
-from .words import index_name
+from .words import index_name, moved
 
 Spec = dict[str, Any]
 _WRITTEN = 8  # with more clusters there is no room for numbers in the cells
@@ -191,14 +191,14 @@ def shifts(run: RunFiles) -> Figure | None:
             "dtick": _step([one["round"] for one in told], 12),
         },
         "yaxis": {
-            "title": {"text": "shift of the centres"},
+            "title": {"text": f"shift of the {moved(run)}"},
             "type": "log",
             "tickformat": "~g",
             "nticks": 6,
         },
     }
     label = (
-        f"Shift of the centres in {len(told)} rounds, from {told[0]['shift']:.2g} to "
+        f"Shift of the {moved(run)} in {len(told)} rounds, from {told[0]['shift']:.2g} to "
         f"{told[-1]['shift']:.2g}, on a logarithmic scale."
     )
     return Figure("shifts", [line], layout, label)

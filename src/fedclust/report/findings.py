@@ -124,7 +124,11 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     clusters, clients = run.profile["clusters"], run.profile["clients"]
     told = all(c["used"] is not None for c in clients)
     rows = several(sum(c["used"] for c in clients), "row") if told else "The rows"
-    first = f"{rows} of {several(len(clients), 'client')} form {several(len(clusters), 'cluster')}"
+    whose = f"{rows} of {several(len(clients), 'client')}"
+    if run.columns_split:
+        records = several(run.model["n_records"], "record")
+        whose = f"{records} that {several(len(clients), 'owner')} have"
+    first = f"{whose} form {several(len(clusters), 'cluster')}"
     sized = [c for c in clusters if c["size"]]
     total = sum(c["size"] for c in sized)
     if len(clusters) > 1 and total:
@@ -145,6 +149,8 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
 
 
 def _differences(run: RunFiles, features: list[Feature]) -> str:
+    if run.columns_split:
+        return "What sets them apart each owner sees in its own part of the centres."
     clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
     if len(clusters) <= 1:
         return "With one cluster there is no other to compare it with."

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import ConfigError, DataError
-from .shapes import CHOICE, LINE, MODEL, PROFILE, Check
+from .shapes import CHOICE, COLUMNS, LINE, MODEL, PROFILE, Check
 
 FORMAT = 1
 
@@ -23,6 +23,11 @@ class RunFiles:
     choice: Mapping[str, Any] | None  # None: the number of clusters was given
     study: str  # the study file as it was used
 
+    @property
+    def columns_split(self) -> bool:
+        """Whether clients had different columns of the same records: then nobody knows them all."""
+        return bool(self.model.get("split") == "columns")
+
 
 def read_run(folder: Path) -> RunFiles:
     """The files of a run folder, checked."""
@@ -32,6 +37,8 @@ def read_run(folder: Path) -> RunFiles:
     model = _parsed(_text(model_file), model_file)
     _check_format(model, model_file)
     MODEL(model, f"{model_file}: the file")
+    if "split" in model:
+        COLUMNS(model, f"{model_file}: the file")
     profile = _checked(folder / "profile.json", PROFILE)
     choice_file = folder / "choice.json"
     choice = _checked(choice_file, CHOICE) if choice_file.exists() else None
@@ -92,7 +99,7 @@ def _history(file: Path) -> tuple[Mapping[str, Any], ...]:
 def _check_agreement(run: RunFiles, folder: Path) -> None:
     """Files of different runs in one folder would make a report of neither."""
     columns, clusters = list(run.model["columns"]), run.profile["clusters"]
-    if not clusters or not columns:
+    if not clusters or not (columns or run.columns_split):
         raise DataError(f"{folder}: the run has no clusters or no columns, so nothing to report")
     if [c["id"] for c in clusters] != [c["id"] for c in run.model["clusters"]]:
         raise DataError(f"{folder}: model.json and profile.json list different clusters")

@@ -68,6 +68,8 @@ def context(run: RunFiles) -> dict[str, Any]:
     }
     return {
         "run": run,
+        "who": "owner" if run.columns_split else "client",
+        "one": "record" if run.columns_split else "row",
         "model": run.model,
         "profile": run.profile,
         "choice": run.choice,

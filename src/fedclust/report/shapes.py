@@ -107,6 +107,8 @@ MODEL = fields(
     like=maybe(text),
 )
 
+COLUMNS = fields(split=text, n_records=whole, owners=named(whole))  # where columns are split
+
 LINE = fields(round=whole, n_clients=whole, shift=maybe(number), bytes_down=number, bytes_up=number)
 
 _FEATURE = fields(

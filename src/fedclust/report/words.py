@@ -58,6 +58,8 @@ def settings(model: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def exactness(model: Mapping[str, Any]) -> str:
     """How the result relates to that of one table with all rows."""
+    if model.get("split") == "columns":
+        return "The result is that of the same algorithm on one table with all columns (lossless)."
     if model["lossless"]:
         return "The result is that of the same algorithm on one table with all rows (lossless)."
     return "The result can differ from that of one table with all rows."
@@ -86,11 +88,16 @@ def _percent(part: float) -> str:
     return f"{100 * part:.2g}%" if part < 0.1 else f"{plain(100 * part, 0)}%"
 
 
+def moved(run: RunFiles) -> str:
+    """What a round's shift is of."""
+    return "root distances" if run.columns_split else "centres"
+
+
 def convergence_words(run: RunFiles) -> str:
     """How the run ended."""
     rounds = several(run.model["rounds"], "round")
     known = [line["shift"] for line in run.history if line["shift"] is not None]
-    end = f"; in the last one the centres moved by {known[-1]:.2g}" if known else ""
+    end = f"; in the last one the {moved(run)} moved by {known[-1]:.2g}" if known else ""
     if run.model.get("ended_by_tier"):
         tier = run.model["privacy"]["tier"]
         return f"The run stopped after {rounds}: the tier {tier!r} ends it there{end}."

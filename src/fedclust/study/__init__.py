@@ -2,7 +2,7 @@
 
 from .client import Problem
 from .file import Study, read_study
-from .preflight import examine
+from .preflight import Examination, examine
 from .schema import json_schema
 
-__all__ = ["Problem", "Study", "examine", "json_schema", "read_study"]
+__all__ = ["Examination", "Problem", "Study", "examine", "json_schema", "read_study"]

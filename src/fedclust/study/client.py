@@ -10,6 +10,7 @@ from ..core import Batches, Data, DataError
 from ..data.files import Columns, read_table
 from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
 from ..preprocessing import Column, Preparation, encoded
+from ..typing import Array
 from .columns import Found
 from .labels import refuse_id, write_labels
 from .model import Model
@@ -70,6 +71,17 @@ class ClientFiles:
             for name, is_number in self._numbers.items()
             if is_number and name != self.id and not is_index(name)
         ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, that of the ids too."""
+        return tuple(self._numbers)
+
+    def held(self, name: str) -> Array:
+        """The values of a column, all of which are in memory."""
+        if self._held is None:
+            raise DataError(f"{self._who}: all rows are needed in memory; set batch_rows = 0")
+        return self._held[name]
 
     @property
     def in_batches(self) -> bool:

@@ -12,6 +12,8 @@ from ..privacy import Tier
 from ..protection import refused_limits
 from .asked import asked_algorithm
 from .contents import Study
+from .keys import RECORD_STARTS
+from .split import exposed, inconsistent
 
 Wrong = Iterator[tuple[tuple[str, str], str]]
 _DRAWN = ("uniform", "cells")  # starts within public bounds
@@ -21,6 +23,9 @@ _DESCRIBED = 8  # questions for scales, profile, map and counts, at most
 
 def contradictions(study: Study) -> Wrong:
     """Settings that cannot be met together."""
+    if study.data["split"] == "columns":
+        yield from inconsistent(study)
+        return
     asked, least = study.clustering, study.participation["min_clients"]
     try:
         algorithm = asked_algorithm(asked, 2)
@@ -29,6 +34,9 @@ def contradictions(study: Study) -> Wrong:
         return
     if asked["init"] != "auto" and "init" not in vars(algorithm):
         yield ("clustering", "init"), f'{algorithm.key} needs no start: init = "auto"'
+    if asked["init"] in RECORD_STARTS:
+        words = f'init = "{asked["init"]}" is a start over split columns; choose another'
+        yield ("clustering", "init"), words
     if asked["k_range"] is not None and asked["n_clusters"] != "auto":
         yield ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
     if study.clients and least > len(study.clients):
@@ -44,6 +52,9 @@ def contradictions(study: Study) -> Wrong:
 
 def unprotected(tier: Tier, study: Study) -> Wrong:
     """What the tier cannot protect."""
+    if study.data["split"] == "columns":
+        yield from exposed(tier, study)
+        return
     asked, name = study.clustering, f"tier = {tier.name!r}"
     if asked["n_clusters"] == "auto" and tier.sparing:
         words = f"{name} answers too few questions for a sweep: give n_clusters a number"

@@ -40,7 +40,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "caveat": found.caveat,
         "seed": study.clustering["seed"],
         "like": (like.about or {}).get("study") if like else None,
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
@@ -55,7 +55,8 @@ def _ended_by_tier(study: Study, found: Clustering) -> bool:
     return wanted != ran and (ran is None or not found.converged)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Python, and the libraries that results may depend on."""
     found = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:

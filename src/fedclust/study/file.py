@@ -68,6 +68,13 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     sections, given, lines = read_tables(path, SECTIONS, FREE)
     clients = _clients(given["clients"], lines) if files or given["clients"] else {}
     features = _features(given["features"], lines)
+    if sections["data"]["split"] == "columns":  # every owner is needed, from the first round on
+        sections["participation"]["min_clients"] = max(
+            len(clients), sections["participation"]["min_clients"]
+        )
+        if files and sections["data"]["id"] is None:
+            words = 'split = "columns" aligns records by their ids: name the column by id'
+            raise lines.error(("data", "id"), words)
     study = Study(path, clients, features, **sections, given=lines.given)
     for where, words in contradictions(study):
         raise lines.error(where, words)
@@ -135,7 +142,8 @@ def checked(
             continue
         value = given[name]
         if wrong := _wrong(value, key):
-            raise lines.error((*where, name), f"{name} must be {wrong}, got {value!r}")
+            shown = "" if key.hidden else f", got {value!r}"
+            raise lines.error((*where, name), f"{name} must be {wrong}{shown}")
         if key.kind == "values":
             value = [as_text(one) for one in value]
         found[name] = tuple(value) if isinstance(value, list) else value

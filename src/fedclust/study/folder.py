@@ -2,14 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..chain import Clustering
 from ..choice import Choice
-from ..core import ConfigError
+from ..core import ConfigError, Line
 from ..core.files import write_text
 from .file import Study
 from .journal import Journal, OnRound
@@ -70,11 +70,21 @@ class Folder:
         choice: Choice | None,
     ) -> None:
         """Write what is left to write, and put the folder in its place."""
+        self.put(model.as_config(), found.run.history, profile, choice)
+
+    def put(
+        self,
+        model: Mapping[str, Any],
+        history: Sequence[Line],
+        profile: Mapping[str, Any],
+        choice: Choice | None,
+    ) -> None:
+        """The same from plain values."""
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
-        write_text(scratch / "model.json", json.dumps(model.as_config(), indent=1))
+        write_text(scratch / "model.json", json.dumps(model, indent=1))
         write_text(scratch / "profile.json", json.dumps(profile, indent=1))
-        lines = [json.dumps(asdict(line)) for line in found.run.history]
+        lines = [json.dumps(asdict(line)) for line in history]
         write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
         if choice:
             write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))

@@ -60,13 +60,23 @@ class Journal:
         self.phase = "preparing"  # what the next runs are for
         self.told: list[Told] = []
         folder.mkdir(parents=True, exist_ok=True)
-        header = folder / "study.txt"
-        if header.exists() and header.read_text(encoding="utf-8") != agreement:
+        self.agree("study.txt", agreement, "the study or a client's file has changed")
+
+    def agree(self, file: str, agreement: str, otherwise: str) -> None:
+        """Write down what must stay as it is while the run goes on; refuse if it did not."""
+        noted = self._folder / file
+        if noted.exists() and noted.read_text(encoding="utf-8") != agreement:
             raise ConfigError(
-                f"{folder.parent}: the study or a client's file has changed since this run was "
-                "stopped; start anew, without --resume"
+                f"{self._folder.parent}: {otherwise} since this run was stopped; start anew, "
+                "without --resume"
             )
-        write_text(header, agreement)
+        write_text(noted, agreement)
+
+    def note(self, done: Run) -> None:
+        """Put on record what clients told in a run that is made anew whenever a study goes on."""
+        says = inspect.cleandoc(done.algorithm.up.__doc__ or "").splitlines()[0]
+        rounds_of = dict.fromkeys(done.sent, done.n_rounds)
+        self.told.append(Told(self.phase, "", done.n_rounds, says, done.sent, rounds_of))
 
     def __call__(
         self,

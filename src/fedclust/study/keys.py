@@ -10,6 +10,8 @@ from ..privacy.rules import TIERS
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 LABELS = ("parquet", "csv", "none")
+SPLITS = ("rows", "columns")
+RECORD_STARTS = ("records", "partition")  # over split columns; "auto" is k-means++ there
 NOTHING = object()  # there is no default: the key must be given
 
 
@@ -24,6 +26,7 @@ class Key:
     low: float | None = None
     high: float | None = None
     above: bool = False  # `low` itself is too low
+    hidden: bool = False  # its value is never repeated
 
 
 CLUSTERING: Mapping[str, Key] = {
@@ -34,13 +37,21 @@ CLUSTERING: Mapping[str, Key] = {
     "k_range": Key("range", "with auto: fewest and most clusters tried", default=None, low=2),
     "fuzzy": Key("flag", "with lossless: fuzzy c-means, not k-means", default=None),
     "fuzzifier": Key("number", "how soft memberships are", default=None, low=1.0, above=True),
-    "init": Key("text", "the start", default="auto", choices=("auto", "cells", *SEEDINGS)),
+    "init": Key(
+        "text", "the start", default="auto", choices=("auto", "cells", *SEEDINGS, *RECORD_STARTS)
+    ),
     "n_init": Key("whole", "starts, of which the best is kept", default=1, low=1),
     "max_rounds": Key("whole", "most rounds", default=None, low=1),
     "tol": Key("number", "a run ends when centres move less", default=None, low=0.0),
     "seed": Key("whole", "of all random numbers", default=0, low=0),
 }
 DATA: Mapping[str, Key] = {
+    "split": Key(
+        "text",
+        "what is split between clients: rows, or the columns of the same records",
+        default="rows",
+        choices=SPLITS,
+    ),
     "id": Key("text", "a column that names records: it is not a feature", default=None),
     "missing": Key("text", "what is done with gaps", default="drop", choices=MISSING),
     "scaling": Key(

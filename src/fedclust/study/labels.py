@@ -4,6 +4,7 @@ import csv
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -39,21 +40,34 @@ def write_labels(
     whole or not at all.
     """
     sizes, rows = np.zeros(len(model.ids), dtype=int), 0
+    with _whole_or_not(target, who) as writer:
+        for columns, places in _labelled(model, batches, id, who):
+            writer.write(columns)
+            sizes += np.bincount(places, minlength=len(sizes))
+            rows += len(columns[_CLUSTER])
+    counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
+    return Labelled(counted, rows - sum(counted.values()))
+
+
+def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
+    """The same from columns that are known already."""
+    with _whole_or_not(target, who) as writer:
+        writer.write(columns)
+
+
+@contextmanager
+def _whole_or_not(target: Path, who: str) -> Iterator[_Writer]:
+    """A writer to a file that takes its place when all is written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with _WRITERS[target.suffix](scratch) as writer:
-            for columns, places in _labelled(model, batches, id, who):
-                writer.write(columns)
-                sizes += np.bincount(places, minlength=len(sizes))
-                rows += len(columns[_CLUSTER])
+            yield writer
         if not scratch.exists():
             raise DataError(f"{who}: there are no rows to label")
         os.replace(scratch, target)
     finally:
         scratch.unlink(missing_ok=True)
-    counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
-    return Labelled(counted, rows - sum(counted.values()))
 
 
 def _labelled(

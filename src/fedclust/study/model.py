@@ -123,6 +123,11 @@ def load(path: str | Path) -> Model:
         raise ConfigError(f"{file}: not a readable model ({problem})") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ConfigError(f"{file}: not a model of fedclust, format {FORMAT}")
+    if config.get("split") == "columns":
+        raise ConfigError(
+            f"{file}: nobody holds whole centres of a run over split columns, so it can neither "
+            "label new rows nor be exported; each owner's part is beside its own labels"
+        )
     try:
         return Model.from_config(config)
     except (KeyError, TypeError, ValueError) as problem:

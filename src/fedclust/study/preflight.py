@@ -44,7 +44,7 @@ def examine(study: Study) -> Examination:
     problems: list[Problem] = []
     for client in study.clients:
         try:
-            clients[client] = _open(study, client)
+            clients[client] = open_files(study, client)
         except (ConfigError, DataError) as problem:
             problems.append(Problem(client, "", str(problem)))
     columns = study.features or shared([files.numbers for files in clients.values()])
@@ -52,7 +52,7 @@ def examine(study: Study) -> Examination:
     for client, files in clients.items():
         found, counts[client] = files.look(columns)
         problems += found
-    problems += _same_files(study)
+    problems += same_files(study)
     if clients:
         problems += of_all(study, columns, counts)
         problems += _in_batches(study, clients)
@@ -75,7 +75,7 @@ def of_all(
         yield Problem("all", "", f"no client has {least} rows, the min_count of [privacy]")
 
 
-def _same_files(study: Study) -> Iterator[Problem]:
+def same_files(study: Study) -> Iterator[Problem]:
     """Rows that two clients have would count twice."""
     owner: dict[Path, str] = {}
     for client in study.clients:
@@ -116,7 +116,8 @@ def shared(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
     return tuple(Column(name) for name in first if all(name in names for names in numbers))
 
 
-def _open(study: Study, client: str) -> ClientFiles:
+def open_files(study: Study, client: str) -> ClientFiles:
+    """The files that the study names for a client."""
     paths = study.files(client)
     if not paths:
         given = study.clients[client]

@@ -53,6 +53,8 @@ def run_study(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """Run the study in this process and write its folder, whole or not at all."""
+    if study.data["split"] == "columns":
+        raise ConfigError(f'{study.path}: split = "columns" is run by run_columns')
     place = Folder(study, folder, force=force, resume=resume)
     targets = label_files(study, folder)
     for target in targets.values():

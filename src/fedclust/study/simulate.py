@@ -40,6 +40,8 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
     asked = study.clustering
     if asked["n_clusters"] == "auto":
         raise ConfigError(f"{study.path}: a simulation needs a number of clusters, not auto")
+    if study.data["split"] == "columns":
+        raise ConfigError(f'{study.path}: split = "columns" cannot be dealt to more clients')
     if split not in SPLITS:
         raise ConfigError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}")
     rows, schema = _all_rows(study)

@@ -21,6 +21,11 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     """Run the study that the configuration names, and leave its folder on this machine."""
     how = settings_of(config)
     study = read_study(how["study"], files=False)
+    if study.data["split"] == "columns":
+        raise ConfigError(
+            f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
+            "and over Flower a new process answers every message: run the study over NVFlare"
+        )
     tier = protected(study, RemoteClients.tier)
     for words in meaningless_across(study):
         _log.warning("%s", words)

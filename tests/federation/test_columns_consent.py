@@ -1,0 +1,372 @@
+"""What an owner of columns refuses: what client.toml does not allow, and plans that would leak."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.algorithms import make, make_seeding
+from fedclust.algorithms.record_alignment import RecordAlignment
+from fedclust.algorithms.vertical_assignment import VerticalAssignment
+from fedclust.algorithms.vertical_seeding import Drawn
+from fedclust.channels import RemoteChannel
+from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
+from fedclust.federation.client_file import read_client_file
+from fedclust.federation.columns_site import OWNED, SHARED, digest_of
+from fedclust.preprocessing import Column, Moments
+from fedclust.privacy import FixedPoint, MinSamples
+from fedclust.study.owner import Wanted
+
+from .example import PLAIN, InProcess
+from .owned import NONE, OWNERS, SECRET, SECURE, reopened, run_across, write_owners, write_study
+
+ALLOWED = "split_columns = true\n"
+HIDDEN = f'secret = "{SECRET}"'
+HARD = 'algorithm = "lossless"'
+
+
+@pytest.mark.parametrize(
+    ("consent", "data", "words"),
+    [
+        ("", HIDDEN, "does not allow studies over split columns"),
+        ("split_columns = false", HIDDEN, "does not allow studies over split columns"),
+        (ALLOWED, "", "has no secret under"),
+        (ALLOWED, HIDDEN + "\nbatch_rows = 50", "need all rows in memory"),
+        (ALLOWED + 'algorithms = ["llf-fcm", "fkm"]', HIDDEN, "does not list 'vertical-llf-cm'"),
+        (ALLOWED + 'studies = ["other"]', HIDDEN, "does not list study 's'"),
+        (ALLOWED + 'authors = ["ana"]', HIDDEN, "does not list author"),
+        (ALLOWED + "max_rounds = 3", HIDDEN, "allows max_rounds = 3"),
+        (ALLOWED + "max_clusters = 2", HIDDEN, "allows max_clusters = 2"),
+        (ALLOWED + "max_releases = 4", HIDDEN, "has answered 4 questions, and 4 are allowed"),
+        (ALLOWED + 'privacy = "dp"\nepsilon = 1.0', HIDDEN, 'demands privacy = "dp", which'),
+        (ALLOWED + 'privacy = "secure"', HIDDEN, "came without masks, which client.toml demands"),
+    ],
+)
+def test_client_toml_decides(consent: str, data: str, words: str, tmp_path: Path) -> None:
+    sites = write_owners(tmp_path, consent, data)
+    study = write_study(tmp_path, HARD, "", NONE)
+    with pytest.raises(TooFewClients, match=words):
+        run_across(study, InProcess(sites), tmp_path / "run")
+
+
+@pytest.mark.parametrize("listed", ["llf-cm", "lossless"])
+def test_who_lists_an_algorithm_lists_it_over_split_columns(listed: str, tmp_path: Path) -> None:
+    consent = f'{ALLOWED}algorithms = ["{listed}"]' if listed != "lossless" else ALLOWED
+    sites = write_owners(tmp_path, consent)
+    done = run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
+    assert sum(done.model.sizes) == done.n_records
+
+
+def test_an_owner_that_demands_masks_gets_them(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    sites = write_owners(tmp_path, ALLOWED + 'privacy = "secure"')
+    done = run_across(write_study(tmp_path, HARD, "", SECURE), InProcess(sites), tmp_path / "run")
+    assert done.model.about["privacy"]["tier"] == "secure"
+
+
+def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    allowed = ALLOWED + 'columns = ["income", "spent", "calls"]'
+    sites = write_owners(tmp_path, allowed)
+    done = run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
+    assert done.model.about["owners"] == {"bank": 1, "shop": 1, "telecom": 1}
+    study = replace(write_study(tmp_path, HARD, "", NONE), features=(Column("debt"), Column("x")))
+    with caplog.at_level(logging.ERROR), pytest.raises(TooFewClients) as refused:
+        run_across(study, InProcess(sites), tmp_path / "again")
+    assert "does not allow a column that the study wants" in str(refused.value)
+    assert "debt" not in str(refused.value)
+    assert "debt" in caplog.text  # its own log
+
+
+def test_a_secret_is_long_enough_and_never_repeated(tmp_path: Path) -> None:
+    write_owners(tmp_path, data='secret = "too short"')
+    file = tmp_path / "bank" / "client.toml"
+    with pytest.raises(ConfigError, match=r"client.toml:4: secret must be .* at least 16") as bad:
+        read_client_file(file)
+    assert "too short" not in str(bad.value)
+    file.write_text(file.read_text().replace('"too short"', "12345678901234567"))
+    with pytest.raises(ConfigError, match="secret must be text$"):
+        read_client_file(file)
+
+
+def plan_of(key: str) -> Any:
+    return {
+        "alignment": RecordAlignment(),
+        "assignment": VerticalAssignment(3),
+        "moments": Moments(),
+        "rows": make("llf-cm", 3, init=np.zeros((3, 2))),
+        "distances": make("vertical-llf-cm", 3, init=np.arange(3)),
+        "seeding": make_seeding("vertical-k-means++", 3),
+    }[key]
+
+
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("alignment", "aligned"),  # would send the rows as if they were tokens
+        ("assignment", "aligned"),  # would send the rows as if they were distances
+        ("moments", "aligned"),
+        ("rows", "aligned"),
+        ("distances", "offered"),
+        ("seeding", "offered"),
+        ("moments", "offered"),
+        ("alignment", "plain"),
+        ("distances", "plain"),
+        ("assignment", "plain"),
+    ],
+)
+def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    wanted = Wanted(None, "none", "drop").as_config()
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    offered = remote.over({OWNED: wanted}, Schema(2))
+    shared = run(Plan(RecordAlignment()), offered, Schema(2)).model
+    told = remote.tell("align", {OWNED: wanted}, {SHARED: shared})
+    assert sorted(told) == sorted(sites)
+    forms: dict[str, Any] = {
+        "aligned": {OWNED: wanted, SHARED: digest_of(shared)},
+        "offered": {OWNED: wanted},
+        "plain": PLAIN,
+    }
+    schema = Schema(2, n_records=len(shared))
+    with pytest.raises(TooFewClients):
+        run(Plan(plan_of(key)), remote.over(forms[form], schema), schema)
+    assert "refused" in remote.why()
+
+
+def aligned_remote(tmp_path: Path, consent: str = ALLOWED, **wanted: Any) -> tuple[Any, Any, Any]:
+    """A channel to aligned rows, as whoever can send requests gets it; the form, and the way."""
+    sites = write_owners(tmp_path, consent)
+    form = Wanted(**{"columns": None, "scaling": "none", "missing": "drop", **wanted}).as_config()
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    shared = run(Plan(RecordAlignment()), remote.over({OWNED: form}, Schema(2)), Schema(2)).model
+    remote.tell("align", {OWNED: form}, {SHARED: shared})
+    schema = Schema(5, n_records=len(shared))
+    return remote.over({OWNED: form, SHARED: digest_of(shared)}, schema), schema, remote
+
+
+COLUMNS = tuple(
+    Column(name, low=-40.0, high=40.0) for name in ("income", "debt", "spent", "visits", "calls")
+)
+
+
+@pytest.mark.parametrize(
+    ("transform", "scaling", "words"),
+    [
+        (FixedPoint((0.0,) * 5, (1.0,) * 5), "none", "for columns from 0 to 1"),
+        (FixedPoint((0.0,) * 5, (0.5,) * 5), "min-max", "for columns from 0 to 1"),
+        (FixedPoint((0.0,), (1.0,)), "min-max", "for columns from 0 to 1"),
+        (MinSamples(3), "min-max", "MinSamples has no meaning over split columns"),
+        (FixedPoint((0.0,) * 5, (1.0,) * 5), "min-max", ""),
+    ],
+)
+def test_grids_that_distances_may_not_fit_are_refused(
+    transform: Any, scaling: str, words: str, tmp_path: Path
+) -> None:
+    """A sum that overflows is refused, so whoever chooses the grid could ask for single values."""
+    channel, schema, remote = aligned_remote(tmp_path, columns=COLUMNS, scaling=scaling)
+    plan = Plan(plan_of("distances"), (transform,))
+    if words:
+        with pytest.raises(TooFewClients):
+            run(plan, channel, schema)
+        assert words in remote.why()
+    else:
+        assert run(plan, channel, schema).n_rounds > 0
+
+
+def test_rows_made_for_one_scale_are_not_used_as_if_of_another(tmp_path: Path) -> None:
+    channel, schema, remote = aligned_remote(tmp_path)  # as they are
+    data = {**channel.data, OWNED: Wanted(COLUMNS, "min-max", "drop").as_config()}
+    grid = FixedPoint((0.0,) * 5, (1.0,) * 5)
+    with pytest.raises(TooFewClients):
+        run(Plan(plan_of("distances"), (grid,)), remote.over(data, schema), schema)
+    assert "was not told the shared records" in remote.why()
+
+
+def test_rows_outside_their_bounds_are_not_aligned_either(tmp_path: Path) -> None:
+    tight = (Column("income", low=0.0, high=0.1), *COLUMNS[1:])
+    channel, _, remote = aligned_remote(tmp_path, columns=tight, scaling="min-max")
+    assert "bank: refused: its data do not fit" in remote.why()
+    assert channel.schema.records() > 0
+
+
+def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
+    """Distances of all records to all others would be more than a machine can hold."""
+    channel, schema, remote = aligned_remote(tmp_path, ALLOWED + "max_clusters = 20")
+    seeding: Any = make_seeding("vertical-k-means++", 3)
+    for n, answers in ((20, 3), (21, 0)):
+        request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
+        assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
+    assert "distances to 21 records at once are too many" in remote.why()
+    assert schema.records() > 21
+
+
+class Quiet:
+    """A channel that gives what came, however little that is."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[Any]:
+        with contextlib.suppress(TooFewClients):
+            yield from self._channel.ask(plan, request)
+
+
+@pytest.mark.parametrize("weight", [-1.0, 2.0, np.nan])
+@pytest.mark.parametrize("key", ["vertical-llf-cm", "vertical-llf-fcm"])
+def test_weights_that_move_centres_out_of_the_records_are_refused(key: str, weight: float) -> None:
+    chosen: Any = make(key, 3, init=np.arange(3))
+    state = chosen.start(Schema(2, n_records=6), np.random.default_rng(0))
+    last = chosen.broadcast(state)
+    odd = replace(last, kept=np.full((6, 1), weight), which=np.array([1]))
+    with pytest.raises(MessageError, match="weights from 0 to 1"):
+        chosen.part(odd, np.zeros((6, 2)))
+    if key == "vertical-llf-fcm":
+        with pytest.raises(MessageError, match="weights from 0 to 1"):
+            chosen.part(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
+
+
+def test_bounds_cannot_be_tried_out_one_after_the_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    for high in (40.0, 41.0, 42.0, 43.0):
+        columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
+        told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+    assert sorted(told) == ["shop", "telecom"]
+    assert "asked with 3 different bounds or categories" in remote.why()
+    assert "income" not in remote.why()
+    assert "income" in caplog.text
+
+
+def test_an_offer_is_a_question(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path, ALLOWED + "max_releases = 1")
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
+        told = remote.tell("offer", {OWNED: Wanted(None, "none", missing).as_config()})
+        assert len(told) == n
+    assert "1 are allowed" in remote.why()
+
+
+def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    columns = (Column("income", low=0.0, high=1.0), Column("spent"), Column("calls"))
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+    words = ["one of its columns has values outside the public bounds", True]
+    assert told["bank"] == {"offered": 110, "columns": 1, "problems": [words]}
+    (tmp_path / "bank" / "people.csv").write_text("customer,income\n1,2\n1,3\n")
+    again = RemoteChannel(InProcess(reopened(tmp_path)), about={"study": "s"})
+    told = again.tell("offer", {OWNED: Wanted(None, "none", "drop").as_config()})
+    assert told["bank"]["problems"] == [
+        ["its own log says what", False],
+        ["its own log says what", True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        (None, "no shared records in the request"),
+        (np.zeros((2, 3), np.uint64), "not two numbers each"),
+        (np.zeros((2, 2)), "not two numbers each"),
+        (np.zeros((2, 2), np.uint64), "stands twice"),
+        (np.arange(4, dtype=np.uint64).reshape(2, 2), "none that this owner offered"),
+    ],
+)
+def test_shared_records_must_be_records(shared: Any, words: str, tmp_path: Path) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    arrays = {} if shared is None else {SHARED: shared}
+    wanted = Wanted(None, "none", "drop").as_config()
+    assert remote.tell("align", {OWNED: wanted}, arrays) == {}
+    assert words in remote.why()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        None,
+        [],
+        {"columns": None, "scaling": "none"},
+        {"columns": None, "scaling": "odd", "missing": "drop"},
+        {"columns": None, "scaling": "none", "missing": "median-of-means"},
+        {"columns": [{"name": 3, "categories": []}], "scaling": "none", "missing": "drop"},
+        {"columns": [{"odd": 3}], "scaling": "none", "missing": "drop"},
+    ],
+)
+def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    assert remote.tell("offer", {OWNED: wanted}) == {}
+    assert "what is wanted of owners is not readable" in remote.why()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda w, a: (
+                {**w, "algorithm": "RecordSeeding", "settings": {"n_clusters": 3}},
+                {"down.drawn": np.arange(3)},
+            ),
+            "records does not end a study",
+        ),
+        (lambda w, a: ({**w, "data": None}, a), "is not a table"),
+        (lambda w, a: (w, {**a, "down.labels": a["down.labels"][:-1]}), "has shape"),
+        (lambda w, a: (w, {**a, "down.labels": a["down.labels"] - 1}), "numbers from 0 to 2"),
+        (lambda w, a: (w, {**a, "down.kept": a["down.kept"] + np.inf, **_empty(a)}), "finite"),
+        (
+            lambda w, a: ({**w, "data": {**w["data"], SHARED: "other"}}, a),
+            "was not told the shared records",
+        ),
+    ],
+)
+def test_an_ending_must_be_one(
+    change: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RemoteChannel.tell
+
+    def tell(self: RemoteChannel, kind: str, words: Any, arrays: Any = None) -> Any:
+        told = change(words, arrays) if kind == "finish" else (words, arrays)
+        return real(self, kind, *told)
+
+    monkeypatch.setattr(RemoteChannel, "tell", tell)
+    sites = write_owners(tmp_path)
+    with pytest.raises(TooFewClients, match="not every one wrote its labels") as refused:
+        run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
+    assert words in str(refused.value)
+    assert not (tmp_path / "bank" / "labels").exists()
+
+
+def _empty(arrays: Any) -> dict[str, Any]:
+    n = len(arrays["down.labels"])
+    return {"down.kept": np.full((n, 1), np.inf), "down.which": np.array([0])}
+
+
+def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
+    from fedclust.federation.owners import _offer
+
+    good = {"offered": 4, "columns": 2, "problems": [["odd", False]]}
+    assert _offer("a", good) is not None
+    for bad in (
+        None,
+        {},
+        {**good, "offered": -1},
+        {**good, "columns": "2"},
+        {**good, "problems": 3},
+    ):
+        assert _offer("a", bad) is None
+
+
+def test_messages_of_owners_say_nothing_only_where_there_is_nothing() -> None:
+    from fedclust.algorithms._records import PartialDistances
+
+    assert PartialDistances(np.empty((0, 3))).says_nothing()
+    assert not PartialDistances(np.zeros((2, 3))).says_nothing()
+    with pytest.raises(MessageError):
+        PartialDistances(np.zeros((2, 3))).check({"N": 3, "C": 3})

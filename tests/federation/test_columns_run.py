@@ -1,0 +1,108 @@
+"""From a submitted study over split columns to its folder: who is asked, and who is waited for."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedclust.federation.client_file import read_client_file
+from fedclust.federation.coordinator import _gone_before_it_began
+from fedclust.federation.driver import StudyRun
+from fedclust.federation.owners import invited, warnings_of, who_is_missing
+from fedclust.study.file import read_study
+from fedclust.study.split_columns import run_columns
+
+from .example import InProcess
+from .owned import NONE, OWNERS, SECRET, reopened, write_owners, write_study
+from .test_columns import told
+
+
+def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    study = write_study(tmp_path, more=NONE)
+    arguments: dict[str, Any] = {
+        "study": str(study.path),
+        "folder": str(tmp_path / "run"),
+        "work": str(tmp_path),
+        "run": "r",
+        "deadline": 1.0,
+        "force": False,
+        "resume": False,
+    }
+    StudyRun(**arguments).run(InProcess(sites), tuple(OWNERS))
+    assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
+    run_columns(study, tmp_path / "here", secret=SECRET)
+    assert told(tmp_path / "run") == told(tmp_path / "here")
+    two = {name: site for name, site in reopened(tmp_path).items() if name != "shop"}
+    StudyRun(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
+    outcome = json.loads((tmp_path / "outcome.json").read_text())
+    assert outcome["again"]
+    assert "every owner is needed, and shop did not come" in outcome["error"]
+
+
+def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Path) -> None:
+    write_owners(tmp_path)
+    study = write_study(tmp_path, more=NONE)
+    assert study.participation["min_clients"] == 3
+    assert invited(study, ["bank", "other", "shop"]) == ["bank", "shop"]
+    assert who_is_missing(study, ["bank", "telecom"]).endswith("and shop did not come")
+    assert who_is_missing(study, ["bank", "shop", "telecom"]) == ""
+    (words,) = warnings_of(study)
+    assert "must be trusted with geometry" in words
+
+
+def test_studies_of_rows_are_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "rows.toml"
+    path.write_text('[clients]\na = "a.csv"\n[clustering]\nalgorithm = "llf-cm"\nn_clusters = 2\n')
+    study = read_study(path)
+    assert study.participation["min_clients"] == 1
+    assert invited(study, ["a", "b"]) == ["a", "b"]
+    assert who_is_missing(study, []) == ""
+    assert warnings_of(study) == []
+
+
+class Session:
+    """How a job stands, and who is there."""
+
+    def __init__(self, state: str, there: int) -> None:
+        self.state, self.there = state, there
+
+    def status(self, id: str) -> str:
+        return self.state
+
+    def clients(self) -> list[str]:
+        return list("abcdef")[: self.there]
+
+
+@pytest.mark.parametrize(
+    ("state", "there", "left"),
+    [("SUBMITTED", 2, 2), ("SUBMITTED", 3, None), ("RUNNING", 2, None)],
+)
+def test_a_job_that_waits_for_those_who_left_is_noticed(
+    state: str, there: int, left: int | None
+) -> None:
+    assert _gone_before_it_began(Session(state, there), "1", 3) == left
+
+
+def test_the_client_file_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "vertical.md").read_text()
+    found = re.search(r"```toml client\n(.*?)```", page, re.DOTALL)
+    assert found
+    (tmp_path / "client.toml").write_text(found[1])
+    shown = read_client_file(tmp_path / "client.toml")
+    assert shown.consent["split_columns"]
+    assert shown.data["secret"]
+
+
+def test_over_flower_split_columns_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("flwr")
+    from fedclust.core import ConfigError
+    from fedclust.federation.flower.server import run_over
+
+    write_owners(tmp_path)
+    study = write_study(tmp_path, more=NONE)
+    nobody: Any = None
+    with pytest.raises(ConfigError, match="run the study over NVFlare"):
+        run_over(nobody, {"study": str(study.path)})

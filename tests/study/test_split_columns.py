@@ -1,0 +1,360 @@
+"""Studies over split columns in one process: the estimators' result, files at each owner."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fedclust import ConfigError, DataError, VerticalFuzzyCMeans, VerticalKMeans, load
+from fedclust.cli import app
+from fedclust.core import TooFewClients
+from fedclust.study import read_study
+from fedclust.study.run import run_study
+from fedclust.study.simulate import simulate
+from fedclust.study.split_columns import examine_columns, run_columns
+from fedclust.vertical import TRUST
+
+STUDY = """
+[clients]
+bank = "bank.csv"
+shop = "shop.csv"
+
+[data]
+split = "columns"
+id = "person"
+{data}
+
+[clustering]
+algorithm = "lossless"
+n_clusters = 3
+seed = 7
+{clustering}
+
+[outputs]
+labels = "csv"
+report = false
+{more}
+"""
+Frame = dict[str, Any]
+
+
+def frames(n: int = 90) -> dict[str, Frame]:
+    rng = np.random.default_rng(3)
+    X = rng.normal(0, 4, (3, 3))[rng.integers(0, 3, n)] + rng.normal(size=(n, 3))
+    mine, yours = rng.permutation(n)[:80], rng.permutation(n)[:85]
+    return {
+        "bank": {"person": [f"p{i}" for i in mine], "income": X[mine, 0], "debt": X[mine, 1]},
+        "shop": {"person": [f"p{i}" for i in yours], "spent": 100 + 30 * X[yours, 2]},
+    }
+
+
+def write(
+    folder: Path,
+    tables: dict[str, Frame] | None = None,
+    data: str = "",
+    clustering: str = "",
+    more: str = "",
+) -> Path:
+    for owner, table in (tables or frames()).items():
+        with open(folder / f"{owner}.csv", "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(table)
+            writer.writerows(zip(*(map(str, column) for column in table.values()), strict=True))
+    path = folder / "s.toml"
+    path.write_text(STUDY.format(data=data, clustering=clustering, more=more))
+    return path
+
+
+def labels_of(folder: Path, owner: str) -> dict[str, list[str]]:
+    with open(folder / "fedclust-labels" / "run" / f"{owner}.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    return {name: [row[c] for row in rows[1:]] for c, name in enumerate(rows[0])}
+
+
+class Always(np.random.RandomState):
+    """The estimators draw their seed; here it is the study's."""
+
+    def randint(self, *given: Any, **settings: Any) -> Any:
+        return 7
+
+
+@pytest.mark.parametrize("fuzzy", [False, True])
+def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> None:
+    path = write(tmp_path, data='scaling = "none"', clustering="fuzzy = true" if fuzzy else "")
+    done = run_columns(read_study(path), tmp_path / "run")
+    kind = VerticalFuzzyCMeans if fuzzy else VerticalKMeans
+    model = kind(3, random_state=Always()).fit_frames(frames(), "person")
+    sizes = np.bincount(model.labels_, minlength=3)
+    order = np.argsort(-sizes, kind="stable")
+    number = {c: str(i + 1) for i, c in enumerate(order.tolist())} | {-1: ""}
+    assert done.model.sizes == tuple(sizes[order].tolist())
+    assert done.model.about["inertia"] == pytest.approx(model.inertia_)
+    for owner, frame in frames().items():
+        found = labels_of(tmp_path, owner)
+        assert found["person"] == list(frame["person"])
+        assert found["cluster"] == [number[c] for c in model.labels_of(owner).tolist()]
+        told = json.loads((tmp_path / "fedclust-labels/run" / f"{owner}.centers.json").read_text())
+        centers = [cluster["center_in_units"] for cluster in told["clusters"]]
+        np.testing.assert_allclose(centers, model.centers_of(owner)[order], rtol=1e-5)
+        assert told["columns"] == [name for name in frame if name != "person"]
+        if fuzzy:
+            assert isinstance(model, VerticalFuzzyCMeans)
+            U = model.memberships_of(owner)[:, order]
+            shown = np.array([found[f"membership_{c}"] for c in (1, 2, 3)]).T
+            np.testing.assert_allclose(
+                np.where(shown == "", "nan", shown).astype(float), U, atol=1e-5
+            )
+
+
+def test_an_owners_own_scale_is_the_pooled_one(tmp_path: Path) -> None:
+    """Standardised by hand, over the shared records only, and clustered as they are."""
+    run_columns(read_study(write(tmp_path)), tmp_path / "run")
+    ours = {owner: labels_of(tmp_path, owner)["cluster"] for owner in frames()}
+    tables = frames()
+    both = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
+    for table in tables.values():
+        here = [person in both for person in table["person"]]
+        for name, values in table.items():
+            if name != "person":
+                table[name] = (values - values[here].mean()) / values[here].std()
+    again = tmp_path / "by-hand"
+    again.mkdir()
+    run_columns(read_study(write(again, tables, 'scaling = "none"')), again / "run")
+    assert {owner: labels_of(again, owner)["cluster"] for owner in tables} == ours
+
+
+def test_rows_with_gaps_are_not_offered_or_filled(tmp_path: Path) -> None:
+    tables = frames()
+    shared = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
+    row = next(r for r, person in enumerate(tables["bank"]["person"]) if person in shared)
+    tables["bank"]["debt"] = [*map(float, tables["bank"]["debt"])]
+    tables["bank"]["debt"][row] = "NA"
+    dropped = run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    assert dropped.n_records == len(shared) - 1
+    assert labels_of(tmp_path, "bank")["cluster"][row] == ""
+    path = write(tmp_path, tables, 'missing = "mean"')
+    filled = run_columns(read_study(path), tmp_path / "run", force=True)
+    assert filled.n_records == len(shared)
+    assert labels_of(tmp_path, "bank")["cluster"][row] != ""
+
+
+def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: Path) -> None:
+    tables = frames()
+    tables["bank"]["sex"] = ["f" if i % 3 else "m" for i in range(80)]
+    tables["shop"]["spent"] = np.abs(tables["shop"]["spent"]) + 1
+    more = (
+        "[features]\nincome = { low = -30, high = 30 }\nsex = { categories = ['f', 'm'] }\n"
+        "spent = { low = 0.5, high = 1000, log = true, unit = 'EUR' }\n"
+    )
+    path = write(tmp_path, tables, 'scaling = "min-max"', more=more)
+    done = run_columns(read_study(path), tmp_path / "run")
+    assert done.model.about["owners"] == {"bank": 3, "shop": 1}
+    told = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
+    centers = [cluster["center_in_units"][0] for cluster in told["clusters"]]
+    spent = np.array(tables["shop"]["spent"])
+    assert spent.min() < min(centers)
+    assert max(centers) < spent.max()
+    scale = told["preparation"]["scale"]
+    assert scale == [pytest.approx(np.log(1000) - np.log(0.5))]
+
+
+def test_what_a_run_leaves(tmp_path: Path) -> None:
+    done = run_columns(read_study(write(tmp_path)), tmp_path / "run")
+    model = json.loads((tmp_path / "run" / "model.json").read_text())
+    profile = json.loads((tmp_path / "run" / "profile.json").read_text())
+    assert model["split"] == "columns"
+    assert model["owners"] == {"bank": 2, "shop": 1}
+    assert sum(cluster["size"] for cluster in model["clusters"]) == model["n_records"]
+    assert TRUST in model["privacy"]["promise"]
+    assert "income" not in json.dumps([model, profile])
+    assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
+    rounds = [client["rounds"] for client in profile["clients"]]
+    assert rounds == [model["rounds"]] * 2
+    assert len((tmp_path / "run" / "history.jsonl").read_text().splitlines()) == model["rounds"]
+    assert (tmp_path / "run" / "study.toml").read_text() == (tmp_path / "s.toml").read_text()
+    assert done.folder == tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    ("data", "clustering", "more", "words"),
+    [
+        ("", 'n_clusters = "auto"', "", "needs a number of clusters"),
+        ("", 'algorithm = "fkm"', "", "fkm is for split rows"),
+        ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "finds labels, not memberships"),
+        ("", "fuzzifier = 2.0", "", "fuzzifier has no meaning"),
+        ("", "k_range = [2, 4]", "", "k_range has no meaning"),
+        ("", 'init = "careful"', "", "starts with auto"),
+        ("batch_rows = 10", "", "", "needs all rows in memory"),
+        ('missing = "median-of-means"', "", "", "one owner of each column"),
+        ('scaling = "min-max"', "", "", "within public bounds"),
+        ("", "", "[participation]\nfraction = 0.5", "fraction must be 1"),
+        ("", "", "[participation]\nmin_clients = 4", "there are 2 clients"),
+        ("", "", '[privacy]\ntier = "dp"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "guarded"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "paper"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "secure"', "hides owners among 3 or more"),
+        ("", "", "[features]\nperson = {}", "cannot be a feature"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_line(
+    data: str, clustering: str, more: str, words: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, data=data, clustering=clustering, more=more)
+    text = path.read_text()
+    for key in ("algorithm", "n_clusters"):
+        if clustering.startswith(key):
+            line = 'algorithm = "lossless"\n' if key == "algorithm" else "n_clusters = 3\n"
+            path.write_text(text.replace(line, ""))
+    with pytest.raises(ConfigError, match=rf"s\.toml.*{words}"):
+        read_study(path)
+
+
+def test_secure_needs_bounds_and_no_guard(tmp_path: Path) -> None:
+    path = write(tmp_path, more='[privacy]\ntier = "secure"')
+    three = path.read_text().replace("[clients]", '[clients]\nthird = "third.csv"')
+    path.write_text(three)
+    with pytest.raises(ConfigError, match="needs public bounds"):
+        read_study(path)
+    path.write_text(three + "change = 5\n[features]\nincome = { low = 0, high = 1 }\n")
+    with pytest.raises(ConfigError, match="change has no meaning"):
+        read_study(path)
+    bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
+    path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))
+    with pytest.raises(ConfigError, match="scales by public bounds only"):
+        read_study(path)
+
+
+def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace('id = "person"\n', ""))
+    with pytest.raises(ConfigError, match="aligns records by their ids"):
+        read_study(path)
+
+
+def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
+    path = write(tmp_path, clustering='init = "records"')
+    assert run_columns(read_study(path), tmp_path / "run").model.about["converged"]
+    path.write_text(path.read_text().replace('split = "columns"', ""))
+    with pytest.raises(ConfigError, match="a start over split columns"):
+        read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "words"),
+    [
+        ({"debt": "spent"}, "", "owner 'shop' has a column of this name|owner 'bank' has a column"),
+        ({}, "[features]\nincome = {}\nspent = {}\nage = {}\n", "no owner has this column"),
+        ({}, "[features]\nincome = {}\ndebt = {}\n", "none of the study's features"),
+        ({"person": "name"}, "", "the id column 'person' is not there"),
+        ({}, "[features]\nincome={}\nspent = { low = 0, high = 1 }\n", "outside the public bounds"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(
+    change: dict[str, str], more: str, words: str, tmp_path: Path
+) -> None:
+    tables = frames()
+    tables["bank"] = {change.get(name, name): values for name, values in tables["bank"].items()}
+    study = read_study(write(tmp_path, tables, more=more))
+    with pytest.raises(DataError, match=words):
+        run_columns(study, tmp_path / "run")
+    assert not examine_columns(study).passes
+
+
+def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None:
+    tables = frames()
+    tables["bank"]["person"][1] = tables["bank"]["person"][0]
+    with pytest.raises(DataError, match="'person': .* stands in rows 0 and 1"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    tables = frames()
+    tables["bank"]["person"] = [f"x{i}" for i in range(80)]
+    with pytest.raises(DataError, match="only 0 records are shared by all owners"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    tables = {owner: {n: v[:2] for n, v in t.items()} for owner, t in frames(2).items()}
+    with pytest.raises(DataError, match="cannot make n_clusters = 3"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+
+
+def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Path) -> None:
+    tables = frames()
+    shared = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
+    debt = ["NA" if person in shared else "1.5" for person in tables["bank"]["person"]]
+    tables["bank"]["debt"] = debt
+    path = write(tmp_path, tables, 'missing = "mean"')
+    with pytest.raises(DataError, match="column 'debt' has no value to be used"):
+        run_columns(read_study(path), tmp_path / "run")
+
+
+def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    study = read_study(path)
+    with pytest.raises(ConfigError, match="is run by run_columns"):
+        run_study(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
+        simulate(study, 5)
+    run_columns(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="run is there already"):
+        run_columns(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="nobody holds whole centres"):
+        load(tmp_path / "run")
+
+
+def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    check = CliRunner().invoke(app, ["check", str(path)])
+    assert check.exit_code == 0, check.output
+    assert "income, debt, spent" in check.output
+    run = ["run", str(path), "--out", str(tmp_path / "run")]
+    shown = CliRunner().invoke(app, run)
+    assert shown.exit_code == 0, shown.output
+    shown_words = " ".join(shown.output.split())
+    assert "must be trusted with geometry" in shown_words
+    assert "of the 80 rows that bank offers are at all owners" in shown.output
+    told = CliRunner().invoke(app, [*run, "--force", "--json"])
+    assert json.loads(told.output)["n_records"] == sum(
+        c["size"] for c in json.loads(told.output)["clusters"]
+    )
+    like = CliRunner().invoke(app, [*run, "--force", "--like", str(tmp_path / "run")])
+    assert like.exit_code == 1
+    label = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(tmp_path / "bank.csv")])
+    assert label.exit_code == 1
+    assert "nobody holds whole centres" in " ".join(label.output.split())
+
+
+def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace('labels = "csv"', 'labels = "none"'))
+    run_columns(read_study(path), tmp_path / "run")
+    left = sorted(file.name for file in (tmp_path / "fedclust-labels" / "run").iterdir())
+    assert left == ["bank.centers.json", "shop.centers.json"]
+
+
+def test_rounds_that_run_out_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, clustering="fuzzy = true\nmax_rounds = 1")
+    shown = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "run")])
+    assert "The distances still changed when rounds ran out" in " ".join(shown.output.split())
+
+
+def test_a_key_that_does_not_come_stops_a_secure_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    from fedclust.privacy import SecureChannel
+
+    tables = frames()
+    for name in ("third", "fourth"):
+        tables[name] = {"person": tables["bank"]["person"], name: tables["bank"]["income"] + 1}
+    bounds = "".join(
+        f"{n} = {{ low = -900, high = 900 }}\n" for t in tables.values() for n in t if n != "person"
+    )
+    path = write(tmp_path, tables, more=f'[privacy]\ntier = "secure"\n[features]\n{bounds}')
+    clients = '[clients]\nthird = "third.csv"\nfourth = "fourth.csv"'
+    path.write_text(path.read_text().replace("[clients]", clients))
+    study = read_study(path)
+    assert sum(run_columns(study, tmp_path / "run").model.sizes) > 0
+    monkeypatch.setattr(SecureChannel, "clients", lambda self: self._cohort[:3])
+    with pytest.raises(TooFewClients, match="every owner is needed, and no key came from third"):
+        run_columns(study, tmp_path / "again")
