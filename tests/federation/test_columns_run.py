@@ -106,3 +106,15 @@ def test_over_flower_split_columns_are_refused(tmp_path: Path) -> None:
     nobody: Any = None
     with pytest.raises(ConfigError, match="run the study over NVFlare"):
         run_over(nobody, {"study": str(study.path)})
+
+
+def test_owners_write_no_labels_if_the_study_wants_none(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    study = write_study(tmp_path, more=NONE)
+    study.path.write_text(study.path.read_text().replace('labels = "csv"', 'labels = "none"'))
+    run = StudyRun(str(study.path), str(tmp_path / "run"), str(tmp_path), "r", 1.0, False, False)
+    run.run(InProcess(sites), tuple(OWNERS))
+    assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
+    for owner in OWNERS:
+        (centers,) = (tmp_path / owner / "labels").iterdir()
+        assert centers.name.endswith(".centers.json")

@@ -299,3 +299,13 @@ def test_the_command_shows_progress_and_takes_no_markup_from_clients(
     again = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run")])
     assert again.exit_code == 1
     assert "there already" in again.output
+
+
+def test_what_a_client_forbids_is_not_asked_again(server: Pretended, tmp_path: Path) -> None:
+    """No further job would change its client.toml."""
+    for name in NAMES:
+        file = tmp_path / "sites" / name / "client.toml"
+        file.write_text(file.read_text() + 'studies = ["another"]\n')
+    with pytest.raises(FedclustError, match=r"client.toml does not list study 's' under studies"):
+        run(tmp_path)
+    assert len(server.jobs) == 1

@@ -86,6 +86,15 @@ class TestDoctor:
         assert "4 rows, 3 of them without gaps; numbers in age" in said
         assert found["town"].says == "holds values that are no numbers"
 
+    def test_owners_of_columns_have_an_id_and_a_secret(self, kit: Path) -> None:
+        text = '[data]\nfile = "data.csv"\nid = "age"\n{}[consent]\nsplit_columns = true\n'
+        (kit / "client.toml").write_text(text.format(""))
+        assert "has no secret under [data]" in self.bad(kit)["split columns"]
+        (kit / "client.toml").write_text(text.format('secret = "short"\n'))
+        assert "16" in self.bad(kit)["data"]  # client.toml itself is refused
+        (kit / "client.toml").write_text(text.format('secret = "only the three of us"\n'))
+        assert "split columns" not in self.bad(kit)
+
     def test_a_key_that_others_can_read(self, kit: Path) -> None:
         (kit / "startup" / "client.key").chmod(0o644)
         assert "chmod 600" in self.bad(kit)["keys"]

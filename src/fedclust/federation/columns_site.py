@@ -50,6 +50,18 @@ def is_owned(data: Any) -> bool:
     return isinstance(data, dict) and OWNED in data
 
 
+def owners_secret(file: ClientFile) -> bytes:
+    """What owners share, once this one has agreed to take part at all."""
+    if not file.consent["split_columns"]:
+        raise Refused("client.toml does not allow studies over split columns (split_columns)")
+    for key in ("id", "secret"):
+        if file.data[key] is None:
+            raise Refused(f"client.toml has no {key} under [data], by which records are found")
+    if file.data["batch_rows"]:
+        raise Refused("client.toml: split columns need all rows in memory: leave out batch_rows")
+    return secret_bytes(file.data["secret"])
+
+
 class ColumnsSite:
     """One owner's side of every study over split columns."""
 
@@ -60,15 +72,7 @@ class ColumnsSite:
 
     @cached_property
     def _secret(self) -> bytes:
-        """What owners share, once this one has agreed to take part at all."""
-        if not self._file.consent["split_columns"]:
-            raise Refused("client.toml does not allow studies over split columns (split_columns)")
-        for key in ("id", "secret"):
-            if self._file.data[key] is None:
-                raise Refused(f"client.toml has no {key} under [data], by which records are found")
-        if self._file.data["batch_rows"]:
-            raise Refused("split columns need all rows in memory: leave out batch_rows")
-        return secret_bytes(self._file.data["secret"])
+        return owners_secret(self._file)
 
     def offer(self, frame: Frame, entry: dict[str, Any]) -> dict[str, Any]:
         """How many rows and columns there are, and what is wrong: no name, no value."""
@@ -153,8 +157,9 @@ class ColumnsSite:
             raise MessageError("the last assignment is not of finite numbers")
         check_assignment(labels_in(last), 0, algorithm.n_clusters, len(mine.rows))
         end = Ending.of(entry["study"], algorithm, last)
-        owner.finish(mine, end, centers_beside(target), target)
-        entry |= {"what": {}, "wrote": target.name}
+        labels = target if frame.header.get("labels", True) else None
+        owner.finish(mine, end, centers_beside(target), labels)
+        entry |= {"what": {}, "wrote": (labels or centers_beside(target)).name}
         return {"labels": "written"}
 
     def _allow(self, algorithm: AnyAlgorithm, answered: int) -> None:

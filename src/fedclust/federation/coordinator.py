@@ -15,7 +15,7 @@ from ..study.contradictions import meaningless_across
 from ..study.file import Study, protected
 from .clients import RemoteClients
 from .driver import OUTCOME, PROGRESS
-from .kits import ANSWERS, ASKS, read_kit
+from .kits import ANSWERS, ASKS, Kit, read_kit
 from .owners import invited, warnings_of, who_is_missing
 from .place import Place, outcome_of, place_for, tidy
 
@@ -42,7 +42,6 @@ def run_federated(
     """Run the study and leave its folder; what goes wrong on the way is mended or said."""
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
-    from ..channels.nvflare.session import Session
 
     tier = protected(study, RemoteClients.tier)  # said before anybody is asked
     for words in (*meaningless_across(study), *warnings_of(study)):
@@ -60,7 +59,7 @@ def run_federated(
             stack.enter_context(running(server_command(server.folder), server.folder))
         else:
             say({"say": f"using the server that runs on port {port}"})
-        session = stack.enter_context(Session(admin.folder, admin.name, seconds=_START))
+        session = stack.enter_context(_opened(admin, port))
         session.abort_named(study.path.stem)  # what an interrupted run may have left
         if outcome_of(place).get("done"):
             return tidy(place)
@@ -73,6 +72,17 @@ def run_federated(
                 raise FedclustError(str(outcome.get("error")))
             say({"say": f"{outcome['error']}; submitting again"})
     tidy(place)
+
+
+def _opened(admin: Kit, port: int) -> Any:
+    from ..channels.nvflare.session import Session
+
+    try:
+        return Session(admin.folder, admin.name, seconds=_START)
+    except FedclustError as problem:
+        raise FedclustError(
+            f"{problem}; if another program has port {port}, end it, or choose another port"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -108,9 +118,9 @@ class _Quorum:
                 if everybody or now - enough_since >= how.grace:
                     return list(there)
             elif now > end:
-                came = f"{len(there)} clients came within {how.wait:g} s, not the"
+                came = f"{len(there)} clients came within {how.wait:g} s, not the {self.words}"
                 absent = who_is_missing(self.study, there)
-                raise TooFewClients(f"{came} {self.words}{absent}")
+                raise TooFewClients(f"{came} (there: {', '.join(there) or 'nobody'}){absent}")
             else:
                 enough_since = None
             time.sleep(_POLL)

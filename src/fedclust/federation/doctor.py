@@ -13,7 +13,8 @@ from .. import __version__
 from ..core import FedclustError
 from ..preprocessing import Column
 from ..privacy.crypto import signing_public
-from .client_file import CLIENT_FILE, read_client_file
+from .client_file import CLIENT_FILE, ClientFile, read_client_file
+from .columns_site import owners_secret
 from .identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .member import FEW_DAYS, loose_keys
@@ -150,6 +151,8 @@ def _client(kit: Kit) -> Iterator[Check]:
     for one in problems:
         of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
         yield Check(one.column or "data", of_words or not one.stops, one.what)
+    if file.consent["split_columns"]:
+        yield _split_columns(file)
     for what in ("labels", "disclosures", "ledger"):
         place = file.place(file.output[what])
         near = next(p for p in (place, *place.parents) if p.exists())
@@ -157,6 +160,14 @@ def _client(kit: Kit) -> Iterator[Check]:
             yield Check(what, True, f"written to {place}")
         else:
             yield Check(what, False, f"this user cannot write {place}")
+
+
+def _split_columns(file: ClientFile) -> Check:
+    try:
+        owners_secret(file)
+    except FedclustError as problem:
+        return Check("split columns", False, str(problem))
+    return Check("split columns", True, f"allowed; records are found by {file.data['id']!r}")
 
 
 def _resolves(kit: Kit) -> Check:

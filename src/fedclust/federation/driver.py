@@ -21,6 +21,7 @@ from ..study.file import read_study
 from ..study.folder import Folder
 from ..study.run import carry_out
 from ..study.split_columns import carry_out_columns
+from .client_file import CLIENT_FILE
 from .clients import RemoteClients
 from .owners import RemoteOwners
 
@@ -69,7 +70,8 @@ class StudyRun:
                 self._clustered(transport, ready)
             outcome: dict[str, Any] = {"done": True}
         except TooFewClients as problem:
-            outcome = {"done": False, "error": str(problem), "again": True}
+            again = CLIENT_FILE not in str(problem)  # what that forbids another job does not change
+            outcome = {"done": False, "error": str(problem), "again": again}
         except FedclustError as problem:
             outcome = {"done": False, "error": str(problem), "again": False}
         except Exception as problem:

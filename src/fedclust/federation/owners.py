@@ -13,6 +13,7 @@ from ..study.client import Problem
 from ..study.file import Study, protected
 from ..study.owner import Ending, Wanted
 from ..study.owners import Offered
+from ..study.preflight import ALL
 from ..study.split import columns_promise
 from ..typing import Array
 from .columns_site import ALIGN, FINISH, OFFER, OWNED, SHARED, digest_of
@@ -27,10 +28,12 @@ class RemoteOwners:
         self._remote, self._named = remote, frozenset(named)  # named: those the study lists
         self._owners: tuple[str, ...] = ()
         self._data: dict[str, Any] = {}
+        self._labels = True
 
     def look(self, study: Study, wanted: Wanted) -> Offered:
         """Ask everybody for counts and problems; without one of them there is no study."""
         self._data = {OWNED: wanted.as_config()}
+        self._labels = study.outputs["labels"] != "none"
         told = self._remote.tell(OFFER, self._data)
         found = {owner: _offer(owner, words) for owner, words in sorted(told.items())}
         offers = {owner: offer for owner, offer in found.items() if offer is not None}
@@ -68,7 +71,7 @@ class RemoteOwners:
         """Give every owner the last assignment: each writes labels and its part of the centres."""
         header, arrays = describe(Plan(replace(end.algorithm, init=None)))
         arrays |= {f"down.{name}": array for name, array in end.last.arrays().items()}
-        words = {**header, "round": 0, "cohort": [], "data": self._data}
+        words = {**header, "round": 0, "cohort": [], "data": self._data, "labels": self._labels}
         told = self._remote.tell(FINISH, words, arrays)
         self._need(told, "wrote its labels")
         return dict.fromkeys(self._owners, "written there")
@@ -137,7 +140,7 @@ def _of_all(wanted: Wanted, width: int) -> list[Problem]:
         return []
     what = "nobody has some of them" if width < listed else "two owners have the same"
     words = f"the study lists {listed} columns, owners have {width} of these names: {what}"
-    return [Problem("all", "", words)]
+    return [Problem(ALL, "", words)]
 
 
 def who_is_missing(study: Study, there: Collection[str]) -> str:

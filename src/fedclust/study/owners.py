@@ -17,7 +17,7 @@ from .client import ClientFiles, Counted, Problem
 from .file import Study
 from .folder import label_files
 from .owner import Aligned, Ending, Owner, Wanted
-from .preflight import Examination, Seen, open_files, same_files
+from .preflight import ALL, Examination, Seen, open_files, same_files
 
 _RULES = Rules(max_rounds=10_000)  # in one process nobody's patience ends before the study's
 
@@ -153,4 +153,4 @@ def _of_all(wanted: Wanted, owners: Mapping[str, Owner], some_missing: bool) -> 
                 yield Problem(name, column.name, words)
     for column in wanted.columns or ():
         if column.name not in first and not some_missing:
-            yield Problem("all", column.name, "no owner has this column")
+            yield Problem(ALL, column.name, "no owner has this column")

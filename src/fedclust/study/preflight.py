@@ -10,6 +10,9 @@ from .asked import asked_algorithm
 from .client import ClientFiles, Counted, Problem
 from .file import Study
 
+ALL = "all"  # whose problem is nobody's own
+_SAID = 5  # problems in one sentence
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -64,15 +67,15 @@ def of_all(
 ) -> Iterator[Problem]:
     """Problems that no single client has."""
     if not columns:
-        yield Problem("all", "", "no numeric column is shared by all clients")
+        yield Problem(ALL, "", "no numeric column is shared by all clients")
     wanted, rows = study.n_clusters[0], [counted.rows for counted in counts.values() if counted]
     if len(rows) < max(1, len(counts), len(study.clients)):
         return
     if sum(rows) < wanted:
-        yield Problem("all", "", f"{sum(rows)} rows cannot make n_clusters = {wanted}")
+        yield Problem(ALL, "", f"{sum(rows)} rows cannot make n_clusters = {wanted}")
     least = study.privacy["min_count"]
     if max(rows) < least:
-        yield Problem("all", "", f"no client has {least} rows, the min_count of [privacy]")
+        yield Problem(ALL, "", f"no client has {least} rows, the min_count of [privacy]")
 
 
 def same_files(study: Study) -> Iterator[Problem]:
@@ -104,10 +107,14 @@ def refuse(seen: Seen) -> None:
     """Stop before anything is computed, and say why."""
     stops = [problem for problem in seen.problems if problem.stops]
     if stops:
-        first, others = stops[0], len(stops) - 1
-        more = f" (and {others} more: fedclust check lists them all)" if others else ""
-        place = f"column {first.column!r}: " if first.column else ""
-        raise DataError(f"client {first.client!r}: {place}{first.what}{more}")
+        more = f"; and {len(stops) - _SAID} more" if len(stops) > _SAID else ""
+        raise DataError("; ".join(map(_sentence, stops[:_SAID])) + more)
+
+
+def _sentence(problem: Problem) -> str:
+    who = "" if problem.client == ALL else f"client {problem.client!r}: "
+    place = f"column {problem.column!r}: " if problem.column else ""
+    return f"{who}{place}{problem.what}"
 
 
 def shared(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
