@@ -17,7 +17,8 @@ from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
 from fedclust.federation.client_file import read_client_file
-from fedclust.federation.columns_site import OWNED, SHARED, digest_of
+from fedclust.federation.columns_site import digest_of
+from fedclust.federation.forms import OWNED, SHARED
 from fedclust.preprocessing import Column, Moments
 from fedclust.privacy import FixedPoint, MinSamples
 from fedclust.study.owner import Wanted

@@ -33,9 +33,8 @@ from ..study.split import KEYS
 from ..typing import Array
 from .client_file import ClientFile
 from .consent import Refused, demanded
+from .forms import OFFER, OWNED, SHARED
 
-OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
-OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
 _DRAWN = 16  # records that a start may be drawn from in a round, at least
 _log = logging.getLogger(__name__)
 
@@ -43,11 +42,6 @@ _log = logging.getLogger(__name__)
 def digest_of(shared: Array) -> str:
     """What names the shared records in later messages."""
     return hashlib.sha256(repr(shared.shape).encode() + shared.tobytes()).hexdigest()
-
-
-def is_owned(data: Any) -> bool:
-    """Whether a round is about split columns."""
-    return isinstance(data, dict) and OWNED in data
 
 
 def owners_secret(file: ClientFile) -> bytes:

@@ -8,6 +8,9 @@ import numpy as np
 from ..core import MessageError, Schema
 from ..preprocessing import Column, Preparation
 
+OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
+OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
+
 # Beyond these a scale is no scale, but a question: at which one do values become too large?
 _LARGEST, _SMALLEST = 1e30, 1e-30
 
@@ -25,6 +28,11 @@ class Form:
         if self.preparation is not None:
             return self.preparation.schema()
         return Schema(sum(len(column.encoded_names) for column in self.columns))
+
+
+def is_owned(data: Any) -> bool:
+    """Whether a round is about split columns."""
+    return isinstance(data, dict) and OWNED in data
 
 
 def form_of(wanted: Any) -> Form:

@@ -16,7 +16,8 @@ from ..study.owners import Offered
 from ..study.preflight import ALL
 from ..study.split import columns_promise
 from ..typing import Array
-from .columns_site import ALIGN, FINISH, OFFER, OWNED, SHARED, digest_of
+from .columns_site import digest_of
+from .forms import ALIGN, FINISH, OFFER, OWNED, SHARED
 
 
 class RemoteOwners:

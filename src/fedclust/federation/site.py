@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Batches, Data, DataError, FedclustError, MessageError, Plan, Record, respond
 from ..core.envelope import (
@@ -30,10 +30,12 @@ from ..privacy.crypto import digest
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
-from .columns_site import ALIGN, FINISH, OFFER, ColumnsSite, is_owned
 from .consent import Refused, allow_bounds, allow_caller, allow_columns, allow_plan, demanded
 from .disclosures import write_disclosure
-from .forms import Form, columns_of, form_of, preparation_of
+from .forms import ALIGN, FINISH, OFFER, Form, columns_of, form_of, is_owned, preparation_of
+
+if TYPE_CHECKING:
+    from .columns_site import ColumnsSite
 
 LOOK, LABEL = "look", "label"
 _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
@@ -197,7 +199,9 @@ class Site:
         return self._file.place(self._file.output["labels"]) / _labels_name(study, id)
 
     @cached_property
-    def _columns(self) -> ColumnsSite:
+    def _columns(self) -> "ColumnsSite":
+        from .columns_site import ColumnsSite  # few studies split columns
+
         return ColumnsSite(self._file, self._name, self._gate)
 
     def _to_owner(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
