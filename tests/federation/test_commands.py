@@ -134,7 +134,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "3 s ago" in shown
     assert "heart" in shown
     found = json.loads(command("status", "--kits", tmp_path, "--json").output)
-    assert found == {"clients": {"west": 3.0}, "jobs": jobs}
+    assert found == {"clients": {"west": 3.0}, "jobs": jobs, "running": None}
 
     def silent(*_: object, **__: object) -> Any:
         raise session.NoServer

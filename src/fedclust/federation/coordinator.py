@@ -18,6 +18,7 @@ from .driver import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .owners import invited, warnings_of, who_is_missing
 from .place import Place, outcome_of, place_for, tidy
+from .status import announced
 
 Say = Callable[[dict[str, Any]], object]
 _POLL = 0.2
@@ -63,6 +64,7 @@ def run_federated(
         session.abort_named(study.path.stem)  # what an interrupted run may have left
         if outcome_of(place).get("done"):
             return tidy(place)
+        stack.enter_context(announced(study, place, admin.folder))
         for attempt in range(how.attempts):
             clients = quorum.awaited(session, how, say)
             outcome = _attempt(study, place, session, clients, quorum.needed, how, say)
