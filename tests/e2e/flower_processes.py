@@ -81,11 +81,11 @@ class Flower:
         self.commands.append(made)
         return made
 
-    def superlink(self) -> FlowerCommand:
+    def superlink(self, *more: str) -> FlowerCommand:
         files = {"ca-certfile": "ca.crt", "certfile": "server.crt", "keyfile": "server.key"}
         tls = [w for k, file in files.items() for w in (f"--ssl-{k}", str(self.folder / file))]
         where = ["--host", "127.0.0.1", "--port", str(self.port)]
-        words = [*where, *tls, "--enable-supernode-auth"]
+        words = [*where, *tls, *(more or ("--enable-supernode-auth",))]
         words.append("--disable-runtime-dependency-installation")
         made = self.command("superlink", "flower-superlink", *words)
         wait_for(self.is_up, "the SuperLink", meanwhile=made.family)
@@ -109,9 +109,9 @@ class Flower:
         for client in CLIENTS:
             self.supernode(client)
 
-    def run(self, app: Path, seconds: float) -> str:
+    def run(self, app: Path, seconds: float, *more: str) -> str:
         """Run an app to its end; all that it said."""
-        ran = self.flwr("run", str(app), "here", "--stream")
+        ran = self.flwr("run", str(app), "here", "--stream", *more)
         assert ran.ends(seconds) == 0, ran.said()
         return ran.said()
 

@@ -114,3 +114,25 @@ def test_a_study_is_the_study_in_one_process(tmp_path: Path) -> None:
     for client in CLIENTS:
         (labels,) = (tmp_path / client / "labels").glob("study-*.csv")
         assert labels.read_text() == (tmp_path / "here" / "labels" / f"{client}.csv").read_text()
+
+
+@pytest.mark.e2e
+def test_a_study_in_flowers_simulation_is_the_study_in_one_process(tmp_path: Path) -> None:
+    """One process per message, as in a deployment; a folder for each client, as everywhere."""
+    pytest.importorskip("ray", reason="Flower's simulation needs flwr[simulation]")
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    with flower(tmp_path) as made:
+        kits = tmp_path / "kits"
+        kits.mkdir()
+        for client in CLIENTS:
+            (tmp_path / client).rename(kits / client)
+        write_app(tmp_path / "app", {"study": str(study), "kits": str(kits), "min-clients": 2})
+        made.superlink("--simulation")
+        size = f"num-supernodes={len(CLIENTS)}"
+        made.run(tmp_path / "app", 240, "--federation-config", size)
+        for client in CLIENTS:
+            (kits / client).rename(tmp_path / client)
+    study.write_text(STUDY + HERE)
+    run_study(read_study(study), tmp_path / "here")
+    assert told(tmp_path / "study-run") == told(tmp_path / "here")

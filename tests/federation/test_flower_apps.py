@@ -1,8 +1,10 @@
 """The app that Flower loads at a client, and the folder that names it."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -134,3 +136,18 @@ def test_the_command_writes_the_folder_and_says_what_to_set(tmp_path: Path) -> N
     assert done.exit_code == 0, done.output
     assert "export FLWR_TELEMETRY_ENABLED=0" in done.output
     assert f'out = "{tmp_path}/run"' in (tmp_path / "app" / "pyproject.toml").read_text()
+
+
+def test_simulated_supernodes_find_their_folders_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flower's simulation gives clients numbers; elsewhere a run cannot name anybody's folder."""
+    write_kits(tmp_path / "kits")
+    grid = FakeGrid({i + 5: {"partition-id": i, "num-partitions": 4} for i in range(4)})
+    for context in grid.nodes.values():
+        context.run_config["kits"] = str(tmp_path / "kits")
+    transport = GridTransport(grid, poll=0.001)
+    with pytest.raises(FedclustError, match="0 clients came within 0 s"):
+        transport.wait(1, 0.0, 0.0)
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    assert GridTransport(grid, poll=0.001).wait(3, 5.0, 0.0) == list(NAMES)

@@ -14,6 +14,9 @@ def flower_app(
     ] = None,
     deadline: Annotated[float, typer.Option(help="Seconds for a client's answer.")] = 120.0,
     min_clients: Annotated[int, typer.Option(help="Fewest clients to begin with.")] = 1,
+    kits: Annotated[
+        Path | None, typer.Option(help="For a simulation: a folder with one for each client.")
+    ] = None,
 ) -> None:
     """Write a folder with which `flwr run` runs a study; no code goes with it."""
     from ..federation.flower.folder import ENVIRONMENT, write_app
@@ -25,6 +28,7 @@ def flower_app(
             "out": str(out.absolute()) if out else "",
             "deadline": deadline,
             "min-clients": min_clients,
+            "kits": str(kits.absolute()) if kits else "",
         },
     )
     typer.echo(f"Wrote {folder}. At the SuperLink, the SuperNodes and here, set first:")

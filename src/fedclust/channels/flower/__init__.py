@@ -13,3 +13,4 @@ if find_spec("flwr") is None:
 
 NAME, REQUEST = "name", "request"  # what a message asks for
 NAME_KEY, KIT_KEY = "fedclust-name", "fedclust-kit"  # of a SuperNode's --node-config
+KITS = "kits"  # of a run's configuration, in a simulation: where the clients' folders are

@@ -5,6 +5,7 @@ in all that follow. So whatever happens here, a message comes out.
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +13,7 @@ from typing import Protocol
 from flwr.app import ConfigRecord, Context, Message
 from flwr.clientapp import ClientApp
 
-from . import KIT_KEY, NAME, NAME_KEY, REQUEST
+from . import KIT_KEY, KITS, NAME, NAME_KEY, REQUEST
 from .messages import carried, carrying, failure, naming
 
 _STATE, _ANSWERED = "fedclust", "answered"
@@ -37,7 +38,7 @@ def client_app(open_site: Open) -> ClientApp:
 
     @app.query(NAME)
     def say_name(message: Message, context: Context) -> Message:
-        return Message(naming(str(context.node_config.get(NAME_KEY, ""))), reply_to=message)
+        return Message(naming(_whose(context)[1]), reply_to=message)
 
     @app.query(REQUEST)
     def reply(message: Message, context: Context) -> Message:
@@ -56,11 +57,23 @@ def _answered(open_site: Open, message: Message, context: Context) -> bytes:
     raw = carried(message)
     if isinstance(raw, str):
         raise TypeError("the message holds no request")
-    kit, name = context.node_config.get(KIT_KEY), context.node_config.get(NAME_KEY)
+    kit, name = _whose(context)
     if not kit or not name:
         raise ValueError(f"--node-config needs {KIT_KEY} and {NAME_KEY}")
     before = context.state.get(_STATE, {}).get(_ANSWERED, 0)
-    site = open_site(Path(str(kit)), str(name), before)
+    site = open_site(Path(kit), name, before)
     answer = site.answer(raw)
     context.state[_STATE] = ConfigRecord({_ANSWERED: site.answered})
     return answer
+
+
+def _whose(context: Context) -> tuple[str, str]:
+    """Folder and name of the client: its SuperNode's own, or one of many in a simulation."""
+    own = context.node_config
+    if "ray" in sys.modules and KIT_KEY not in own:  # nobody's machine but the submitter's
+        kits = sorted(Path(str(context.run_config.get(KITS, ""))).glob("*/client.toml"))
+        place = int(own.get("partition-id", -1))
+        if not 0 <= place < len(kits):
+            return "", ""
+        return str(kits[place].parent), kits[place].parent.name
+    return str(own.get(KIT_KEY, "")), str(own.get(NAME_KEY, ""))

@@ -27,6 +27,7 @@ SETTINGS: Mapping[str, Key] = {
     ),
     "wait": Key("number", "most seconds to wait for them", default=600.0, low=0.0),
     "grace": Key("number", "seconds for the others, once enough are there", default=10.0, low=0.0),
+    "kits": Key("text", "in a simulation: a folder with one for each client", default=""),
     "resume": Key("flag", "continue a run that was interrupted", default=False),
     "force": Key("flag", "replace a run that is there", default=False),
 }
@@ -35,7 +36,7 @@ SETTINGS: Mapping[str, Key] = {
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a run's configuration says, checked; paths must not depend on where a process is."""
     found = checked(config, SETTINGS, ("tool", "flwr", "app", "config"), Lines(Path("app"), ""))
-    for name in ("study", "out"):
+    for name in ("study", "out", "kits"):
         if found[name] and not Path(found[name]).is_absolute():
             raise ConfigError(f"{name} = {found[name]!r} must be a whole path, from / on")
     return found
