@@ -32,7 +32,7 @@ from ..study.owners import centers_beside, tokens_as_data
 from ..study.split import KEYS
 from ..typing import Array
 from .client_file import ClientFile
-from .consent import Refused, demanded
+from .consent import Refused, allow_descriptions, demanded
 from .forms import OFFER, OWNED, SHARED
 
 _DRAWN = 16  # records that a start may be drawn from in a round, at least
@@ -202,18 +202,15 @@ class ColumnsSite:
         self._gate.ledger.release(digest(OFFER.encode(), words), what=OFFER, most=most)
 
     def _describe(self, columns: Sequence[Column]) -> None:
-        """Refuse yet other bounds or categories: each tells whether values fit."""
-        most = self._file.consent["max_descriptions"]
-        for c in columns:
-            if c.categories or c.log or c.low is not None:
-                words = json.dumps([c.low, c.high, c.log, *c.categories])
-                try:
-                    self._gate.ledger.describe(c.name, words, most=most)
-                except Refusal as problem:  # which names the column
-                    _log.error("%s", problem)
-                    raise Refused(
-                        f"a column was asked with {most} different bounds or categories"
-                    ) from None
+        """Refuse yet other bounds or categories, without the name of the column."""
+        try:
+            allow_descriptions(self._file, self._gate.ledger, columns)
+        except Refusal as problem:
+            _log.error("%s", problem)
+            most = self._file.consent["max_descriptions"]
+            raise Refused(
+                f"a column was asked with {most} different bounds or categories"
+            ) from None
 
 
 def _wanted(given: Any) -> Wanted:

@@ -1,6 +1,7 @@
 """What a client allows: every request is held against client.toml before any row is touched."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..algorithms import ALGORITHMS
@@ -8,7 +9,8 @@ from ..algorithms.bounded_c_means import BoundedCMeans
 from ..algorithms.c_means import CMeans
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
 from ..core import AnyAlgorithm, ConfigError, Plan, Record, Schema
-from ..privacy import FixedPoint, Guarded, Tier, tier_of
+from ..preprocessing import Column
+from ..privacy import FixedPoint, Guarded, Ledger, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
 from .client_file import ClientFile
 
@@ -38,6 +40,15 @@ def allow_columns(file: ClientFile, names: Iterable[str]) -> None:
     for name in names:
         if name == id or (allowed and name not in allowed):
             raise Refused(f"client.toml does not allow the column {name!r}")
+
+
+def allow_descriptions(file: ClientFile, ledger: Ledger, columns: Sequence[Column]) -> None:
+    """Refuse yet other bounds or categories of a column: each tells whether its values fit."""
+    most = file.consent["max_descriptions"]
+    for c in columns:
+        if c.categories or c.log or c.low is not None:
+            words = json.dumps([c.low, c.high, c.log, *c.categories])
+            ledger.describe(c.name, words, most=most)
 
 
 def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> None:

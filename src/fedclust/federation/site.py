@@ -30,7 +30,15 @@ from ..privacy.crypto import digest
 from ..study.client import ClientFiles, Problem
 from ..study.model import Model
 from .client_file import CLIENT_FILE, ClientFile, read_client_file
-from .consent import Refused, allow_bounds, allow_caller, allow_columns, allow_plan, demanded
+from .consent import (
+    Refused,
+    allow_bounds,
+    allow_caller,
+    allow_columns,
+    allow_descriptions,
+    allow_plan,
+    demanded,
+)
 from .disclosures import write_disclosure
 from .forms import ALIGN, FINISH, OFFER, Form, columns_of, form_of, is_owned, preparation_of
 
@@ -170,13 +178,9 @@ class Site:
         return [problem.column, what, problem.stops]
 
     def _allow_columns(self, columns: Sequence[Column]) -> None:
-        """Refuse columns that are not listed, and the third way to ask whether values fit."""
+        """Refuse columns that are not listed, and too many ways to ask whether values fit."""
         allow_columns(self._file, [column.name for column in columns])
-        most = self._file.consent["max_descriptions"]
-        for c in columns:
-            if c.categories or c.log or c.low is not None:
-                words = json.dumps([c.low, c.high, c.log, *c.categories])
-                self._gate.ledger.describe(c.name, words, most=most)
+        allow_descriptions(self._file, self._gate.ledger, columns)
 
     def _label(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """Write the labels of the client's own rows; they stay here."""
