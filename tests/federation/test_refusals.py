@@ -15,6 +15,7 @@ from fedclust.core.envelope import (
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import Evaluation
 from fedclust.plans import build_plan
+from fedclust.preprocessing import Moments
 
 from .damage import mutated, resealed
 from .example import NAMES, PLAIN, write_kits
@@ -145,12 +146,21 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     assert told["problems"] == [["height", "has categories that were not declared", True]]
 
 
-def test_numbers_that_are_none_do_not_leave(tmp_path: Path) -> None:
+def test_only_statistics_are_asked_of_rows_with_gaps(tmp_path: Path) -> None:
+    """Elsewhere a gap would become a number that is none, or tell that it is there."""
     site = write_kits(tmp_path)["west"]
-    file = tmp_path / "west" / "people.csv"
-    file.write_text(file.read_text() + "x,NA,1\n")
     gaps = {"columns": PLAIN["preparation"]["columns"]}
     header = unpack(site.answer(request(PLAN, gaps))).header
+    assert header["why"] == "llf-fcm needs rows that are prepared, without gaps"
+    assert unpack(site.answer(request(Plan(Moments()), gaps))).header["kind"] == "reply"
+
+
+def test_numbers_that_are_none_do_not_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = write_kits(tmp_path)["west"]
+    monkeypatch.setattr("fedclust.core.message.Record.is_finite", lambda self: False)
+    header = unpack(site.answer(request(PLAN))).header
     assert header["why"] == "what it computed are not finite numbers"
 
 

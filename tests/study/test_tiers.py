@@ -176,9 +176,13 @@ def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: s
     assert "rows used" not in report
 
 
-def test_clusters_made_of_noise_are_called_so(tmp_path: Path) -> None:
-    """A few rows under much noise: the numbers come out, and with them a warning."""
+def test_clusters_made_of_noise_are_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few rows where much noise is to be expected: numbers come out, and with them a warning."""
     pytest.importorskip("opendp")
+    drawn = "fedclust.privacy.noise.gaussian"
+    monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
     path = three(tmp_path, STUDY.replace('"none"', '"dp"\nepsilon = 0.1'))
     shown = CliRunner().invoke(app, ["run", str(path)])
     assert "Beware: all clusters have so few rows that noise hides them" in " ".join(

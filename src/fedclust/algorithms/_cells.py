@@ -13,6 +13,7 @@ DIRECTIONS = 3
 CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions
 MOMENTS, COUNTS, LIFT, OVER = range(4)
 _STEPS = 2.0**15  # products of two such numbers are exact in sums of 2^22 rows
+_FAR = 1e6  # from the middle of a cube of length two
 _REACH = 2.5  # standard deviations that the cells span
 
 
@@ -37,6 +38,18 @@ class Stage(Record):
     basis: Annotated[FloatArray, Dims("P", "F")]
     seeds: Annotated[FloatArray, Dims("C", "P")]
     spread: float
+
+
+def check_stage(down: Stage, F: int, radius: float) -> None:
+    """Client: bounds on a record's influence must hold whatever the server sends."""
+    given = (down.basis, down.center, down.seeds)
+    finite = all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given)
+    if not finite or not 0 < down.spread <= 2 * radius:
+        raise MessageError("cells: directions or a spread that are none from the server")
+    lengths = np.linalg.norm(down.basis, axis=1)
+    fits = down.basis.shape[1] == len(down.center) == F and len(lengths) <= DIRECTIONS
+    if not fits or down.seeds.shape[1] != len(lengths) or (lengths < 1 / _FAR).any():
+        raise MessageError("cells: directions of another size, or of no length")
 
 
 class Directions(NamedTuple):

@@ -23,6 +23,7 @@ from ._cells import (
     CellState,
     Stage,
     cells_of,
+    check_stage,
     directions,
     middles,
     moments,
@@ -78,9 +79,7 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         return Stage(state.stage, state.center, state.basis, state.seeds, state.spread)
 
     def client_step(self, down: Stage, data: Data, rng: Rng) -> WholeSums:
-        # Bounds on a record's influence must hold whatever the server sends.
-        if not (np.isfinite(down.basis).all() and 0 < down.spread <= 2 * self.radius):
-            raise MessageError(f"{self.key}: directions or a spread that are none from the server")
+        check_stage(down, len(self.low), self.radius)
         rows, weight = self.in_cube(data), weights_of(data)
         if down.stage == MOMENTS:
             return moments(rows, weight, self.radius)

@@ -30,6 +30,7 @@ class Data:
     grid: Grid | None = None  # where the plan wants sums of whole numbers
     # The client's own keeper of keys and releases (fedclust.privacy.Gate); it never leaves.
     gate: Any = None
+    form: bytes = b""  # which columns on which scale, as who asks has put it: part of a question
 
     @cached_property
     def extent(self) -> tuple[FloatArray, FloatArray]:

@@ -19,7 +19,8 @@ class Batches:
     read: Callable[[], Iterable[Data]]
     n_rows: int
     n_features: int
-    gate: Any = None  # as that of `Data`
+    gate: Any = None  # as those of `Data`
+    form: bytes = b""
 
     def __len__(self) -> int:
         return self.n_rows

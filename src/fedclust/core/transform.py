@@ -50,6 +50,9 @@ class Transform:
             vars(self)[name] >= value for name, value in vars(wanted).items()
         )
 
+    def meet(self, turn: Turn) -> None:
+        """Client: refuse those it is asked with, before anything is counted or computed."""
+
     def at_rows(self, data: Data, turn: Turn) -> Data:
         """Client: before its rows are used, where rows are split between clients."""
         return data

@@ -17,6 +17,7 @@ from typing import Any
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
+from ..alignment import MIN_OVERLAP
 from ..core import AnyAlgorithm, Data, DataError, MessageError, Plan, Record, Refusal, Schema
 from ..core.envelope import decode_request, table
 from ..core.wire import Frame
@@ -33,8 +34,9 @@ from ..study.split import KEYS
 from ..typing import Array
 from .client_file import ClientFile
 from .consent import Refused, allow_descriptions, demanded
-from .forms import OFFER, OWNED, SHARED
+from .forms import ALIGN, OFFER, OWNED, SHARED
 
+_FEWEST = 10  # records that an alignment must have: of fewer, distances are values
 _DRAWN = 16  # records that a start may be drawn from in a round, at least
 _log = logging.getLogger(__name__)
 
@@ -88,9 +90,14 @@ class ColumnsSite:
         if shared is None:
             raise MessageError("there are no shared records in the request")
         owner = self._asked(frame.header.get(OWNED))
+        most = self._file.consent["max_releases"]
+        named = digest_of(shared).encode()
+        self._gate.ledger.release(digest(ALIGN.encode(), named), what=ALIGN, most=most)
         if any(problem.stops for problem in owner.look()[0]):
             raise DataError("what stops a study also stops whoever goes on without having looked")
         mine = owner.aligned(shared)
+        if len(shared) < max(_FEWEST, MIN_OVERLAP * len(owner.tokens)):
+            raise Refused(f"{len(shared)} shared records are too few to hide among")
         self._kept = owner, digest_of(shared), mine
         entry["what"] = {"records": len(mine.rows)}
         return {"records": len(mine.rows), "fingerprint": owner.fingerprint(mine)}
@@ -108,7 +115,8 @@ class ColumnsSite:
             return tokens_as_data(owner)
         if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
             raise Refused(f"{plan.algorithm.key} is not answered over split columns")
-        found = self._aligned(owner, data).data(self._gate)
+        form = json.dumps([data.get(OWNED), data.get(SHARED)], sort_keys=True).encode()
+        found = self._aligned(owner, data).data(self._gate, form)
         schema = Schema(found.shape[1], n_records=len(found))
         if plan.algorithm.reads_rows:
             self._allow_transforms(plan, owner, schema)

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..algorithms import ALGORITHMS
 from ..algorithms.bounded_c_means import BoundedCMeans
 from ..algorithms.c_means import CMeans
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
-from ..core import AnyAlgorithm, ConfigError, Plan, Record, Schema
+from ..core import AnyAlgorithm, ConfigError, Plan, Record, Request, Schema, Stage
 from ..preprocessing import Column
 from ..privacy import FixedPoint, Guarded, Ledger, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
@@ -18,6 +20,10 @@ from .client_file import ClientFile
 _COUNTS = ("min_count", "neighbours")
 
 
+# What a client computes in a round is bounded, whatever it is asked.
+_WORK = {"local_steps": 10_000, "steps": 10_000, "local_restarts": 100, "max_features": 10_000}
+_OVER_GAPS = ("moments", "histogram", "median-of-means")  # statistics count the values there are
+_MOST_NAMES = 1_000  # of clients in a cohort
 _NOISED: tuple[Any, ...] = (BoundedCMeans,)  # what the lossless algorithms become under noise
 
 
@@ -61,7 +67,11 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
     if answered >= consent["max_rounds"]:
         raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
     _allow_settings(file, algorithm)
-    lacking = demanded(file).lacking(plan, Schema(n_features)) if algorithm.reads_rows else ""
+    seen = plan
+    if consent["epsilon"] is None:  # noise of which nobody limits the cost may be none
+        kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
+        seen = Plan(algorithm, kept, plan.seed)
+    lacking = demanded(file).lacking(seen, Schema(n_features)) if algorithm.reads_rows else ""
     if lacking:
         raise Refused(
             f"{key} came without what client.toml demands by privacy = "
@@ -87,7 +97,8 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
             continue
         if low is None or high is None or len(grid.low) != len(low):
             raise Refused("sums in whole numbers need public bounds of all columns")
-        if (grid.low > low).any() or (grid.high < high).any() or grid.max_records < MAX_RECORDS:
+        narrow = (grid.low > low).any() or (grid.high < high).any()
+        if narrow or grid.max_records < MAX_RECORDS or grid.max_weight != 1.0:
             raise Refused("the grid is narrower than the public bounds, or of fewer records")
     centers = getattr(down, "centers", None)
     if centers is not None and low is not None and high is not None:
@@ -109,9 +120,28 @@ def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
 
+def allow_form(plan: Plan, prepared: bool) -> None:
+    """Refuse all but statistics over rows that have gaps: nothing else knows what to do there."""
+    if not prepared and plan.algorithm.reads_rows and plan.algorithm.key not in _OVER_GAPS:
+        raise Refused(f"{plan.algorithm.key} needs rows that are prepared, without gaps")
+
+
+def allow_cohort(request: Request) -> None:
+    """Refuse more names than any federation has: what a sum may hold depends on their number."""
+    if len(request.cohort) > _MOST_NAMES:
+        raise Refused(f"a cohort of more than {_MOST_NAMES:,} is none")
+
+
 def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     settings, consent = vars(algorithm), file.consent
-    _at_most(settings, "n_clusters", consent["max_clusters"], "max_clusters")
+    for name in ("n_clusters", "n_local"):
+        _at_most(settings, name, consent["max_clusters"], "max_clusters")
+    for name in ("init", "first", "second"):
+        if isinstance(settings.get(name), np.ndarray):
+            sizes = {name: len(settings[name])}
+            _at_most(sizes, name, consent["max_clusters"], "max_clusters")
+    for name, most in _WORK.items():
+        _at_most(settings, name, most, name)
     for name in ("n_bins", "cells"):
         _at_most(settings, name, consent["max_bins"], "max_bins")
     for name in _COUNTS:
@@ -125,4 +155,4 @@ def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
 
 def _at_most(settings: Mapping[str, Any], name: str, most: int, key: str) -> None:
     if (settings.get(name) or 0) > most:  # None: as many as its default is
-        raise Refused(f"{name} = {settings[name]}, client.toml allows {key} = {most}")
+        raise Refused(f"{name} = {settings[name]}, this client allows {key} = {most}")

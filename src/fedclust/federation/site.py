@@ -34,8 +34,10 @@ from .consent import (
     Refused,
     allow_bounds,
     allow_caller,
+    allow_cohort,
     allow_columns,
     allow_descriptions,
+    allow_form,
     allow_plan,
     demanded,
 )
@@ -132,6 +134,7 @@ class Site:
     def _round(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         asked = decode_request(frame, build_plan)
         plan, request = asked.plan, asked.request
+        allow_cohort(request)
         rows: Data | Batches
         if is_owned(asked.data):
             rows = self._columns.rows(plan, request.down, asked.data, self.answered)
@@ -162,11 +165,13 @@ class Site:
         most = self._file.consent["max_releases"]
         self._gate.ledger.release(digest(b"look", asked.encode()), what="look", most=most)
         problems, counted = self._files.look(columns)
+        open_sums = bool(header.get("counts")) and not demanded(self._file).sums_only
+        said = [problem for problem in problems if problem.stops or open_sums]
         told: dict[str, Any] = {
             "numbers": numbers if wanted is None else [],
-            "problems": [self._told(problem) for problem in problems],
+            "problems": [self._told(problem) for problem in said],
         }
-        if header.get("counts") and not demanded(self._file).sums_only:
+        if open_sums:
             told |= counted._asdict()
         entry["what"] = {name: value for name, value in told.items() if name != "problems"}
         return encode_reply(None, answers=id, client=self._name, told=told)
@@ -192,6 +197,8 @@ class Site:
             raise MessageError("labels need centres of as many columns as there are")
         if not isinstance(ids, list) or len(ids) != len(centers) or not all(map(_is_whole, ids)):
             raise MessageError("labels need a number for each centre")
+        if len(centers) > self._file.consent["max_clusters"]:
+            raise Refused(f"{len(centers)} centres are more than client.toml allows")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
         target = self._labels_of(entry["study"], id)
@@ -222,6 +229,7 @@ class Site:
         form = form_of(wanted)
         self._allow_columns(form.columns)
         allow_plan(self._file, plan, form.schema.n_features, self.answered)
+        allow_form(plan, form.preparation is not None)
         allow_bounds(plan, down, form.schema)
         down.check(plan.algorithm.sizes(form.schema))
         return self._rows(wanted, form)
@@ -232,16 +240,16 @@ class Site:
         if name not in self._forms:
             while len(self._forms) >= _KEPT_FORMS:
                 del self._forms[next(iter(self._forms))]
-            self._forms[name] = self._made(form)
+            self._forms[name] = self._made(form, name)
         return self._forms[name]
 
-    def _made(self, form: Form) -> Data | Batches:
+    def _made(self, form: Form, name: str) -> Data | Batches:
         problems, _ = self._files.look(form.columns)
         if stops := [problem for problem in problems if problem.stops]:
             raise DataError(f"{stops[0].column} {stops[0].what}")
         ready, files = form.preparation, self._files
         made = files.prepared(ready) if ready else files.encoded(form.columns)
-        return replace(made, gate=self._gate)
+        return replace(made, gate=self._gate, form=name.encode())
 
 
 def _labels_name(study: str, id: str) -> str:

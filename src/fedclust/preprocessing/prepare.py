@@ -172,8 +172,10 @@ def prepare_over(
         plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
         return runner(plan, channel, schema).model
 
+    # Where clients guard differences, rows that are left out later must not be in the scale.
+    asked = Moments(min_count=min_count, whole_rows=tier.guards and missing == "drop")
     try:
-        moments = found(Moments(min_count=min_count))
+        moments = found(asked)
     except NothingToSay:
         raise DataError(
             f"no client has {min_count} values in any column: fewer would tell of single people"
@@ -185,7 +187,7 @@ def prepare_over(
         fill = moments.mean
         if missing == "median-of-means":
             fill = found(MedianOfMeans(min_count=max(2, min_count)), "filling gaps")
-    offset, scale = _scale(columns, found, moments, scaling, min_count)
+    offset, scale = _scale(columns, found, asked, moments, scaling)
     return Preparation(tuple(columns), offset, scale, fill)
 
 
@@ -207,7 +209,7 @@ def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
 
 
 def _scale(
-    columns: Sequence[Column], found: Found, moments: Any, scaling: str, min_count: int
+    columns: Sequence[Column], found: Found, asked: Moments, moments: Any, scaling: str
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -217,7 +219,7 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, found, moments, min_count)
+        low, high = _range(by_encoded, found, asked, moments)
         offset, scale = low, high - low
     # Categories are 0 and 1 already, and what does not vary cannot be stretched.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
@@ -225,7 +227,7 @@ def _scale(
 
 
 def _range(
-    columns: Sequence[Column], found: Found, moments: Any, min_count: int
+    columns: Sequence[Column], found: Found, asked: Moments, moments: Any
 ) -> tuple[FloatArray, FloatArray]:
     """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
     low: FloatArray = np.zeros(len(columns))
@@ -239,8 +241,13 @@ def _range(
             low[place], high[place] = box[0]  # of categories, all are the same
     if unknown:  # else nobody is asked
         mean, spread = moments.mean[unknown], 8.0 * np.sqrt(moments.variance[unknown])
-        places = np.array(unknown)
-        binned = Histogram(mean - spread, mean + spread, min_count=min_count, places=places)
+        binned = Histogram(
+            mean - spread,
+            mean + spread,
+            min_count=asked.min_count,
+            places=np.array(unknown),
+            whole_rows=asked.whole_rows,
+        )
         counts = found(binned)
         low[unknown], high[unknown] = (binned.quantile(counts, share) for share in _TAILS)
     return low, high

@@ -24,7 +24,7 @@ from ..core import (
     Survey,
     checks,
 )
-from ..typing import FloatArray, IntArray, Rng
+from ..typing import BoolArray, FloatArray, IntArray, Rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     """
 
     min_count: int = 5  # a client with fewer values in a column says nothing of it
+    whole_rows: bool = False  # rows with a gap are left out: else who has one is the difference
 
     key: ClassVar[str] = "moments"
     additive: ClassVar[bool] = True
@@ -71,6 +72,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
 
     def __post_init__(self) -> None:
         checks.whole(self, "min_count")
+        checks.flag(self, "whole_rows")
 
     def start(self, schema: Schema, rng: Rng) -> MomentState:
         nothing = np.zeros(schema.n_features)
@@ -80,7 +82,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         return Around(state.mean, state.round)
 
     def client_step(self, down: Around, data: Data, rng: Rng) -> ColumnSums:
-        there = ~np.isnan(data.X)
+        there = _there(data.X, self.whole_rows)
         count = there.sum(axis=0).astype(float)
         values = np.where(there, data.X - down.mean, 0.0)
         total = (values**2 if down.round else values).sum(axis=0)
@@ -116,6 +118,12 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         return Rule(min_samples=2)
 
 
+def _there(X: FloatArray, whole_rows: bool) -> BoolArray:
+    """Which values count."""
+    there: BoolArray = ~np.isnan(X)
+    return there & np.asarray(there.all(axis=1))[:, None] if whole_rows else there
+
+
 @dataclass(frozen=True, eq=False)
 class Edges(Record):
     """Where the bins begin and end, column by column."""
@@ -140,6 +148,7 @@ class Histogram(Survey[Edges, Counts]):
     n_bins: int = 512
     min_count: int = 5  # bins of fewer are told together with their neighbours
     places: IntArray | None = None  # (F,) of these columns among the rows'; None: all
+    whole_rows: bool = False  # as those of `Moments`
 
     key: ClassVar[str] = "histogram"
     additive: ClassVar[bool] = True
@@ -160,7 +169,8 @@ class Histogram(Survey[Edges, Counts]):
         width = np.where(down.high > down.low, down.high - down.low, 1.0)
         if self.places is not None and self.places.max(initial=0) >= data.X.shape[1]:
             raise MessageError(f"{self.key}: there are {data.X.shape[1]} columns")
-        asked = data.X if self.places is None else data.X[:, self.places]
+        rows = np.where(_there(data.X, self.whole_rows), data.X, np.nan)
+        asked = rows if self.places is None else rows[:, self.places]
         place = (asked - down.low) / width * self.n_bins
         counts = np.zeros((asked.shape[1], self.n_bins))
         for f in range(asked.shape[1]):

@@ -118,9 +118,13 @@ class Gate:
         if self.rules.max_releases is not None:
             limits.append(self.rules.max_releases)
         what = f"{turn.plan.algorithm.key}, round {turn.round}"
-        if any(t.stage == Stage.MASK for t in turn.plan.transforms):
-            cohorts = self.rules.max_cohorts
-            self.ledger.join(turn.cohort, broadcast_digest(turn), what=what, most=cohorts)
+        stages = {t.stage for t in turn.plan.transforms}
+        if Stage.MASK in stages:
+            for transform in turn.plan.transforms:
+                transform.meet(turn)
+            cohorts, steady = self.rules.max_cohorts, Stage.NOISE in stages
+            sent = broadcast_digest(turn)
+            self.ledger.join(turn.cohort, sent, what=what, most=cohorts, steady=steady)
         self.ledger.release(question(turn), what=what, most=min(limits, default=None))
 
     def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:

@@ -32,7 +32,7 @@ from .gate import gate_of
 from .questions import plan_digest, question
 
 M = TypeVar("M", bound=Message)
-_PAIRED = 40  # clusters up to which unions of two are looked at: they grow with the square
+PAIRED = 40  # clusters up to which unions of two are looked at: they grow with the square
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ChangeGuard(Transform):
 def _unions(k: int) -> IntArray:
     """One cluster, two together, and all but one or two or none, as rows of ones."""
     one = np.eye(k, dtype=np.int64)
-    first, second = np.triu_indices(k if k <= _PAIRED else 0, 1)
+    first, second = np.triu_indices(k if k <= PAIRED else 0, 1)
     few = np.vstack([one, one[first] + one[second]])
     return np.unique(np.vstack([few, 1 - few, np.ones((1, k), np.int64)]), axis=0)
 

@@ -116,8 +116,11 @@ class Keyring:
             check()
             self._done.add(what)
 
-    def admit(self, asked: Asked, payload: bytes) -> None:
-        """Let an answer go, or refuse: masks hide one answer to one question, and no second."""
+    def admit(self, asked: Asked, payload: bytes, *, steady: bool = False) -> None:
+        """Let an answer go, or refuse: masks hide one answer to one question, and no second.
+
+        With `steady`, no cohort may lose members: the noise of those who left would be missing.
+        """
         if len(asked.cohort) < self._min_cohort:
             raise Refusal(
                 f"round {asked.round}: {len(asked.cohort)} clients are too few to hide among; at "
@@ -134,17 +137,19 @@ class Keyring:
                         f"round {asked.round} is over; round {max(answered)} was answered"
                     )
             else:
-                self._same_again(asked, payload, *before)
+                self._same_again(asked, payload, *before, steady=steady)
             answered[asked.round] = asked, payload
 
-    def _same_again(self, asked: Asked, payload: bytes, before: Asked, sent: bytes) -> None:
+    def _same_again(
+        self, asked: Asked, payload: bytes, before: Asked, sent: bytes, *, steady: bool
+    ) -> None:
         if asked == before:
             if payload != sent:
                 raise Refusal(f"round {asked.round}: the data changed since this was answered")
             return
         smaller = set(asked.cohort) < set(before.cohort)
         own = self._of(asked.run)
-        if not smaller or own.shrinks >= self._max_shrinks:
+        if not smaller or steady or own.shrinks >= self._max_shrinks:
             raise Refusal(
                 f"round {asked.round} was answered before, to another cohort or at other centres; "
                 f"a cohort may lose members {self._max_shrinks} times in a run"

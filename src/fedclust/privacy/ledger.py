@@ -51,17 +51,20 @@ class Ledger:
                 )
             self._write(file, {"event": "release", "question": name, "what": what})
 
-    def join(self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int) -> None:
+    def join(
+        self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int, steady: bool = False
+    ) -> None:
         """Note with whom sums are hidden, or refuse: sums of two cohorts tell of the difference.
 
-        The same broadcast for another cohort is refused, unless the cohort has lost members; and
-        so is any cohort beyond the first few, whatever is broadcast.
+        The same broadcast for another cohort is refused, unless the cohort has lost members (not
+        with `steady`); and so is any cohort beyond the first few, whatever is broadcast.
         """
         members, name = sorted(cohort), sent.hex()[:32]
         with self._open() as file:
             self._catch_up(file)
             before = self._sent_to.get(name)
-            if before is not None and not set(members) <= set(before):
+            known = before is None or (members == before if steady else set(members) <= set(before))
+            if not known:
                 raise Refusal(f"{what}: this was sent before, to another cohort{self._where()}")
             if tuple(members) not in self._cohorts and len(self._cohorts) >= most:
                 raise Refusal(

@@ -48,19 +48,26 @@ class PairwiseMasks(Transform):
                 f"PairwiseMasks: messages of {algorithm.key} stack, and masks cancel in sums only"
             )
 
+    def meet(self, turn: Turn) -> None:
+        gate, keys = gate_of(turn.data), self._keys(turn)
+        gate.keys.once(self._agreement(turn), lambda: self._recognise(gate, turn.party, keys))
+
+    def _agreement(self, turn: Turn) -> bytes:
+        return digest(self._listed, *(client.encode() for client in turn.cohort))
+
     def at_client(self, message: M, turn: Turn) -> M:
         gate, keys = gate_of(turn.data), self._keys(turn)
         arrays = {name: np.asarray(array) for name, array in message.arrays().items()}
         if any(a.dtype != np.int64 for a in arrays.values()):
             raise ConfigError("PairwiseMasks: masks need whole numbers; put FixedPoint before them")
-        agreement = digest(self._listed, *(client.encode() for client in turn.cohort))
-        gate.keys.once(agreement, lambda: self._recognise(gate, turn.party, keys))
+        self.meet(turn)
         plan = plan_digest(turn.plan)
         shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
         header = digest(plan, str(turn.round).encode(), broadcast_digest(turn), *shapes)
         asked = Asked(self.run, plan, turn.round, turn.cohort, header)
-        gate.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())))
-        bound = digest(agreement, header)
+        noisy = any(t.stage == Stage.NOISE for t in turn.plan.transforms)
+        gate.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
+        bound = digest(self._agreement(turn), header)
         mask = _mask(gate, self.run, turn.party, keys, bound, sum(a.size for a in arrays.values()))
         return _shifted(message, arrays, mask)
 

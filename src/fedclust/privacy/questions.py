@@ -21,13 +21,14 @@ def plan_digest(plan: Any) -> bytes:
 
 
 def question(turn: Turn) -> bytes:
-    """A plan, a round, and what was broadcast; not of whom else it was asked."""
+    """A plan, a round, what was broadcast, and of which rows; not of whom else it was asked."""
     return digest(plan_digest(turn.plan), str(turn.round).encode(), broadcast_digest(turn))
 
 
 def broadcast_digest(turn: Turn) -> bytes:
-    """What the server sent."""
-    return digest(*array_parts(turn.down.arrays() if turn.down else {}))
+    """What the server sent: the broadcast, and the form in which it wants rows."""
+    form = b"" if turn.data is None else turn.data.form
+    return digest(form, *array_parts(turn.down.arrays() if turn.down else {}))
 
 
 def array_parts(arrays: Mapping[str, Any]) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -19,12 +19,23 @@ from ..core import (
 )
 from .fixed_point import MAX_RECORDS, FixedPoint
 from .gate import Released
-from .guard import ChangeGuard
+from .guard import PAIRED, ChangeGuard
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
 
 RELEASES = 50  # questions to a data set, seeds and scores included
 ROUNDS = 40  # of a run, which leaves some of these for seeds and a score
+_GUARDABLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "fuzzifier": (lambda m: m >= 1.5, "memberships would nearly be labels; 1.5 or more"),
+    "n_clusters": (lambda k: k <= PAIRED, f"too many sums to compare; {PAIRED} or fewer"),
+    "index": (lambda index: index == "inertia", "an index by cluster tells of small ones"),
+    "neighbours": (lambda n: n == 5, "two sizes of one neighbourhood differ by a row; 5"),
+}
+# One round each, of which a minimum of records stands behind every number.
+ONE_LOOK = (
+    *("moments", "histogram", "median-of-means", "presence", "evaluation", "key-exchange"),
+    *("careful", "client", "fkm", "uniform", "k-fed", "one-shot", "ffcf", "cells"),
+)
 SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for the records
 
 
@@ -49,6 +60,7 @@ class Tier(ABC):
     name: ClassVar[str]
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     noisy: ClassVar[bool] = False
+    guards: ClassVar[bool] = False  # clients withhold what is too like what they have said
     sparing: ClassVar[bool] = False  # so few questions are answered that none may be wasted
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int | None:
@@ -155,6 +167,7 @@ class Guarded(Tier):
     max_releases: int = RELEASES
 
     name: ClassVar[str] = "guarded"
+    guards: ClassVar[bool] = True
     sparing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -176,14 +189,19 @@ class Guarded(Tier):
         return limit, MinSamples(2 * self.change), *counted
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        """One round is one look; of several only those that are guarded, or fuzzy and few."""
+        """Of several rounds only those that are guarded, or fuzzy and few; some looks of one."""
+        settings, name = vars(algorithm), f"privacy={self.name!r}"
         soft_sums = algorithm.soft and algorithm.lossless and issubclass(algorithm.up, Summed)
-        one_round = "max_rounds" not in vars(algorithm)
-        if not (soft_sums or one_round or algorithm.key in ChangeGuard.guards):
+        one_look = algorithm.key in ONE_LOOK and "max_rounds" not in settings
+        if not (soft_sums or one_look or algorithm.key in ChangeGuard.guards):
             raise ConfigError(
-                f"privacy={self.name!r}: nobody guards the rounds of {algorithm.key!r}; use "
+                f"{name}: nobody guards the rounds of {algorithm.key!r}; use "
                 f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
             )
+        for key, (fits, words) in _GUARDABLE.items():
+            asked = key in settings and (key != "fuzzifier" or soft_sums)
+            if asked and not fits(settings[key]):
+                raise ConfigError(f"{name}: {key}={settings[key]!r}: {words}")
 
     def lacking(self, plan: Plan, schema: Schema) -> str:
         algorithm, stages = plan.algorithm, {t.stage for t in plan.transforms}

@@ -111,9 +111,9 @@ class Aligned:
     X: FloatArray
     preparation: Preparation
 
-    def data(self, gate: Any) -> Data:
+    def data(self, gate: Any, form: bytes = b"") -> Data:
         """The rows for plans, with the owner's keeper of keys and releases."""
-        return Data(self.X, _NOTHING, gate=gate)
+        return Data(self.X, _NOTHING, gate=gate, form=form)
 
 
 class Owner:
@@ -232,8 +232,11 @@ class Owner:
         return 1.0 if flat else spread
 
     def fingerprint(self, mine: Aligned) -> str:
-        """What changes if the owner's rows do; without the secret it tells nothing of them."""
-        words = f"{mine.X.shape} {mine.preparation.names}".encode()
+        """What changes if the owner's rows do; of other records it is another, even if they agree.
+
+        Else equal fingerprints would tell that records do, and so in which order they are.
+        """
+        words = f"{mine.X.shape} {mine.preparation.names} {mine.rows.tolist()}".encode()
         return hmac.new(self._secret, words + mine.X.tobytes(), "sha256").hexdigest()
 
     def finish(self, mine: Aligned, end: Ending, centers: Path, labels: Path | None) -> None:

@@ -249,7 +249,7 @@ def _sizes_only(model: Model, ask: Asker) -> dict[str, FloatArray]:
 
 def quality(found: Clustering, pooled: FloatArray | None, ask: Asker) -> list[dict[str, Any]]:
     """Indices of the centres found, and of those that pooling would have given, if known."""
-    if len(found.centers) < 2 or ask.tier.noisy:
+    if len(found.centers) < 2 or ask.tier.noisy or ask.tier.guards:
         return []
     fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
 
