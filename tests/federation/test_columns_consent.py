@@ -19,9 +19,9 @@ from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooF
 from fedclust.federation.client_file import read_client_file
 from fedclust.federation.columns_site import digest_of
 from fedclust.federation.forms import OWNED, SHARED
-from fedclust.preprocessing import Column, Moments
+from fedclust.preprocessing import Column, Moments, Preparation
 from fedclust.privacy import FixedPoint, MinSamples
-from fedclust.study.owner import Wanted
+from fedclust.study.owner import Aligned, Owner, Wanted
 
 from .example import PLAIN, InProcess
 from .owned import NONE, OWNERS, SECRET, SECURE, reopened, run_across, write_owners, write_study
@@ -287,6 +287,43 @@ def test_shared_records_must_be_records(shared: Any, words: str, tmp_path: Path)
     wanted = Wanted(None, "none", "drop").as_config()
     assert remote.tell("align", {OWNED: wanted}, arrays) == {}
     assert words in remote.why()
+
+
+def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any, Any]:
+    """Tokens of everybody, and a way to have the bank align some of them."""
+    remote = RemoteChannel(InProcess(write_owners(tmp_path, consent)), about={"study": "s"})
+    wanted = Wanted(None, "standard", "drop").as_config()
+    tokens = run(Plan(RecordAlignment()), remote.over({OWNED: wanted}, Schema(2)), Schema(2)).model
+
+    def align(records: Any) -> Any:
+        told = remote.tell("align", {OWNED: wanted}, {SHARED: tokens[records]})
+        return told.get("bank", remote.why())
+
+    return len(tokens), align
+
+
+def test_few_records_are_not_aligned_and_alignments_are_questions(tmp_path: Path) -> None:
+    """Distances between a handful of records are their values; every choice of them is a look."""
+    n, align = aligning(tmp_path, "split_columns = true\nmax_releases = 3")
+    assert "2 shared records are too few to hide among" in align([0, 1])
+    assert align(range(n))["records"] == n
+    assert align(range(n))["records"] == n  # the same again
+    assert "answered 3 questions, and 3 are allowed" in align(range(n - 1))
+
+
+def test_fingerprints_do_not_tell_that_other_records_are_alike(tmp_path: Path) -> None:
+    """On their own scale two records are always the same two numbers: hashes must still differ."""
+    n, align = aligning(tmp_path)
+    half = n // 2
+    first, second = (align(range(half))["fingerprint"], align(range(n - half, n))["fingerprint"])
+    assert first == align(range(half))["fingerprint"]
+    assert first != second
+    owner = Owner.__new__(Owner)
+    owner._secret = b"only the three of us"
+    ready = Preparation((Column("x"),), np.zeros(1), np.ones(1), None)
+    X = np.array([[-1.0], [1.0]])
+    alike = {owner.fingerprint(Aligned(np.array(rows), X, ready)) for rows in ((0, 1), (2, 3))}
+    assert len(alike) == 2
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def study_under(tier: str | None, folder: Path) -> Path:
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize("tier", ['"guarded"', '"secure"\nchange = 5'])
+@pytest.mark.parametrize("tier", ['"guarded"', '"secure"\nchange = 5', '"secure+dp"'])
 def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
     tier: str, tmp_path: Path
 ) -> None:
@@ -144,14 +144,6 @@ def test_masks_are_made_with_keys_in_a_file(tier: str | None, tmp_path: Path) ->
         kept = tmp_path / name / "keys.json"
         assert kept.stat().st_mode & 0o777 == 0o600
         assert len(json.loads(kept.read_text())["runs"]) == 1
-
-
-def test_noise_and_masks_go_together_over_flower(tmp_path: Path) -> None:
-    for library in ("cryptography", "opendp"):
-        pytest.importorskip(library)
-    run_app(grid_of(tmp_path), study_under("secure+dp", tmp_path))
-    model = json.loads((tmp_path / "s-run" / "model.json").read_text())
-    assert model["privacy"]["tier"] == "secure+dp"
 
 
 def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -> None:

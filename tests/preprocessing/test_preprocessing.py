@@ -115,6 +115,23 @@ def test_columns_with_public_bounds_are_not_asked_for() -> None:
     assert len(asked) == 1
 
 
+def test_where_differences_are_guarded_the_scale_is_of_the_rows_that_stay() -> None:
+    """Else whoever has a gap is the difference between the scale's sums and the clusters'."""
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    rows[7, 1] = np.nan
+    columns, channel = (Column("x"), Column("y")), LocalChannel({"a": Data(rows, np.empty(0))})
+    whole = rows[~np.isnan(rows).any(axis=1)]
+    for scaling in ("standard", "min-max"):
+        guarded = prepare_over(columns, channel, scaling=scaling, privacy="guarded")
+        without = prepare_over(columns, LocalChannel({"a": whole}), scaling=scaling)
+        assert guarded.offset.tolist() == without.offset.tolist()
+        assert guarded.scale.tolist() == without.scale.tolist()
+    free = prepare_over(columns, channel)
+    assert free.offset[0] == pytest.approx(rows[:, 0].mean())
+    filled = prepare_over(columns, channel, missing="mean", privacy="guarded")
+    assert filled.offset[0] == pytest.approx(rows[:, 0].mean())
+
+
 def test_places_of_columns_that_are_not_there_are_refused() -> None:
     for places in (np.array([-1]), np.array([0.5]), np.array([0, 1])):
         with pytest.raises(ConfigError, match="a whole number for each column"):

@@ -205,8 +205,11 @@ def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
         transforms_for(make(key, 3), 2, "guarded")
 
 
-def test_estimators_warn_of_clusters_that_noise_hides() -> None:
+@pytest.mark.filterwarnings("ignore:only . of n_clusters")
+def test_estimators_warn_of_clusters_that_noise_hides(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opendp")
+    drawn = "fedclust.privacy.noise.gaussian"
+    monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
     tables = {name: rows(40, seed) for seed, name in enumerate("abc")}
     model = FederatedKMeans(3, privacy="dp", bounds=([0, 0], [1, 1]), random_state=0)
     with pytest.warns(UserWarning, match="so few rows that noise hides them"):

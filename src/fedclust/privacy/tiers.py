@@ -34,7 +34,7 @@ _GUARDABLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 # One round each, of which a minimum of records stands behind every number.
 ONE_LOOK = (
     *("moments", "histogram", "median-of-means", "presence", "evaluation", "key-exchange"),
-    *("careful", "client", "fkm", "uniform", "k-fed", "one-shot", "ffcf", "cells"),
+    *("careful", "client", "fkm", "uniform", "k-fed", "one-shot", "ffcf"),
 )
 SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for the records
 
@@ -149,8 +149,11 @@ class Paper(Tier):
         return tuple(wanted)
 
     def lacking(self, plan: Plan, schema: Schema) -> str:
-        hidden = {Stage.NOISE, Stage.MASK} & {t.stage for t in plan.transforms}
-        return "" if hidden else _uncovered(plan, self.transforms(plan.algorithm, schema))
+        if {Stage.NOISE, Stage.MASK} & {t.stage for t in plan.transforms}:
+            return ""
+        if hasattr(plan.algorithm, "sensitivity"):  # made for noise, and withholds nothing
+            return "noise"
+        return _uncovered(plan, self.transforms(plan.algorithm, schema))
 
     def _words(self) -> str:
         return (

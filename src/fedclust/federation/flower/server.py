@@ -29,11 +29,12 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     tier = protected(study, RemoteClients.tier)
     for words in meaningless_across(study):
         _log.warning("%s", words)
-    if vars(tier).get("change"):  # a guard; ledgers and keys are in files
+    # Ledgers and keys are in files; what a guard last sent, and noise under masks, are not.
+    if vars(tier).get("change") or (tier.noisy and hasattr(tier, "min_cohort")):
         raise ConfigError(
-            f"{study.path}: over Flower a new process answers every message, and a guard needs "
-            "clients that remember what they last sent: set [privacy] tier to secure, dp, "
-            "secure+dp or none, without change, or run the study over NVFlare"
+            f"{study.path}: over Flower a new process answers every message, and tier = "
+            f"{tier.name!r} needs clients that remember what they last sent: set [privacy] tier to "
+            "secure (without change), dp or none, or run the study over NVFlare"
         )
     folder = Path(how["out"]) if how["out"] else study.path.with_name(f"{study.path.stem}-run")
     place = place_for(study, folder, resume=how["resume"], force=how["force"])
