@@ -3,6 +3,7 @@
 from .fixed_point import FixedPoint
 from .gate import Gate, Released, Rules
 from .guard import ChangeGuard
+from .guarded_tier import Guarded
 from .keyring import stored_identity
 from .ledger import Ledger
 from .masking import PairwiseMasks
@@ -12,7 +13,7 @@ from .plausible import CheckedChannel
 from .rules import PRIVACY, TIERS, Privacy, promise, tier_of, transforms_for
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
-from .tiers import Guarded, Paper, Promise, Secure, Tier, Unprotected
+from .tiers import Paper, Promise, Secure, Tier, Unprotected
 
 __all__ = [
     "ChangeGuard",

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core import AnyAlgorithm, ConfigError, Schema, Transform
+from .guarded_tier import Guarded
 from .noisy_tiers import Private, SecurePrivate
-from .tiers import Guarded, Paper, Promise, Secure, Tier, Unprotected
+from .tiers import Paper, Promise, Secure, Tier, Unprotected
 
 TIERS = {kind.name: kind for kind in (Unprotected, Paper, Guarded, Secure, Private, SecurePrivate)}
 PRIVACY = ("none", "paper")  # those that every plan can have: no bounds, keys or memory needed
