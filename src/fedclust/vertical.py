@@ -32,8 +32,9 @@ from .typing import FloatArray, IntArray
 TRUST = (
     "The server must be trusted with geometry (a semi-trusted server): it sees the summed "
     "distances of all records to all centres, and whoever keeps those of a few rounds can rebuild "
-    "the records up to a rotation and a shift. It is not told values, columns' names or ids. With "
-    "fuzzy c-means memberships tell the owners much of the same about each other's columns."
+    "the records up to a rotation and a shift. It is not told values or ids, nor names that a "
+    "study does not list. With fuzzy c-means memberships tell the owners much of the same about "
+    "each other's columns."
 )
 
 AnyRecordAlgorithm = RecordAlgorithm[Any]

@@ -229,7 +229,7 @@ def test_an_owner_that_falls_silent_or_was_restarted_stops_the_run_by_name(
 @pytest.mark.parametrize(
     ("answers_lost", "words"),
     [
-        (1, "2 owners can take part, and 3 are needed; every owner is needed, and shop did not"),
+        (1, "2 owners can take part, and 3 are needed; every owner is needed, and shop cannot"),
         (2, "shop"),
         (3, "not every one found its rows of the shared records: shop did not"),
     ],

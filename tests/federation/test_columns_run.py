@@ -39,7 +39,7 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
     StudyRun(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
     outcome = json.loads((tmp_path / "outcome.json").read_text())
     assert outcome["again"]
-    assert "every owner is needed, and shop did not come" in outcome["error"]
+    assert "every owner is needed, and shop cannot" in outcome["error"]
 
 
 def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Path) -> None:

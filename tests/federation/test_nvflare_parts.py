@@ -266,3 +266,24 @@ def test_commands_name_the_kit_and_this_python(tmp_path: Path) -> None:
     words = process.client_command(tmp_path, "west")
     assert "uid=west" in words
     assert "secure_train=true" in words
+
+
+def test_an_engine_ends_with_the_command_that_started_it(tmp_path: Path) -> None:
+    """However that ends: a client that was killed must not go on answering."""
+    code = f"""
+import sys, time
+from pathlib import Path
+from fedclust.channels.nvflare.process import running
+with running([sys.executable, "-c", "import time; time.sleep(60)"], Path({str(tmp_path)!r})) as made:
+    print(made.pid, flush=True)
+    time.sleep(60)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None
+        engine = psutil.Process(int(command.stdout.readline()))
+        command.kill()
+        command.wait(timeout=10)
+    psutil.wait_procs([engine], timeout=10)
+    assert not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE

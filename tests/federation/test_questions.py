@@ -9,8 +9,9 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
-from fedclust.core import Plan, Transform
+from fedclust.core import ConfigError, Plan, Transform
 from fedclust.core.wire import pack, unpack
+from fedclust.federation.client_file import read_client_file
 from fedclust.federation.site import Site
 from fedclust.preprocessing import Moments
 from fedclust.privacy import (
@@ -234,8 +235,9 @@ def test_noise_is_only_noise_as_far_as_the_budget_goes(tmp_path: Path) -> None:
 
 def test_a_tier_of_noise_needs_a_budget(tmp_path: Path) -> None:
     said = refusal(tmp_path, request(PLAN), 'privacy = "secure+dp"')
-    assert "client.toml:" in said
-    assert "privacy = 'secure+dp' needs epsilon" in said
+    assert said == "its client.toml, or a file that it names, is not usable"
+    with pytest.raises(ConfigError, match=r"client.toml:\d+: privacy = 'secure\+dp' needs epsilon"):
+        read_client_file(tmp_path / "west" / "client.toml")
 
 
 def test_a_minimum_is_a_minimum_for_every_plan(tmp_path: Path) -> None:

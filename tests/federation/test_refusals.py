@@ -108,7 +108,7 @@ CENTERS = Evaluation(3, START)
         ('studies = ["other"]', PLAN, "study 's'"),
         ('authors = ["somebody"]', PLAN, "author ''"),
         ('algorithms = ["llf-cm"]', PLAN, "'llf-fcm' under algorithms"),
-        ('algorithms = ["llf-fmc"]', PLAN, "did you mean 'llf-fcm'"),
+        ('algorithms = ["llf-fmc"]', PLAN, "its client.toml, or a file that it names, is not"),
         ('columns = ["height"]', PLAN, "the column 'width'"),
         ("max_clusters = 2", PLAN, "max_clusters = 2"),
         ('privacy = "paper"', PLAN, "MinSamples"),
@@ -194,6 +194,15 @@ def test_a_job_is_signed_for_one_study(tmp_path: Path) -> None:
     assert "signed for the study 's'" in refusal(tmp_path, request(PLAN, study="other"))
 
 
-def test_a_missing_or_wrong_client_toml_is_a_refusal(tmp_path: Path) -> None:
+def test_a_missing_or_wrong_client_toml_is_a_refusal(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In one sentence, without the path or what the file says: its own log has both."""
     site = write_kits(tmp_path, "min_cuont = 3")["west"]
-    assert "did you mean" in unpack(site.answer(request(PLAN))).header["why"]
+    why = unpack(site.answer(request(PLAN))).header["why"]
+    assert why == "its client.toml, or a file that it names, is not usable"
+    assert "did you mean 'min_count'" in caplog.text
+    site = write_kits(tmp_path / "other")["west"]
+    (tmp_path / "other" / "west" / "people.csv").unlink()
+    assert unpack(site.answer(request(PLAN))).header["why"] == why
+    assert "there is no file people.csv" in caplog.text

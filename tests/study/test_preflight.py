@@ -37,7 +37,7 @@ weight = {}
     told = {(p.client, p.column): (p.what, p.stops) for p in found.problems}
     assert told["south", ""][0] == "there is no file nowhere.csv"
     assert told["north", "patient"] == ("rows repeat an id (1)", False)
-    assert told["north", "height"] == ("the column is not there", True)
+    assert told["north", "height"] == ("the column is not there (did you mean 'weight'?)", True)
     assert "categories that were not declared: m" in told["north", "sex"][0]
     assert "values outside the public bounds" in told["north", "age"][0]
     assert told["north", "weight"] == ("has the same value in all rows", False)

@@ -155,8 +155,7 @@ def test_a_client_too_small_to_speak_does_not_stop_a_guarded_study(tmp_path: Pat
     assert {c["name"] for c in told["clients"]} >= {"south"}
     for cluster in told["clusters"]:
         assert cluster["by_client"].get("south") is None
-    assert done.used is not None
-    assert told["uncounted"] == done.used - sum(n or 0 for n in done.model.sizes) >= 7
+    assert told["uncounted"] is None  # the guard holds back more than that
 
 
 @pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])

@@ -65,7 +65,8 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         return (COUNTS,) if len(self.low) <= DIRECTIONS else (MOMENTS, COUNTS, LIFT)
 
     @property
-    def _per_direction(self) -> int:
+    def per_direction(self) -> int:
+        """Cells along each direction."""
         return self.cells or CELLS[min(len(self.low), DIRECTIONS)]
 
     def start(self, schema: Schema, rng: Rng) -> CellState:
@@ -84,8 +85,8 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         if down.stage == MOMENTS:
             return moments(rows, weight, self.radius)
         if down.stage == COUNTS:
-            cells = cells_of(projected(rows, down), self._per_direction)
-            n_cells = self._per_direction ** len(down.basis)
+            cells = cells_of(projected(rows, down), self.per_direction)
+            n_cells = self.per_direction ** len(down.basis)
             return whole(summed_by(cells, np.rint(weight * STEPS)[:, None], n_cells))
         return self._lifted(rows, weight, down)
 
@@ -118,7 +119,7 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         return replace(state, stage=OVER, centers=self.in_data(lifted))
 
     def _with_seeds(self, state: CellState, counts: FloatArray, rng: Rng) -> CellState:
-        per, P = self._per_direction, len(state.basis)
+        per, P = self.per_direction, len(state.basis)
         if len(counts) != per**P:
             raise MessageError(f"{len(counts)} counts came for {per**P} cells")
         held = np.flatnonzero(counts > 2.0 * self.noise)

@@ -23,6 +23,7 @@ def disclosures(
     """
     from ..federation.client_file import CLIENT_FILE, read_client_file
     from ..federation.disclosures import read_disclosures
+    from ..privacy.tiers import RELEASES
 
     file = read_client_file(kit / CLIENT_FILE)
     gate, consent = file.gate(), file.consent
@@ -30,6 +31,11 @@ def disclosures(
         gate.ledger.reset(reset_ledger)
     answered, most = gate.ledger.releases, consent["max_releases"]
     typer.echo(f"Questions answered about these data: {answered:,} of {most:,} allowed")
+    if answered >= RELEASES:
+        typer.echo(
+            f"Studies of the tiers guarded and secure stop at {RELEASES} of them, unless their "
+            '[privacy] max_releases is more; --reset-ledger "why" starts the count anew'
+        )
     if gate.ledger.spent or consent["epsilon"] is not None:
         limit = "no limit" if consent["epsilon"] is None else f"{consent['epsilon']:g} allowed"
         typer.echo(f"Epsilon spent, at delta {consent['delta']:g}: {gate.epsilon:.3g} of {limit}")
@@ -44,10 +50,13 @@ def disclosures(
 
 
 def _each(lines: list[dict[str, Any]]) -> Table:
-    table = Table("when", "to", "study", "message", "what", "bytes")
+    table = Table("when (UTC)", "to", "study", "message", "what", "hidden by", "bytes")
     for line in lines:
         what = f"refused: {line['refused']}" if "refused" in line else _shapes(line.get("what"))
-        row = (line["when"], line["to"], line.get("study", ""), _name(line), what, line["bytes"])
+        if "wrote" in line:
+            what = f"nothing; wrote {line['wrote']} here"
+        when, study = line["when"][:19].replace("T", " "), line.get("study", "")
+        row = (when, line["to"], study, _name(line), what, _hidden(line), line["bytes"])
         table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
     return table
 
@@ -63,6 +72,13 @@ def _summed(lines: list[dict[str, Any]]) -> Table:
         row = (to, study, kind, len(group), f"{size:,}", last)
         table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
     return table
+
+
+def _hidden(line: dict[str, Any]) -> str:
+    """What stood between the rows and this message, in a word or two."""
+    names = " ".join(line.get("transforms", ()))
+    ways = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "ChangeGuard": "guard"}
+    return ", ".join(word for name, word in ways.items() if name in names)
 
 
 def _name(line: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from ..core import Channel, Schema, TooFewClients
 from ..core.envelope import one_line
 from ..preprocessing import Column, Preparation
 from ..privacy import CheckedChannel, Tier
+from ..study.asked import asked_algorithm
 from ..study.client import Counted, Problem
 from ..study.file import Study
 from ..study.model import Model
@@ -48,7 +49,9 @@ class RemoteClients:
         self, study: Study, columns: Sequence[Column] | None, *, counts: bool
     ) -> dict[str, "Look"]:
         wanted = None if columns is None else [asdict(column) for column in columns]
-        told = self._remote.tell(LOOK, {"columns": wanted, "counts": counts})
+        algorithm = asked_algorithm(study.clustering, study.n_clusters[0]).key
+        words = {"columns": wanted, "counts": counts, "algorithm": algorithm}
+        told = self._remote.tell(LOOK, words)
         looks = {client: look_of(client, words) for client, words in sorted(told.items())}
         found = {client: look for client, look in looks.items() if look is not None}
         least = study.participation["min_clients"]

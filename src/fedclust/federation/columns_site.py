@@ -75,7 +75,8 @@ class ColumnsSite:
         owner = self._asked(frame.header.get(OWNED))
         problems, counted = owner.look()
         for one in problems:
-            _log.warning("%s %s", one.column, one.what)
+            level = logging.ERROR if one.stops else logging.WARNING
+            _log.log(level, "%s %s", one.column, one.what)
         told = {
             "offered": owner.used(counted),
             "columns": owner.width,

@@ -9,6 +9,7 @@ import numpy as np
 from ..algorithms import ALGORITHMS
 from ..algorithms.bounded_c_means import BoundedCMeans
 from ..algorithms.c_means import CMeans
+from ..algorithms.cell_seeding import CellSeeding
 from ..algorithms.fuzzy_c_means import FuzzyCMeans
 from ..core import AnyAlgorithm, ConfigError, Plan, Record, Request, Schema, Stage
 from ..preprocessing import Column
@@ -109,6 +110,13 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
             raise Refused("centres outside the public bounds ask about single records")
 
 
+def allow_key(file: ClientFile, key: str) -> None:
+    """Refuse a study whose algorithm is not listed, when it first looks at the data."""
+    listed = file.consent["algorithms"]
+    if listed and key not in listed:
+        raise Refused(f"client.toml does not list {key!r} under algorithms")
+
+
 def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
     listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
@@ -142,8 +150,9 @@ def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
             _at_most(sizes, name, consent["max_clusters"], "max_clusters")
     for name, most in _WORK.items():
         _at_most(settings, name, most, name)
+    along = {"cells": algorithm.per_direction} if isinstance(algorithm, CellSeeding) else settings
     for name in ("n_bins", "cells"):
-        _at_most(settings, name, consent["max_bins"], "max_bins")
+        _at_most(along, name, consent["max_bins"], "max_bins")
     for name in _COUNTS:
         found = settings.get(name)
         if found is not None and found < consent["min_count"]:

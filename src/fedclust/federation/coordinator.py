@@ -148,7 +148,8 @@ def _attempt(
     )
     progress = Tail(place.work / PROGRESS)
     id = session.submit(job)
-    how_far = "the run goes on where it was" if resume else "the run begins"
+    begun = resume and any((place.unfinished / "journal").glob("*.npz"))
+    how_far = "the run goes on where it was" if begun else "the run begins"
     say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
     try:
         return _watched(place, session, id, needed, progress, say)

@@ -58,7 +58,9 @@ must not, `fedclust client . --new-identity` makes one that only you know, and s
 Certificates last 360 days; from 30 days before the end, `fedclust doctor .` and `fedclust client .`
 tell you to ask for a renewal: a zip that you unpack over this folder.
 
-What leaves is numbers: sums, counts and centres, never a row and never an id. Each message is
+What leaves is numbers: sums, counts and centres. A sum may be of one record unless the study masks
+it or adds noise; `privacy = "secure"` in `client.toml` demands that. Ids leave as keyed hashes, and
+only if you allow studies over split columns. Each message is
 written to `disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows them.
 No code comes in: a job can only name fedclust's own classes, which you installed
 (`local/resources.json`), and nobody can read your files or logs from elsewhere

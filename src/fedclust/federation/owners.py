@@ -39,10 +39,11 @@ class RemoteOwners:
         found = {owner: _offer(owner, words) for owner, words in sorted(told.items())}
         offers = {owner: offer for owner, offer in found.items() if offer is not None}
         least = study.participation["min_clients"]
-        missing = who_is_missing(replace(study, clients=dict.fromkeys(self._named, "")), offers)
-        if missing or len(offers) < least:
+        absent = ", ".join(sorted(self._named - set(offers)))
+        if absent or len(offers) < least:
+            who = f"; every owner is needed, and {absent} cannot" if absent else ""
             raise TooFewClients(
-                f"{len(offers)} owners can take part, and {least} are needed{missing}"
+                f"{len(offers)} owners can take part, and {least} are needed{who}"
                 f"{self._remote.why()}"
             )
         self._owners = tuple(offers)

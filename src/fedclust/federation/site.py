@@ -11,9 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..core import Batches, Data, DataError, FedclustError, MessageError, Plan, Record, respond
+from ..core import (
+    Batches,
+    ConfigError,
+    Data,
+    DataError,
+    FedclustError,
+    MessageError,
+    Plan,
+    Record,
+    respond,
+)
 from ..core.envelope import (
     ROUND,
     decode_request,
@@ -38,6 +48,7 @@ from .consent import (
     allow_columns,
     allow_descriptions,
     allow_form,
+    allow_key,
     allow_plan,
     demanded,
 )
@@ -47,6 +58,7 @@ from .forms import ALIGN, FINISH, OFFER, Form, columns_of, form_of, is_owned, pr
 if TYPE_CHECKING:
     from .columns_site import ColumnsSite
 
+T = TypeVar("T")
 LOOK, LABEL = "look", "label"
 _KEPT_FORMS = 2  # the encoded columns, and the prepared rows
 _MARK = 8  # characters of a run's mark that tell its labels from another's
@@ -73,15 +85,15 @@ class Site:
 
     @cached_property
     def _file(self) -> ClientFile:
-        return read_client_file(self._folder / CLIENT_FILE)
+        return _at_home(lambda: read_client_file(self._folder / CLIENT_FILE))
 
     @cached_property
     def _gate(self) -> Gate:
-        return self._file.gate(remembers=self._one_message)
+        return _at_home(lambda: self._file.gate(remembers=self._one_message))
 
     @cached_property
     def _files(self) -> ClientFiles:
-        return self._file.opened(self._name)
+        return _at_home(lambda: self._file.opened(self._name))
 
     def answer(self, raw: bytes, author: str = "") -> bytes:
         """The reply to a request, or the sentence that refuses it."""
@@ -158,6 +170,8 @@ class Site:
         """What is wrong with columns, and how many rows there are; each look is a question."""
         header, allowed = frame.header, self._file.consent["columns"]
         wanted = header.get("columns")
+        if "algorithm" in header:  # what is not allowed is refused before anything is told
+            allow_key(self._file, text(header, "algorithm"))
         numbers = [name for name in self._files.numbers if not allowed or name in allowed]
         columns = [Column(name) for name in numbers] if wanted is None else columns_of(wanted)
         self._allow_columns(columns)
@@ -178,7 +192,7 @@ class Site:
 
     def _told(self, problem: Problem) -> list[Any]:
         """As others may hear it: values and counts stand behind a colon or in brackets."""
-        _log.warning("%s %s", problem.column, problem.what)
+        _log.log(logging.ERROR if problem.stops else logging.WARNING, "%s %s", *problem[1:3])
         what = re.split(r":| \(", problem.what)[0] if problem.column else "its own log says what"
         return [problem.column, what, problem.stops]
 
@@ -257,6 +271,15 @@ def _labels_name(study: str, id: str) -> str:
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in study) or "study"
     mark = "".join(c for c in id.partition("/")[0] if c.isalnum())[:_MARK]
     return f"{name}-{mark}.csv" if mark else f"{name}.csv"
+
+
+def _at_home(read: Callable[[], T]) -> T:
+    """What the client's own files say; what is wrong with them, and where they are, stays here."""
+    try:
+        return read()
+    except (ConfigError, DataError) as problem:
+        _log.error("%s", problem)
+        raise Refused(f"its {CLIENT_FILE}, or a file that it names, is not usable") from None
 
 
 def _is_whole(value: Any) -> bool:

@@ -47,7 +47,7 @@ class Ledger:
             if most is not None and self.releases >= most:
                 raise Refusal(
                     f"{what}: this data set has answered {self.releases} questions, and {most} "
-                    f"are allowed{self._where()}"
+                    f"are allowed, by the study's max_releases or this client's{self._where()}"
                 )
             self._write(file, {"event": "release", "question": name, "what": what})
 

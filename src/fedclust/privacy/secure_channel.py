@@ -91,7 +91,7 @@ class SecureChannel:
         vertical = plan.algorithm.partition == "vertical"
         if vertical or self._shrinks == 0 or len(left) < self._min_cohort:
             raise TooFewClients(
-                f"round {request.round}: no answer from {', '.join(silent)} after "
+                f"round {request.round}: no usable answer from {', '.join(silent)} after "
                 f"{self._attempts} attempts, and the others cannot go on without: masks of the "
                 f"missing do not cancel{self.why()}"
             )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms import did_you_mean
 from ..core import Batches, Data, DataError
 from ..data.files import Columns, read_table
 from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
@@ -101,7 +102,9 @@ class ClientFiles:
             problems.append(Problem(self.name, "", words, stops=counted.rows == 0))
         for column in columns:
             if column.name not in found:
-                problems.append(Problem(self.name, column.name, "the column is not there"))
+                near = did_you_mean(column.name, self._numbers).removeprefix("; ")
+                words = f"the column is not there{f' ({near})' if near else ''}"
+                problems.append(Problem(self.name, column.name, words))
             elif counted.rows:
                 told = found[column.name].problems()
                 problems += [Problem(self.name, column.name, what, stops) for what, stops in told]

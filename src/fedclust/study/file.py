@@ -47,6 +47,8 @@ def read_tables(
         given = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; name the file in it, such as study.toml") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ConfigError(f"{path}: {problem}") from None
     lines = Lines(path, text, given)
@@ -142,7 +144,8 @@ def checked(
             continue
         value = given[name]
         if wrong := _wrong(value, key):
-            shown = "" if key.hidden else f", got {value!r}"
+            near = did_you_mean(value, key.choices) if isinstance(value, str) else ""
+            shown = "" if key.hidden else f", got {value!r}{near}"
             raise lines.error((*where, name), f"{name} must be {wrong}{shown}")
         if key.kind == "values":
             value = [as_text(one) for one in value]
@@ -190,7 +193,7 @@ def _wrong(value: Any, key: Key) -> str:
     if key.kind == "range":
         value = value[0]
     if key.choices and value not in key.choices:
-        return f"one of {', '.join(key.choices)}{did_you_mean(value, key.choices)}"
+        return f"one of {', '.join(key.choices)}"
     if key.above and value == key.low:
         return f"above {key.low:g}"
     if key.low is not None and value < key.low:

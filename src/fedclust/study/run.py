@@ -90,7 +90,8 @@ def carry_out(
     pooled = _pooled(found, ready, journal, clients.compares)
     told["quality"] = quality(found, pooled, ask)
     n_rows, used = total(seen.rows.values()), total(ready.used.values())
-    told["uncounted"] = None if used is None else used - sum(n or 0 for n in model.sizes)
+    counted = sum(n or 0 for n in model.sizes)
+    told["uncounted"] = None if used is None or tier.guards else used - counted
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
     written = clients.label(model) if study.outputs["labels"] != "none" else {}

@@ -1,8 +1,10 @@
 """NVFlare's processes: started with this Python, ended with all of their children."""
 
 import contextlib
+import ctypes
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import psutil
 from ...core import ConfigError
 
 _MARK = "process.json"
+_PR_SET_PDEATHSIG = 1  # of prctl
 _GRACE = 8.0  # seconds between asking and killing
 
 
@@ -60,6 +63,7 @@ def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             env={**os.environ, "MALLOC_ARENA_MAX": "2"},
             start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
     started = psutil.Process(process.pid).create_time()
     (kit / _MARK).write_text(json.dumps({"pid": process.pid, "started": started}))
@@ -67,6 +71,12 @@ def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[byte
         yield process
     finally:
         stop(process)
+
+
+def _end_with_parent() -> None:
+    """Have the system end this process if the command that started it is killed (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _not_twice(kit: Path) -> None:
