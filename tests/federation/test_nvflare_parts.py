@@ -274,7 +274,8 @@ def test_an_engine_ends_with_the_command_that_started_it(tmp_path: Path) -> None
 import sys, time
 from pathlib import Path
 from fedclust.channels.nvflare.process import running
-with running([sys.executable, "-c", "import time; time.sleep(60)"], Path({str(tmp_path)!r})) as made:
+sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+with running(sleeping, Path({str(tmp_path)!r})) as made:
     print(made.pid, flush=True)
     time.sleep(60)
 """
