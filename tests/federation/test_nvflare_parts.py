@@ -275,7 +275,7 @@ import sys, time
 from pathlib import Path
 from fedclust.channels.nvflare.process import running
 sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
-with running(sleeping, Path({str(tmp_path)!r})) as made:
+with running(sleeping, Path({str(tmp_path)!r}), alone=False) as made:
     print(made.pid, flush=True)
     time.sleep(60)
 """

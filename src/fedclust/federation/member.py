@@ -31,7 +31,7 @@ def run_client(folder: Path, say: Say) -> None:
     f = kit.federation
     say(f"client {kit.name!r} of {f['name']!r}: {', '.join(str(p) for p in files)}")
     say(f"connecting to {f['server']}, port {f['port']}; its words are in {folder}/console.log")
-    with running(client_command(folder, kit.name), folder) as process:
+    with running(client_command(folder, kit.name), folder, alone=False) as process:
         code = wait(process)
     raise FedclustError(
         f"the client's process ended with status {code}; the end of {folder}/console.log says why"

@@ -50,8 +50,13 @@ def is_free(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that lives as long as the block; its words go to console.log in the kit."""
+def running(
+    command: Sequence[str], kit: Path, *, alone: bool = True
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives as long as the block; its words go to console.log in the kit.
+
+    Where this process is killed, it goes on alone, or ends as well.
+    """
     _not_twice(kit)
     (kit / "transfer").mkdir(exist_ok=True)
     with open(kit / "console.log", "ab") as log:
@@ -63,7 +68,7 @@ def running(command: Sequence[str], kit: Path) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             env={**os.environ, "MALLOC_ARENA_MAX": "2"},
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=None if alone else _end_with_parent,
         )
     started = psutil.Process(process.pid).create_time()
     (kit / _MARK).write_text(json.dumps({"pid": process.pid, "started": started}))
