@@ -91,7 +91,7 @@ def test_a_client_starts_only_with_a_readable_file(
     from fedclust.channels.nvflare import certificates, process
 
     kit = client_kit(tmp_path)
-    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 4)
+    monkeypatch.setattr(certificates, "days_left", lambda *_: 4)
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
@@ -206,7 +206,7 @@ def test_an_interrupted_server_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
-    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
+    monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
     for role in ("server", "admin"):
         (tmp_path / role).mkdir()
         about: dict[str, Any] = {"role": role, "name": "n", "federation": {}}

@@ -100,7 +100,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
     monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
-    monkeypatch.setattr(certificates, "days_left", lambda startup, role: 300)
+    monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
     monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
     return made
 

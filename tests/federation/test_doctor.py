@@ -117,6 +117,11 @@ class TestDoctor:
         assert "not usable" in found["certificate"]
         assert "connection" in found
 
+    def test_a_certificate_of_another_kit(self, kit: Path, kits: Path) -> None:
+        shutil.rmtree(kit / "startup")
+        shutil.copytree(kits / "clients" / "south" / "startup", kit / "startup")
+        assert "it is that of 'south': startup/ is of another kit" in self.bad(kit)["certificate"]
+
     def test_a_server_without_a_name(self, kit: Path) -> None:
         about = json.loads((kit / "fedclust.json").read_text())
         about["federation"]["server"] = "no-such-host.invalid"

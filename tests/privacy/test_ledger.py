@@ -116,7 +116,9 @@ def test_it_can_be_read_by_people(tmp_path: Path) -> None:
 def test_refusals_say_what_and_where(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "hospital.jsonl")
     ledger.release(name(1), what="round 0", most=1)
-    with pytest.raises(Refusal, match=r"answered 1 questions, and 1 are allowed, by .*; see hospital"):
+    with pytest.raises(
+        Refusal, match=r"answered 1 questions, and 1 are allowed, by .*; see hospital"
+    ):
         ledger.release(name(2), what="round 1", most=1)
     with pytest.raises(Refusal, match=r"budget is spent \(0 of 0.5, and this costs 0.6\)"):
         Ledger().spend(0.6, what="round 1", budget=0.5)

@@ -63,7 +63,7 @@ def _certificate(kit: Kit) -> Check:
     from ..channels.nvflare.certificates import days_left
 
     try:
-        days = days_left(kit.folder / "startup", kit.role)
+        days = days_left(kit.folder / "startup", kit.role, kit.name)
     except PermissionError as problem:
         return Check("certificate", False, _not_mine(Path(problem.filename)))
     except (OSError, ValueError) as problem:

@@ -62,7 +62,7 @@ def check_certificate(kit: Kit, say: Say) -> None:
 
     startup = kit.folder / "startup"
     try:
-        days = days_left(startup, kit.role)
+        days = days_left(startup, kit.role, kit.name)
     except (OSError, ValueError) as problem:
         raise ConfigError(f"the certificate in {startup} is not usable: {problem}") from None
     if days < FEW_DAYS:

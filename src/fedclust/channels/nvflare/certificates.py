@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 _SECONDS = 5.0
 
 
-def days_left(startup: Path, role: str) -> int:
+def days_left(startup: Path, role: str, name: str | None = None) -> int:
     """Days until the certificate of a kit ends; a ValueError says why it cannot be used now."""
     base = (
         "server" if role == "server" else "client"
@@ -31,6 +31,10 @@ def days_left(startup: Path, role: str) -> int:
         raise ValueError("it is not signed by the authority of the kit") from None
     if key.public_key() != certificate.public_key():
         raise ValueError("the key is not the certificate's")
+    subjects = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    if name is not None and role == "client" and name not in [one.value for one in subjects]:
+        owner = ", ".join(str(one.value) for one in subjects)
+        raise ValueError(f"it is that of {owner!r}: startup/ is of another kit")
     now, begin = datetime.now(UTC), certificate.not_valid_before_utc
     if now < begin:
         raise ValueError(f"it begins on {begin:%Y-%m-%d %H:%M} UTC; is this machine's clock right?")
