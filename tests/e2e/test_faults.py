@@ -201,6 +201,20 @@ def test_a_refusal_reaches_the_console_and_the_record(fed: Federation) -> None:
     assert "does not list" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
 
 
+def test_a_client_whose_columns_changed_is_left_out_of_the_study(fed: Federation) -> None:
+    study = fed.write_study('algorithm = "llf-fcm"', min_clients=2)
+    study.write_text(study.read_text() + "[features]\nheight = {}\nwidth = {}\n")
+    file = fed.kit("west") / "people.csv"
+    file.write_text(file.read_text().replace("width", "breadth", 1))
+    for name in CLIENTS:
+        fed.client(name)
+    server = fed.server(study)
+    assert server.ends() == 0, server.said()
+    says = "west: its data do not fit: column 'width': the column is not there"
+    assert says in server.said()
+    assert "do not fit" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
+
+
 def test_a_running_federation_is_seen_and_ending_it_leaves_nothing_behind(
     fed: Federation,
 ) -> None:

@@ -309,3 +309,19 @@ def test_what_a_client_forbids_is_not_asked_again(server: Pretended, tmp_path: P
     with pytest.raises(FedclustError, match=r"client.toml does not list study 's' under studies"):
         run(tmp_path)
     assert len(server.jobs) == 1
+
+
+def test_a_client_whose_columns_changed_is_left_out_if_the_others_are_enough(
+    server: Pretended, tmp_path: Path
+) -> None:
+    features = "[features]\nheight = {}\nwidth = {}\n"
+    file = tmp_path / "sites" / "west" / "people.csv"
+    file.write_text(file.read_text().replace("height,width", "height,breadth"))
+    said = run(tmp_path, STUDY + features)
+    told = [line["incident"] for line in said if "incident" in line]
+    assert [(one["client"], one["plan"]) for one in told] == [("west", "look")]
+    assert "its data do not fit: column 'width': the column is not there" in told[0]["what"]
+    profile = json.loads((tmp_path / "run" / "profile.json").read_text())
+    assert [client["name"] for client in profile["clients"]] == ["north", "south"]
+    with pytest.raises(FedclustError, match="client 'west': column 'width': the column is not"):
+        run(tmp_path, STUDY.replace("min_clients = 2", "min_clients = 3") + features, force=True)

@@ -60,6 +60,7 @@ class RemoteChannel:
         self._record = record
         self._asked = 0
         self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
+        self._unfit: set[str] = set()  # clients that this run goes on without
         self._last: dict[str, str] = {}  # of each client, what it was last on record for
 
     def over(self, data: Any, schema: Schema) -> "Rows":
@@ -68,7 +69,7 @@ class RemoteChannel:
 
     def clients(self) -> list[str]:
         """Who can be asked now; one that was silent rests, longer each time, if others suffice."""
-        there = sorted(self._transport.clients())
+        there = sorted(set(self._transport.clients()) - self._unfit)
         awake = [c for c in there if self._silence.get(c, (0, 0))[1] <= self._asked]
         return awake if len(awake) >= self.quorum else there
 
@@ -78,7 +79,7 @@ class RemoteChannel:
         """What every client says to something that is no round: a look at its data, labels."""
         id = self._next()
         raw = pack({"kind": kind, "id": id, "about": self._about, **words}, arrays or {})
-        cohort = sorted(self._transport.clients())
+        cohort = sorted(set(self._transport.clients()) - self._unfit)
         return dict(self._answers(cohort, raw, id, lambda f: f.header.get("told"), (kind, 0)))
 
     def ask(
@@ -125,6 +126,11 @@ class RemoteChannel:
                 self._last.pop(client, None)
         for client in sorted(waiting):
             self._missed(client, f"no answer within {self._deadline:g} seconds", place)
+
+    def go_on_without(self, client: str, what: str, place: str) -> None:
+        """Ask a client no more, and put on record why."""
+        self._unfit.add(client)
+        self._note(client, what, (place, 0))
 
     def left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
         """Put on record what somebody else found wrong with an answer."""

@@ -41,6 +41,7 @@ class RemoteClients:
             named = self._looks(study, None, counts=False)
             columns = shared([look.numbers for look in named.values()])
         looks = self._looks(study, columns, counts=counts) if columns else {}
+        looks = self._fitting(study, looks)
         self._counted = counted = {client: look.counted for client, look in looks.items()}
         problems = [problem for look in looks.values() for problem in look.problems]
         return Seen(columns, counted, (*problems, *of_all(study, columns, counted)))
@@ -60,6 +61,17 @@ class RemoteClients:
                 f"{len(found)} clients can take part, min_clients = {least}{self._remote.why()}"
             )
         return found
+
+    def _fitting(self, study: Study, looks: dict[str, "Look"]) -> dict[str, "Look"]:
+        """Those whose data fit the study, if they are enough; others are left out, on record."""
+        fit = {c: look for c, look in looks.items() if not any(p.stops for p in look.problems)}
+        if len(fit) < max(study.participation["min_clients"], 1):
+            return looks  # which says what is wrong with them
+        for client in looks.keys() - fit.keys():
+            stops = next(p for p in looks[client].problems if p.stops)
+            where = f"column {stops.column!r}: " if stops.column else ""
+            self._remote.go_on_without(client, f"its data do not fit: {where}{stops.what}", LOOK)
+        return fit
 
     def encoded(self, columns: Sequence[Column]) -> Rows:
         """A way to the columns as numbers, gaps and all."""
