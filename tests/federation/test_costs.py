@@ -25,7 +25,7 @@ from fedclust.study.file import Study
 
 from .example import InProcess, rows, run_across, write_kits
 from .hostile import PLAN, request
-from .test_parity import BOUNDS, write_study
+from .studies import BOUNDS, write_study
 
 REQUEST_HEADER, REPLY_HEADER = 3_000, 600  # bytes; of the arrays nothing is repeated in text
 ROUNDS = 5

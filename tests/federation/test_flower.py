@@ -15,7 +15,8 @@ from fedclust.study.run import run_study
 
 from .example import NAMES, PLAIN, as_data, told
 from .flower_clients import grid_of, met, run_app
-from .test_parity import SCHEMA, for_machines, plans, write_study
+from .studies import for_machines, write_study
+from .test_parity import SCHEMA, plans
 
 
 @pytest.mark.parametrize(

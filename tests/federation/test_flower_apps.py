@@ -24,7 +24,7 @@ from fedclust.federation.flower.folder import settings_of, write_app
 from .example import NAMES, write_kits
 from .flower_clients import asked, grid_of, run_app
 from .flower_grid import FakeGrid
-from .test_parity import for_machines, write_study
+from .studies import for_machines, write_study
 
 
 class Odd:

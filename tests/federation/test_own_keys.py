@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from .test_coordinator import STUDY, Pretended, run
-from .test_coordinator import server as server
+from .pretended import STUDY, Pretended, run
+from .pretended import server as server
 
 
 @pytest.mark.parametrize(

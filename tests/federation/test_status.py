@@ -10,8 +10,8 @@ import pytest
 from fedclust.cli.status import _sentence
 from fedclust.federation.status import progress_of
 
-from .test_coordinator import STUDY, Pretended, run
-from .test_coordinator import server as server
+from .pretended import STUDY, Pretended, run
+from .pretended import server as server
 
 
 def write(folder: Path, lines: list[dict[str, Any]], most: int | None = 100) -> None:

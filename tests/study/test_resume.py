@@ -72,19 +72,11 @@ def test_rounds_that_were_run_are_not_run_again(tmp_path: Path) -> None:
     assert len(seen) <= len(whole) - 19
 
 
-NOISY = """
-[clients]
-north = "north.csv"
-south = "south.csv"
-[clustering]
-algorithm = "lossless"
-n_clusters = 2
-[features]
-age = { low = 0, high = 120 }
-weight = { low = 20, high = 180 }
-[privacy]
-tier = "dp"
-"""
+NOISY = (
+    SMALLEST
+    + "[features]\nage = { low = 0, high = 120 }\nweight = { low = 20, high = 180 }\n"
+    + '[privacy]\ntier = "dp"\n'
+)
 
 
 def test_noise_that_was_drawn_is_not_drawn_again(

@@ -1,0 +1,172 @@
+"""What a server and owners of columns say to each other: readable, without names, or refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedclust.algorithms.record_alignment import RecordAlignment
+from fedclust.channels import RemoteChannel
+from fedclust.core import MessageError, Plan, Schema, TooFewClients, run
+from fedclust.federation.forms import OWNED, SHARED
+from fedclust.preprocessing import Column, Preparation
+from fedclust.study.owner import Aligned, Owner, Wanted
+
+from .example import InProcess
+from .owned import NONE, reopened, run_across, write_owners, write_study
+
+
+def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
+    sites = write_owners(tmp_path)
+    columns = (Column("income", low=0.0, high=1.0), Column("spent"), Column("calls"))
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+    words = ["one of its columns has values outside the public bounds", True]
+    assert told["bank"] == {"offered": 110, "columns": 1, "problems": [words]}
+    (tmp_path / "bank" / "people.csv").write_text("customer,income\n1,2\n1,3\n")
+    again = RemoteChannel(InProcess(reopened(tmp_path)), about={"study": "s"})
+    told = again.tell("offer", {OWNED: Wanted(None, "none", "drop").as_config()})
+    assert told["bank"]["problems"] == [
+        ["its own log says what", False],
+        ["its own log says what", True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        (None, "no shared records in the request"),
+        (np.zeros((2, 3), np.uint64), "not two numbers each"),
+        (np.zeros((2, 2)), "not two numbers each"),
+        (np.zeros((2, 2), np.uint64), "stands twice"),
+        (np.arange(4, dtype=np.uint64).reshape(2, 2), "none that this owner offered"),
+    ],
+)
+def test_shared_records_must_be_records(shared: Any, words: str, tmp_path: Path) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    arrays = {} if shared is None else {SHARED: shared}
+    wanted = Wanted(None, "none", "drop").as_config()
+    assert remote.tell("align", {OWNED: wanted}, arrays) == {}
+    assert words in remote.why()
+
+
+def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any, Any]:
+    """Tokens of everybody, and a way to have the bank align some of them."""
+    remote = RemoteChannel(InProcess(write_owners(tmp_path, consent)), about={"study": "s"})
+    wanted = Wanted(None, "standard", "drop").as_config()
+    tokens = run(Plan(RecordAlignment()), remote.over({OWNED: wanted}, Schema(2)), Schema(2)).model
+
+    def align(records: Any) -> Any:
+        told = remote.tell("align", {OWNED: wanted}, {SHARED: tokens[records]})
+        return told.get("bank", remote.why())
+
+    return len(tokens), align
+
+
+def test_few_records_are_not_aligned_and_alignments_are_questions(tmp_path: Path) -> None:
+    """Distances between a handful of records are their values; every choice of them is a look."""
+    n, align = aligning(tmp_path, "split_columns = true\nmax_releases = 3")
+    assert "2 shared records are too few to hide among" in align([0, 1])
+    assert align(range(n))["records"] == n
+    assert align(range(n))["records"] == n  # the same again
+    assert "answered 3 questions, and 3 are allowed" in align(range(n - 1))
+
+
+def test_fingerprints_do_not_tell_that_other_records_are_alike(tmp_path: Path) -> None:
+    """On their own scale two records are always the same two numbers: hashes must still differ."""
+    n, align = aligning(tmp_path)
+    half = n // 2
+    first, second = (align(range(half))["fingerprint"], align(range(n - half, n))["fingerprint"])
+    assert first == align(range(half))["fingerprint"]
+    assert first != second
+    owner = Owner.__new__(Owner)
+    owner._secret = b"only the three of us"
+    ready = Preparation((Column("x"),), np.zeros(1), np.ones(1), None)
+    X = np.array([[-1.0], [1.0]])
+    alike = {owner.fingerprint(Aligned(np.array(rows), X, ready)) for rows in ((0, 1), (2, 3))}
+    assert len(alike) == 2
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        None,
+        [],
+        {"columns": None, "scaling": "none"},
+        {"columns": None, "scaling": "odd", "missing": "drop"},
+        {"columns": None, "scaling": "none", "missing": "median-of-means"},
+        {"columns": [{"name": 3, "categories": []}], "scaling": "none", "missing": "drop"},
+        {"columns": [{"odd": 3}], "scaling": "none", "missing": "drop"},
+    ],
+)
+def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
+    remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
+    assert remote.tell("offer", {OWNED: wanted}) == {}
+    assert "what is wanted of owners is not readable" in remote.why()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda w, a: (
+                {**w, "algorithm": "RecordSeeding", "settings": {"n_clusters": 3}},
+                {"down.drawn": np.arange(3)},
+            ),
+            "records does not end a study",
+        ),
+        (lambda w, a: ({**w, "data": None}, a), "is not a table"),
+        (lambda w, a: (w, {**a, "down.labels": a["down.labels"][:-1]}), "has shape"),
+        (lambda w, a: (w, {**a, "down.labels": a["down.labels"] - 1}), "numbers from 0 to 2"),
+        (lambda w, a: (w, {**a, "down.kept": a["down.kept"] + np.inf, **_empty(a)}), "finite"),
+        (
+            lambda w, a: ({**w, "data": {**w["data"], SHARED: "other"}}, a),
+            "was not told the shared records",
+        ),
+    ],
+)
+def test_an_ending_must_be_one(
+    change: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RemoteChannel.tell
+
+    def tell(self: RemoteChannel, kind: str, words: Any, arrays: Any = None) -> Any:
+        told = change(words, arrays) if kind == "finish" else (words, arrays)
+        return real(self, kind, *told)
+
+    monkeypatch.setattr(RemoteChannel, "tell", tell)
+    sites = write_owners(tmp_path)
+    with pytest.raises(TooFewClients, match="not every one wrote its labels") as refused:
+        run_across(write_study(tmp_path, more=NONE), InProcess(sites), tmp_path / "run")
+    assert words in str(refused.value)
+    assert not (tmp_path / "bank" / "labels").exists()
+
+
+def _empty(arrays: Any) -> dict[str, Any]:
+    n = len(arrays["down.labels"])
+    return {"down.kept": np.full((n, 1), np.inf), "down.which": np.array([0])}
+
+
+def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
+    from fedclust.federation.owners import _offer
+
+    good = {"offered": 4, "columns": 2, "problems": [["odd", False]]}
+    assert _offer("a", good) is not None
+    for bad in (
+        None,
+        {},
+        {**good, "offered": -1},
+        {**good, "columns": "2"},
+        {**good, "problems": 3},
+    ):
+        assert _offer("a", bad) is None
+
+
+def test_messages_of_owners_say_nothing_only_where_there_is_nothing() -> None:
+    from fedclust.algorithms._records import PartialDistances
+
+    assert PartialDistances(np.empty((0, 3))).says_nothing()
+    assert not PartialDistances(np.zeros((2, 3))).says_nothing()
+    with pytest.raises(MessageError):
+        PartialDistances(np.zeros((2, 3))).check({"N": 3, "C": 3})

@@ -1,0 +1,159 @@
+"""What a study over split columns cannot be: each in one sentence, before anything is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from fedclust import ConfigError, DataError, load
+from fedclust.core import TooFewClients
+from fedclust.study import read_study
+from fedclust.study.run import run_study
+from fedclust.study.simulate import simulate
+from fedclust.study.split_columns import examine_columns, run_columns
+
+from .owners_example import frames, write
+
+
+@pytest.mark.parametrize(
+    ("data", "clustering", "more", "words"),
+    [
+        ("", 'n_clusters = "auto"', "", "needs a number of clusters"),
+        ("", 'algorithm = "fkm"', "", "fkm is for split rows"),
+        ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "finds labels, not memberships"),
+        ("", "fuzzifier = 2.0", "", "fuzzifier has no meaning"),
+        ("", "k_range = [2, 4]", "", "k_range has no meaning"),
+        ("", 'init = "careful"', "", "starts with auto"),
+        ("batch_rows = 10", "", "", "needs all rows in memory"),
+        ('missing = "median-of-means"', "", "", "one owner of each column"),
+        ('scaling = "min-max"', "", "", "within public bounds"),
+        ("", "", "[participation]\nfraction = 0.5", "fraction must be 1"),
+        ("", "", "[participation]\nmin_clients = 4", "there are 2 clients"),
+        ("", "", '[privacy]\ntier = "dp"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "guarded"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "paper"', "means nothing where columns are split"),
+        ("", "", '[privacy]\ntier = "secure"', "hides owners among 3 or more"),
+        ("", "", "[features]\nperson = {}", "cannot be a feature"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_line(
+    data: str, clustering: str, more: str, words: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, data=data, clustering=clustering, more=more)
+    text = path.read_text()
+    for key in ("algorithm", "n_clusters"):
+        if clustering.startswith(key):
+            line = 'algorithm = "lossless"\n' if key == "algorithm" else "n_clusters = 3\n"
+            path.write_text(text.replace(line, ""))
+    with pytest.raises(ConfigError, match=rf"s\.toml.*{words}"):
+        read_study(path)
+
+
+def test_secure_needs_bounds_and_no_guard(tmp_path: Path) -> None:
+    path = write(tmp_path, more='[privacy]\ntier = "secure"')
+    three = path.read_text().replace("[clients]", '[clients]\nthird = "third.csv"')
+    path.write_text(three)
+    with pytest.raises(ConfigError, match="needs public bounds"):
+        read_study(path)
+    path.write_text(three + "change = 5\n[features]\nincome = { low = 0, high = 1 }\n")
+    with pytest.raises(ConfigError, match="change has no meaning"):
+        read_study(path)
+    bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
+    path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))
+    with pytest.raises(ConfigError, match="scales by public bounds only"):
+        read_study(path)
+
+
+def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace('id = "person"\n', ""))
+    with pytest.raises(ConfigError, match="aligns records by their ids"):
+        read_study(path)
+
+
+def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
+    path = write(tmp_path, clustering='init = "records"')
+    assert run_columns(read_study(path), tmp_path / "run").model.about["converged"]
+    path.write_text(path.read_text().replace('split = "columns"', ""))
+    with pytest.raises(ConfigError, match="a start over split columns"):
+        read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "words"),
+    [
+        ({"debt": "spent"}, "", "owner 'shop' has a column of this name|owner 'bank' has a column"),
+        ({}, "[features]\nincome = {}\nspent = {}\nage = {}\n", "no owner has this column"),
+        ({}, "[features]\nincome = {}\ndebt = {}\n", "none of the study's features"),
+        ({"person": "name"}, "", "the id column 'person' is not there"),
+        ({}, "[features]\nincome={}\nspent = { low = 0, high = 1 }\n", "outside the public bounds"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(
+    change: dict[str, str], more: str, words: str, tmp_path: Path
+) -> None:
+    tables = frames()
+    tables["bank"] = {change.get(name, name): values for name, values in tables["bank"].items()}
+    study = read_study(write(tmp_path, tables, more=more))
+    with pytest.raises(DataError, match=words):
+        run_columns(study, tmp_path / "run")
+    assert not examine_columns(study).passes
+
+
+def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None:
+    tables = frames()
+    tables["bank"]["person"][1] = tables["bank"]["person"][0]
+    with pytest.raises(DataError, match="'person': .* stands in rows 0 and 1"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    tables = frames()
+    tables["bank"]["person"] = [f"x{i}" for i in range(80)]
+    with pytest.raises(DataError, match="only 0 records are shared by all owners"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    tables = {owner: {n: v[:2] for n, v in t.items()} for owner, t in frames(2).items()}
+    with pytest.raises(DataError, match="cannot make n_clusters = 3"):
+        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+
+
+def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Path) -> None:
+    tables = frames()
+    shared = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
+    debt = ["NA" if person in shared else "1.5" for person in tables["bank"]["person"]]
+    tables["bank"]["debt"] = debt
+    path = write(tmp_path, tables, 'missing = "mean"')
+    with pytest.raises(DataError, match="column 'debt' has no value to be used"):
+        run_columns(read_study(path), tmp_path / "run")
+
+
+def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    study = read_study(path)
+    with pytest.raises(ConfigError, match="is run by run_columns"):
+        run_study(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
+        simulate(study, 5)
+    run_columns(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="run is there already"):
+        run_columns(study, tmp_path / "run")
+    with pytest.raises(ConfigError, match="nobody holds whole centres"):
+        load(tmp_path / "run")
+
+
+def test_a_key_that_does_not_come_stops_a_secure_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    from fedclust.privacy import SecureChannel
+
+    tables = frames()
+    for name in ("third", "fourth"):
+        tables[name] = {"person": tables["bank"]["person"], name: tables["bank"]["income"] + 1}
+    bounds = "".join(
+        f"{n} = {{ low = -900, high = 900 }}\n" for t in tables.values() for n in t if n != "person"
+    )
+    path = write(tmp_path, tables, more=f'[privacy]\ntier = "secure"\n[features]\n{bounds}')
+    clients = '[clients]\nthird = "third.csv"\nfourth = "fourth.csv"'
+    path.write_text(path.read_text().replace("[clients]", clients))
+    study = read_study(path)
+    assert sum(run_columns(study, tmp_path / "run").model.sizes) > 0
+    monkeypatch.setattr(SecureChannel, "clients", lambda self: self._cohort[:3])
+    with pytest.raises(TooFewClients, match="every owner is needed, and no key came from third"):
+        run_columns(study, tmp_path / "again")
