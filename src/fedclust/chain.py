@@ -94,13 +94,7 @@ def cluster(
     Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
     """
     tier = tier_of(privacy)
-    if n_init < 1:
-        raise ConfigError(f"n_init must be at least 1, got {n_init}")
-    if tier.noisy and n_init > 1:
-        raise ConfigError(
-            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}: each start would cost as "
-            "much again"
-        )
+    _check_starts(n_init, tier)
     everybody = Participation(min_clients=participation.min_clients)
     channel = tier.channel(channel)
     found: list[Clustering] = []
@@ -120,8 +114,7 @@ def cluster(
         done = runner(plan, channel, schema, participation=participation)
         scores = []
         if not tier.noisy:
-            scoring = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
-            scoring = replace(scoring, purpose=SCORING)
+            scoring = _scoring(done, channel, schema, tier)
             scores = [runner(scoring, channel, schema, participation=everybody)]
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
@@ -129,6 +122,22 @@ def cluster(
         inertia = scores[0].model if scores else float("nan")
         found.append(Clustering(ready, done, inertia, sent, tier.promise))
     return min(found, key=lambda one: one.inertia)
+
+
+def _check_starts(n_init: int, tier: Tier) -> None:
+    if n_init < 1:
+        raise ConfigError(f"n_init must be at least 1, got {n_init}")
+    if tier.noisy and n_init > 1:
+        raise ConfigError(
+            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}: each start would cost as "
+            "much again"
+        )
+
+
+def _scoring(done: Run, channel: Channel, schema: Schema, tier: Tier) -> Plan:
+    """The plan for the pooled inertia of what a run found."""
+    plan = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
+    return replace(plan, purpose=SCORING)
 
 
 def seeded(
