@@ -11,6 +11,7 @@ from fedclust import ConfigError
 from fedclust.core import Data, Message, Refusal, Request, respond
 from fedclust.privacy import Gate, PairwiseMasks, Rules
 from fedclust.privacy.crypto import fresh_secret, signing_public
+from fedclust.privacy.keyring import Asked, Keyring
 
 pytest.importorskip("cryptography")
 from .masked import EXACT, SCHEMA, owners, plan
@@ -182,3 +183,17 @@ def test_a_memory_that_is_none_is_a_sentence(tmp_path: Path) -> None:
     memory.write_text('{"runs": 3}')
     with pytest.raises(ConfigError, match=r"keys.json: not a memory of keys; remove it"):
         Gate(keys=memory).keys.offer("run")
+
+
+def test_where_noise_is_added_no_cohort_loses_members() -> None:
+    """By the keys as well: a client may have no ledger."""
+    whole = Asked("run", b"plan", 0, ("a", "b", "c", "d"), b"header")
+    fewer = replace(whole, cohort=("a", "b", "c"))
+    for steady in (False, True):
+        keys = Keyring()
+        keys.admit(whole, b"payload", steady=steady)
+        if not steady:
+            keys.admit(fewer, b"payload")
+            continue
+        with pytest.raises(Refusal, match="answered before, to another cohort"):
+            keys.admit(fewer, b"payload", steady=True)
