@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.choice import choose
-from fedclust.choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans, halves
+from fedclust.clustering.choose_k import choose
+from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans, halves
 from fedclust.core import ConfigError, Data, Plan, Request, Schema, respond, run
 from fedclust.privacy import transforms_for
 

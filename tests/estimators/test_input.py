@@ -44,7 +44,7 @@ from .owned import owners, pd, rows
         ({"init": np.zeros((3, 5))}, "init has 5 columns, the data 2"),
         ({"bounds": 3}, r"bounds must be \(low, high\), each a number or 2 of them"),
         ({"bounds": (1, 0)}, "bounds: low must be below high"),
-        ({"participation": 2}, "participation must be a number above 0 and at most 1, got 2"),
+        ({"sampling": 2}, "sampling must be a number above 0 and at most 1, got 2"),
         ({"privacy": "much"}, "privacy must be one of 'none', 'paper'"),
         ({"tol": -1}, "llf-cm: tol must be a number of at least 0, got -1"),
     ],

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from fedclust import DataError
 from fedclust.cli import app
+from fedclust.cli.tools.draft import draft
+from fedclust.cli.tools.examples import EXAMPLES
 from fedclust.study import examine, read_study
-from fedclust.study.draft import draft
-from fedclust.study.examples import EXAMPLES
 
 from .example import write
 

@@ -104,7 +104,7 @@ def test_wrong_data_is_answered_in_one_sentence(call: Any, words: str) -> None:
         ({"init": [[1, 2], [3]]}, "init must be a word, a record number for each cluster"),
         ({"init": [0.5, 1.5, 2.5]}, "init must be a word, a record number for each cluster"),
         ({"init": [1, 2, 2]}, "init must name 3 different records out of 150"),
-        ({"wire": "float16"}, "wire must be 'float64' or 'float32'"),
+        ({"message_dtype": "float16"}, "message_dtype must be 'float64' or 'float32'"),
         ({"max_rounds": 0}, "max_rounds must be a whole number"),
     ],
 )

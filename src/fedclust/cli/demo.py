@@ -76,7 +76,7 @@ def study(seed: int, say: Any) -> Findings:
     """Run the demo's job: each island alone, all together, and the pooled run to compare."""
     from sklearn.cluster import KMeans
 
-    from ..chain import cluster
+    from ..clustering.rows import cluster
     from ..estimators import FederatedKMeans
     from ..kernels import nearest
 

@@ -27,15 +27,15 @@ from .compactness import (
 from .contingency import Contingency
 from .federated import Evaluated, Evaluation
 from .indices import INDICES
-from .profile import Outline, Presence, Profile
+from .profile import ClientCounts, ClusterShapes, Profile
 
 __all__ = [
     "Contingency",
     "Evaluated",
     "Evaluation",
     "INDICES",
-    "Outline",
-    "Presence",
+    "ClusterShapes",
+    "ClientCounts",
     "Profile",
     "adjusted_rand_index",
     "adjusted_rand_of_table",

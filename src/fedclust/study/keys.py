@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..algorithms import ALGORITHMS, SEEDINGS
-from ..preprocessing.prepare import MISSING, SCALINGS
-from ..privacy.rules import TIERS
+from ..clustering.preparation.prepare import MISSING, SCALINGS
+from ..privacy.lookup import TIERS
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 LABELS = ("parquet", "csv", "none")
@@ -96,7 +96,7 @@ PRIVACY_KEYS: Mapping[str, Key] = {
     "epsilon": Key("number", "with dp: what a record may tell", default=None, low=0, above=True),
     "delta": Key("number", "with dp: the chance of more", default=None, low=0, high=1, above=True),
     "change": Key("whole", "guarded, secure: fewest rows to change", default=None, low=2),
-    "max_releases": Key(
+    "max_queries": Key(
         "whole", "guarded, secure: questions answered per data set", default=None, low=1
     ),
     "min_count": Key(
@@ -114,7 +114,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "clustering": CLUSTERING,
     "data": DATA,
     "outputs": OUTPUTS,
-    "participation": PARTICIPATION,
+    "sampling": PARTICIPATION,
     "privacy": PRIVACY_KEYS,
 }
 FREE = ("clients", "features")  # tables whose keys are the user's own names

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from ...algorithms import make
-from ...chain import cluster
+from ...clustering.rows import cluster
 from ...core import Schema
 from ...data import dirichlet, fkm_grid, load
 from ...kernels import nearest

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from ...algorithms import make, make_seeding
-from ...chain import cluster
+from ...clustering.rows import cluster
 from ...core import Plan, Schema, rounds, run
 from ...data import Dataset, fkm_grid, locally_absent
 from ...kernels import k_means, nearest
