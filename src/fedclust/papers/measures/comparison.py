@@ -7,7 +7,7 @@ import numpy as np
 from ...algorithms import make
 from ...chain import cluster
 from ...core import Schema
-from ...data import dirichlet, fkm_grid, load
+from ...datasets import dirichlet, fkm_grid, load
 from ...kernels import nearest
 from ...metrics import adjusted_rand_index
 from ...typing import FloatArray, IntArray

@@ -7,7 +7,7 @@ import numpy as np
 from ...algorithms import make, make_seeding
 from ...channels import LocalChannel
 from ...core import Data, Participation, Plan, Schema, run
-from ...data import by_k_means, dwf_blobs
+from ...datasets import by_k_means, dwf_blobs
 from ...kernels import k_means, nearest
 from ...metrics import majority_accuracy, score, v_measure
 from ...typing import FloatArray, IntArray

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...algorithms import make
 from ...core import Plan, Schema, run
-from ...data import ffcm_case1, ffcm_case2, ffcm_case3, iid
+from ...datasets import ffcm_case1, ffcm_case2, ffcm_case3, iid
 from ...metrics import knowledge_gap, normalized_gap, osse, wsse
 from .shared import Found, channel, data_set
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...algorithms import make, make_seeding
 from ...chain import cluster
 from ...core import Plan, Schema, rounds, run
-from ...data import Dataset, fkm_grid, locally_absent
+from ...datasets import Dataset, fkm_grid, locally_absent
 from ...kernels import k_means, nearest
 from ...metrics import adjusted_rand_index, client_mean, silhouette, simplified_silhouette
 from ...typing import FloatArray

@@ -7,7 +7,7 @@ import numpy as np
 from ...algorithms import make, make_seeding
 from ...channels import LocalChannel
 from ...core import Participation, Plan, Schema, run
-from ...data import dirichlet, iid
+from ...datasets import dirichlet, iid
 from ...kernels import kmeans_plusplus, matched, nearest
 from ...metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
 from ...typing import FloatArray

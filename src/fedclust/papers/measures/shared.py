@@ -7,7 +7,7 @@ import numpy as np
 
 from ...channels import LocalChannel
 from ...core import Data
-from ...data import Dataset, load
+from ...datasets import Dataset, load
 from ...typing import FloatArray, IntArray
 
 Found = dict[str, float]
