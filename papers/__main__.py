@@ -63,7 +63,7 @@ def run(
     if absent:
         console.print(
             f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder that "
-            "FEDCLUST_DATA names, or load them once with fedclust.data.load."
+            "FEDCLUST_DATA names, or load them once with fedclust.datasets.load."
         )
     console.print(f"Tables and figures: {out / 'papers.md'}")
 

@@ -7,7 +7,7 @@ import numpy as np
 from fedclust.algorithms import make
 from fedclust.chain import cluster
 from fedclust.core import Schema
-from fedclust.data import dirichlet, fkm_grid, load
+from fedclust.datasets import dirichlet, fkm_grid, load
 from fedclust.kernels import nearest
 from fedclust.metrics import adjusted_rand_index
 from fedclust.typing import FloatArray, IntArray

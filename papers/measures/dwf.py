@@ -7,7 +7,7 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Participation, Plan, Schema, run
-from fedclust.data import by_k_means, dwf_blobs
+from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import k_means, nearest
 from fedclust.metrics import majority_accuracy, score, v_measure
 from fedclust.typing import FloatArray, IntArray

@@ -6,7 +6,7 @@ import numpy as np
 
 from fedclust.algorithms import make
 from fedclust.core import Plan, Schema, run
-from fedclust.data import ffcm_case1, ffcm_case2, ffcm_case3, iid
+from fedclust.datasets import ffcm_case1, ffcm_case2, ffcm_case3, iid
 from fedclust.metrics import knowledge_gap, normalized_gap, osse, wsse
 
 from .shared import Found, channel, data_set

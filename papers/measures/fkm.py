@@ -7,7 +7,7 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.chain import cluster
 from fedclust.core import Plan, Schema, rounds, run
-from fedclust.data import Dataset, fkm_grid, locally_absent
+from fedclust.datasets import Dataset, fkm_grid, locally_absent
 from fedclust.kernels import k_means, nearest
 from fedclust.metrics import adjusted_rand_index, client_mean, silhouette, simplified_silhouette
 from fedclust.typing import FloatArray

@@ -7,7 +7,7 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.core import Participation, Plan, Schema, run
-from fedclust.data import dirichlet, iid
+from fedclust.datasets import dirichlet, iid
 from fedclust.kernels import kmeans_plusplus, matched, nearest
 from fedclust.metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
 from fedclust.typing import FloatArray

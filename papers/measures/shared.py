@@ -7,7 +7,7 @@ import numpy as np
 
 from fedclust.channels import LocalChannel
 from fedclust.core import Data
-from fedclust.data import Dataset, load
+from fedclust.datasets import Dataset, load
 from fedclust.typing import FloatArray, IntArray
 
 Found = dict[str, float]
