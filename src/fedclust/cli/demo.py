@@ -15,7 +15,7 @@ from rich.table import Table
 from ..algorithms import make
 from ..channels import LocalChannel
 from ..core import ConfigError, Data, Message, Plan, Request, Schema
-from ..data import Dataset, load
+from ..datasets import Dataset, load
 from ..typing import FloatArray, IntArray
 
 # Bounds anybody may know, from field guides, not from these birds: what is scaled by them

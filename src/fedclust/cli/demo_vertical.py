@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
-from ..data import Dataset, load
+from ..datasets import Dataset, load
 from ..typing import FloatArray, IntArray
 from .demo import HIGH, LOW
 
