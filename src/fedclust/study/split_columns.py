@@ -16,6 +16,7 @@ from ..client.vertical import Ending, Wanted
 from ..clustering.alignment import MIN_OVERLAP, enough_shared
 from ..clustering.columns import ColumnClustering, cluster_columns
 from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, config, run
+from ..metrics import inertia
 from ..privacy import Tier
 from ..typing import Array
 from .facts import bytes_sent, phases, versions
@@ -222,7 +223,12 @@ def _profile(
         ],
         "map": None,
         "quality": [
-            {"index": "inertia", "value": found.inertia, "pooled": None, "better": "lower"}
+            {
+                "index": inertia.name,
+                "value": found.inertia,
+                "pooled": None,
+                "better": inertia.better,
+            }
         ],
         "phases": phases(journal.told),
     }

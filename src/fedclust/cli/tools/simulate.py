@@ -9,7 +9,7 @@ import numpy as np
 from ...channels import LocalChannel
 from ...clustering.rows import Clustering, cluster
 from ...core import Batches, ClientSampling, ConfigError, Schema, run
-from ...data import dirichlet, iid
+from ...datasets import dirichlet, iid
 from ...kernels import nearest
 from ...study.asked import asked_algorithm, asked_tier
 from ...study.file import Study
