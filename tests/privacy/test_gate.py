@@ -162,7 +162,7 @@ def test_seeds_have_no_centres_to_look_at() -> None:
     ],
 )
 def test_rules_are_whole_numbers(field: str, value: int) -> None:
-    with pytest.raises(ConfigError, match=f"{field} must be a whole number"):
+    with pytest.raises(ConfigError, match=f"{field} must be an integer"):
         Limits(**{field: value})  # type: ignore[arg-type]
 
 
