@@ -36,6 +36,7 @@ def test_exported_names_exist_and_nothing_else_is_promised() -> None:
         "privacy",
         "channels",
         "choice",
+        "data",
         "datasets",
         "estimators",
     ],
