@@ -39,8 +39,8 @@ soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 ki
 	  tests/federation/test_schedules.py tests/federation/test_wire.py tests/study/test_kills.py
 
 papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
-	$(BIN)/fedclust papers run all --out docs/papers
-	$(BIN)/fedclust papers page docs/papers --out docs/papers.md
+	$(BIN)/python -m papers run all --out docs/papers
+	$(BIN)/python -m papers page docs/papers --out docs/papers.md
 	$(BIN)/pytest -n auto -m slow tests/papers
 
 bench: setup     ## speed and memory, as ratios; writes docs/benchmarks.md

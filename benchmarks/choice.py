@@ -18,7 +18,7 @@ from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
 from fedclust.choice import choose
 from fedclust.core import DataError, Schema
-from fedclust.data import dirichlet, iid, load
+from fedclust.datasets import dirichlet, iid, load
 from fedclust.typing import FloatArray, IntArray
 
 from .timing import best_of, row, verdict

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fedclust.core import DataError
-from fedclust.data import Dataset, load
+from fedclust.datasets import Dataset, load
 from fedclust.kernels import _plain, steps
 
 settings.register_profile(

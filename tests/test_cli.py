@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from fedclust import __version__
 from fedclust.algorithms import ALGORITHMS
 from fedclust.cli import app
-from fedclust.cli.demo import study
 
 run = CliRunner().invoke
 
@@ -35,7 +34,7 @@ def test_all_algorithms_are_listed() -> None:
         assert key in shown.output
 
 
-def test_the_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
+def test_the_demo_prints_its_results_and_draws_them(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "birds.png"
     shown = run(app, ["demo", "--out", str(picture)])
@@ -44,35 +43,28 @@ def test_the_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
     for island in ("Biscoe", "Dream", "Torgersen"):
         assert f"{island} alone" in text
     assert "labels are identical" in text
-    assert "What left each island" in text
+    assert "What the server learns" in text
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert picture.stat().st_size > 30_000
 
 
 def test_the_demo_equals_the_pooled_run_and_beats_every_island() -> None:
-    from fedclust.kernels import nearest
-    from fedclust.metrics import adjusted_rand_index
+    from fedclust.cli.demo.islands import run_islands
 
-    said: list[str] = []
     for seed in range(3):
-        found = study(seed, said.append)
-        assert found.pooled_gap < 1e-12
-        assert found.same_labels
-        together = adjusted_rand_index(found.birds.y, found.labels)
-        from fedclust.cli.demo import _scaled
-
-        for centers in found.alone.values():
-            alone = nearest(_scaled(found.birds.X), _scaled(centers))[0]
-            assert adjusted_rand_index(found.birds.y, alone) < together
-        assert max(found.sent.values()) < 2000
-    assert any("scikit-learn" in line for line in said)
+        found = run_islands(seed)
+        gap, same_labels = found.against_pooled()
+        assert gap < 1e-12
+        assert same_labels
+        together = found.accuracy(found.together)
+        assert all(found.accuracy(alone) < together for alone in found.alone.values())
+        assert max(found.together.bytes_sent_.values()) < 2000
 
 
 def test_without_matplotlib_the_demo_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "fedclust.cli.picture", raising=False)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     shown = run(app, ["demo", "--out", str(tmp_path / "x.png")])
     assert shown.exit_code == 0
     assert "pip install 'fedclust[plot]'" in " ".join(shown.output.split())
@@ -97,7 +89,7 @@ def test_a_users_mistake_is_answered_in_one_sentence(tmp_path: Path) -> None:
     assert run(app, ["demo", "--seed", "-1"]).exit_code == 2
 
 
-def test_the_vertical_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
+def test_the_vertical_demo_prints_its_results_and_draws_them(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "teams.png"
     shown = run(app, ["demo", "vertical", "--out", str(picture)])
@@ -116,26 +108,19 @@ def test_the_vertical_demo_tells_its_story_and_draws_it(tmp_path: Path) -> None:
 def test_without_matplotlib_the_vertical_demo_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "fedclust.cli.picture", raising=False)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     shown = run(app, ["demo", "vertical", "--out", str(tmp_path / "x.png")])
     assert "pip install 'fedclust[plot]'" in " ".join(shown.output.split())
 
 
 def test_two_teams_find_more_than_one() -> None:
-    from fedclust.cli.demo_vertical import study as two_teams
+    from fedclust.cli.demo.teams import run_teams
     from fedclust.metrics import majority_accuracy
 
     for seed in range(3):
-        found = two_teams(seed)
+        found = run_teams(seed)
         species = found.birds.y[found.shared]  # type: ignore[index]
-        together = majority_accuracy(species, found.together)
+        together = majority_accuracy(species, found.model.labels_)
         assert all(majority_accuracy(species, alone) < together for alone in found.alone.values())
         assert found.gap < 1e-12
-        assert (found.together == found.pooled).all()
-
-
-def test_the_demo_searches_its_messages_for_birds() -> None:
-    shown = {seed: study(seed, lambda _: None).shown for seed in range(4)}
-    assert min(shown.values()) == 0
-    assert max(shown.values()) > 0  # a bird alone in its cluster is its own mean
+        assert (found.model.labels_ == found.pooled).all()

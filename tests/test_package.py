@@ -13,6 +13,7 @@ import pytest
 import fedclust
 
 SOURCE = Path(fedclust.__file__).parent
+ROOT = Path(__file__).parents[1]
 ENGINES = {"nvflare": "nvflare", "flower": "flwr"}
 
 
@@ -35,7 +36,7 @@ def test_exported_names_exist_and_nothing_else_is_promised() -> None:
         "privacy",
         "channels",
         "choice",
-        "data",
+        "datasets",
         "estimators",
     ],
 )
@@ -61,7 +62,9 @@ def test_every_module_imports() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE))
+    "path",
+    sorted([*SOURCE.rglob("*.py"), *(ROOT / "papers").rglob("*.py")]),
+    ids=lambda p: str(p.relative_to(p.parents[2])),
 )
 def test_files_and_functions_stay_short(path: Path) -> None:
     text = path.read_text()

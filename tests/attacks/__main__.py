@@ -1,4 +1,4 @@
-"""Print the table of attacks: ``python -m attacks`` in the folder tests."""
+"""Print the table of attacks: ``python -m tests.attacks``."""
 
 import warnings
 

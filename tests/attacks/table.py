@@ -1,6 +1,6 @@
 """Attack by attack and tier by tier: how many records a server recovers.
 
-Printed by ``python -m attacks`` in the folder tests; the table of docs/privacy.md is its output.
+Printed by ``python -m tests.attacks``; the table of docs/privacy.md is its output.
 """
 
 from collections.abc import Callable, Iterator

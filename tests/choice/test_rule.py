@@ -12,16 +12,21 @@ from fedclust.kernels.features import merged
 from fedclust.metrics import inertia
 
 
-def score(k: int, silhouette: float, weakest: float, **other: float) -> Score:
-    values = {"inertia": 1.0, "soft_davies_bouldin": 1.0, "xie_beni": 1.0, "elbow": 0.0, **other}
-    return Score(
-        k,
-        np.zeros((k, 1)),
-        simplified_silhouette=silhouette,
-        stability=weakest,
-        weakest_cluster=weakest,
-        **values,
-    )
+def score(
+    k: int,
+    silhouette: float,
+    weakest: float,
+    soft_davies_bouldin: float = 1.0,
+    xie_beni: float = 1.0,
+    elbow: float = 0.0,
+) -> Score:
+    indices = {
+        "inertia": 1.0,
+        "simplified-silhouette": silhouette,
+        "soft-davies-bouldin": soft_davies_bouldin,
+        "xie-beni": xie_beni,
+    }
+    return Score(k, np.zeros((k, 1)), indices, elbow, weakest, weakest)
 
 
 def test_the_elbow_is_where_the_fall_ends() -> None:
@@ -102,7 +107,7 @@ def test_a_merge_is_the_cheapest_one_and_keeps_the_mean(seed: int, k: int) -> No
             for i in range(6)
             for j in range(i)
         ]
-        assert inertia(centers, fewer, sizes) <= min(costs) + 1e-9
+        assert inertia(centers, fewer, sample_weight=sizes) <= min(costs) + 1e-9
 
 
 def test_an_empty_cluster_is_merged_first() -> None:

@@ -167,7 +167,7 @@ print(json.dumps(sorted(sys.modules)))
         "matplotlib",
     }
     assert not loaded & strangers
-    ours = {"choice", "metrics", "estimators", "report", "papers", "cli", "study.run"}
+    ours = {"choice", "metrics", "estimators", "report", "cli", "study.run"}
     assert not loaded & {f"fedclust.{name}" for name in ours}
     assert not loaded & {"fedclust.algorithms.k_fed", "fedclust.algorithms.vertical_c_means"}
     if "numba" not in loaded:  # which brings it

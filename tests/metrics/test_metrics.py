@@ -29,8 +29,12 @@ def distances(X: FloatArray, C: FloatArray) -> FloatArray:
 def test_inertia_and_score_are_scikit_learns() -> None:
     X, _, w = problem()
     model = KMeans(4, n_init=1, random_state=0).fit(X, sample_weight=w)
-    assert metrics.inertia(X, model.cluster_centers_, w) == pytest.approx(model.inertia_)
-    assert metrics.score(X, model.cluster_centers_, w) == pytest.approx(model.inertia_ / w.sum())
+    assert metrics.inertia(X, model.cluster_centers_, sample_weight=w) == pytest.approx(
+        model.inertia_
+    )
+    assert metrics.score(X, model.cluster_centers_, sample_weight=w) == pytest.approx(
+        model.inertia_ / w.sum()
+    )
 
 
 def test_errors_of_ffcm_are_unsquared_means_per_feature() -> None:
@@ -44,9 +48,9 @@ def test_xie_beni_and_objective_follow_their_formulas() -> None:
     X, C, _ = problem()
     for m in (1.5, 2.0, 2.4):
         J = (memberships(X, C, m) ** m * distances(X, C) ** 2).sum()
-        assert metrics.fuzzy_objective(X, C, m) == pytest.approx(J)
+        assert metrics.fuzzy_objective(X, C, fuzzifier=m) == pytest.approx(J)
         apart = min(((a - b) ** 2).sum() for i, a in enumerate(C) for b in C[:i])
-        assert metrics.xie_beni(X, C, m) == pytest.approx(J / (len(X) * apart))
+        assert metrics.xie_beni(X, C, fuzzifier=m) == pytest.approx(J / (len(X) * apart))
 
 
 def test_davies_bouldin_is_scikit_learns_at_the_means() -> None:
@@ -73,7 +77,7 @@ def test_simplified_silhouette_follows_its_formula() -> None:
         ((d[:, 1] - d[:, 0]) / d[:, 1]).mean()
     )
     assert metrics.simplified_silhouette(C[:1], np.vstack([C[:1], C[:1]])) == 0.0
-    with pytest.raises(ConfigError, match="compares the two nearest centres; there is one"):
+    with pytest.raises(ConfigError, match="needs at least 2 centres, got 1"):
         metrics.simplified_silhouette(X, C[:1])
 
 
@@ -111,7 +115,9 @@ def test_an_index_is_computed_block_by_block() -> None:
 
 
 def test_unknown_indices_are_named() -> None:
-    with pytest.raises(ConfigError, match="index='dunn' is not one of inertia, score"):
+    with pytest.raises(
+        ConfigError, match="index='dunn' is not one of inertia, simplified-silhouette"
+    ):
         metrics.evaluate("dunn", [[1.0]], [[1.0]])
 
 
@@ -170,7 +176,7 @@ def test_several_indices_go_into_one_message(seed: int, n_clients: int) -> None:
     assert done.n_rounds == 1
     assert list(done.model.indices) == list(names)
     for name in names:
-        pooled = metrics.evaluate(name, X, C, 1.7, sample_weight=w)
+        pooled = metrics.evaluate(name, X, C, fuzzifier=1.7, sample_weight=w)
         assert done.model.indices[name] == pytest.approx(pooled, rel=1e-9), name
     sizes = np.bincount(distances(X, C).argmin(axis=1), w, 4)
     np.testing.assert_allclose(done.model.sizes, sizes, rtol=1e-12)
@@ -186,7 +192,7 @@ def test_one_index_of_a_tuple_still_comes_with_sizes() -> None:
 def test_indices_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
     with pytest.raises(ConfigError, match="index='dunn' is not one of"):
         Evaluation(2, np.zeros((2, 1)), ("inertia", "dunn"))
-    with pytest.raises(ConfigError, match="compares the two nearest centres; there is one"):
+    with pytest.raises(ConfigError, match="needs at least 2 centres, got 1"):
         Evaluation(1, np.zeros((1, 1)), "simplified-silhouette")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from fedclust.channels import LocalChannel
 from fedclust.core import Data
-from fedclust.data import Dataset
+from fedclust.datasets import Dataset
 from fedclust.typing import FloatArray
 
 

@@ -7,7 +7,7 @@ from fedclust import make, make_seeding
 from fedclust.chain import Clustering, cluster
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
-from fedclust.data import by_k_means, dwf_blobs
+from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import nearest
 from fedclust.metrics import majority_accuracy, score
 

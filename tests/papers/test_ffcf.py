@@ -7,7 +7,7 @@ import pytest
 
 from fedclust import make
 from fedclust.core import Plan, Schema, run
-from fedclust.data import Dataset, ffcm_case3
+from fedclust.datasets import Dataset, ffcm_case3
 from fedclust.metrics import adjusted_rand_index, osse, wsse
 
 from .runs import channel, near

@@ -7,7 +7,7 @@ import pytest
 
 from fedclust import make
 from fedclust.core import Plan, Schema, run
-from fedclust.data import Dataset, ffcm_case1, ffcm_case2, ffcm_case3
+from fedclust.datasets import Dataset, ffcm_case1, ffcm_case2, ffcm_case3
 from fedclust.metrics import knowledge_gap, osse, wsse
 from fedclust.typing import FloatArray
 

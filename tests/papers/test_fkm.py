@@ -8,7 +8,7 @@ import pytest
 from fedclust import make, make_seeding
 from fedclust.chain import cluster
 from fedclust.core import AnyAlgorithm, Schema
-from fedclust.data import Dataset, fkm_grid
+from fedclust.datasets import Dataset, fkm_grid
 from fedclust.kernels import inertia, k_means, nearest
 from fedclust.metrics import adjusted_rand_index, client_mean
 

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fedclust import DataError
-from fedclust.cli import app
-from fedclust.papers.experiment import Cell, Claim, Experiment, Panel, Task, curve, holds, judge
-from fedclust.papers.experiments import EXPERIMENTS
-from fedclust.papers.harness import Job, execute, jobs
-from fedclust.papers.report import load, page, save, section
+from papers.__main__ import app
+from papers.experiment import Cell, Claim, Experiment, Panel, Task, curve, holds, judge
+from papers.experiments import EXPERIMENTS
+from papers.harness import Job, execute, jobs
+from papers.report import load, page, save, section
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -107,7 +107,7 @@ def test_few_runs_are_the_first_of_many_and_none_is_made_twice(tmp_path: Path) -
 
 def test_results_are_stored_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from fedclust.papers.figures import draw
+    from papers.figures import draw
 
     results, failed = run_toy(tmp_path / "runs")
     save(tmp_path, TOY, results, failed)
@@ -126,33 +126,34 @@ def test_an_empty_experiment_is_told_too(tmp_path: Path) -> None:
 
 def test_the_command_runs_and_tells(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
-    shown = invoke(app, ["papers", "list"])
+    shown = invoke(app, ["list"])
     assert shown.exit_code == 0
     assert all(id in shown.output for id in EXPERIMENTS)
-    shown = invoke(app, ["papers", "run", "ffcm-table2", "--quick", "--out", str(tmp_path)])
+    shown = invoke(app, ["run", "ffcm-table2", "--quick", "--out", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     assert "ffcm-table2" in shown.output
     table = (tmp_path / "papers.md").read_text()
     assert "| within SSE | avg2 | 0.3120 |" in table
-    shown = invoke(app, ["papers", "run", "ffcm-tabel2", "--out", str(tmp_path)])
-    assert shown.exit_code == 1
-    assert "did you mean 'ffcm-table2'" in " ".join(shown.output.split())
-    shown = invoke(app, ["papers", "page", str(tmp_path), "--out", str(tmp_path / "p.md")])
+    shown = invoke(app, ["run", "ffcm-tabel2", "--out", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "no experiment 'ffcm-tabel2'" in shown.output
+    shown = invoke(app, ["page", str(tmp_path), "--out", str(tmp_path / "p.md")])
     assert shown.exit_code == 0
     assert (tmp_path / "p.md").read_text().startswith("# The papers, reproduced")
-    assert invoke(app, ["papers", "page", str(tmp_path / "runs")]).exit_code == 1
+    assert invoke(app, ["page", str(tmp_path / "runs")]).exit_code == 2
     for wrong in (["--quick", "--runs", "2"], ["--out", str(tmp_path / "p.md")]):
-        assert invoke(app, ["papers", "run", "dwf-fig1", *wrong]).exit_code == 1
-    assert invoke(app, ["papers", "run", "", "--quick"]).exit_code == 1
+        assert invoke(app, ["run", "dwf-fig1", *wrong]).exit_code == 2
+    assert invoke(app, ["run", "", "--quick"]).exit_code == 2
 
 
-def test_data_that_is_not_here_is_named_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_data_sets_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path / "nothing"))
-    how = ["papers", "run", "ffcf", "--quick", "--out", str(tmp_path)]
+    how = ["run", "ffcf", "--quick", "--out", str(tmp_path)]
     shown = " ".join(CliRunner().invoke(app, how).output.split())
-    assert "Not here: ffcf_case3. Put the files into the folder that FEDCLUST_DATA names" in shown
+    assert (
+        "Missing data sets: ffcf_case3. Put the files into the folder that FEDCLUST_DATA names"
+        in shown
+    )
     table = (tmp_path / "papers.md").read_text()
     assert "Not on the machine that ran this: ffcf_case3." in table
     assert str(tmp_path) not in table

@@ -10,7 +10,7 @@ from fedclust import make
 from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
 from fedclust.core import Participation, Plan, Schema, run
-from fedclust.data import Dataset, dirichlet, iid
+from fedclust.datasets import Dataset, dirichlet, iid
 from fedclust.kernels import nearest
 from fedclust.metrics import adjusted_rand_index, xie_beni
 from fedclust.typing import FloatArray

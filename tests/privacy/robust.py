@@ -16,7 +16,7 @@ from fedclust.algorithms._centers import Sums
 from fedclust.algorithms.robust_c_means import ClusterMeans
 from fedclust.channels import LocalChannel
 from fedclust.core import Channel, Plan, Request, Schema, run
-from fedclust.data import dirichlet, iid
+from fedclust.datasets import dirichlet, iid
 from fedclust.kernels import k_means, nearest
 from fedclust.typing import FloatArray
 

@@ -233,8 +233,8 @@ def _ellipse(cluster: int, rows: FloatArray) -> dict[str, Any]:
 def _quality(soft: bool) -> list[dict[str, Any]]:
     index = "soft-davies-bouldin" if soft else "davies-bouldin"
     return [
-        {"index": "simplified-silhouette", "value": 0.41, "pooled": 0.41, "better": "high"},
-        {"index": index, "value": 0.93, "pooled": None, "better": "low"},
+        {"index": "simplified-silhouette", "value": 0.41, "pooled": 0.41, "better": "higher"},
+        {"index": index, "value": 0.93, "pooled": None, "better": "lower"},
     ]
 
 

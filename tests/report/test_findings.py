@@ -115,7 +115,7 @@ def test_the_end_of_the_run_is_told_as_it_was(tmp_path: Path) -> None:
 def test_quality_is_compared_only_where_it_can_be(
     tmp_path: Path, lossless: bool, pooled: float | None, said: str
 ) -> None:
-    one = {"index": "simplified-silhouette", "value": 0.41, "pooled": pooled, "better": "high"}
+    one = {"index": "simplified-silhouette", "value": 0.41, "pooled": pooled, "better": "higher"}
     change(write_run(tmp_path), "profile.json", quality=[one])
     change(tmp_path, "model.json", lossless=lossless)
     page = page_of(tmp_path)
@@ -139,7 +139,7 @@ def test_preparation_is_told_in_words(tmp_path: Path) -> None:
 
 def test_an_unknown_algorithm_and_index_keep_their_names(tmp_path: Path) -> None:
     write_run(tmp_path)
-    odd = {"index": "my-index", "value": None, "pooled": None, "better": "low"}
+    odd = {"index": "my-index", "value": None, "pooled": None, "better": "lower"}
     change(tmp_path, "profile.json", quality=[odd])
     change(tmp_path, "model.json", algorithm={"algorithm": "mine", "exact": True}, seed=None)
     page = page_of(tmp_path)

@@ -17,7 +17,7 @@ from ..core import (
     Schema,
     run,
 )
-from ..metrics import adjusted_rand_of_table
+from ..metrics import adjusted_rand_of_table, inertia
 from ..privacy import Privacy, tier_of
 from . import rule
 from .runs import Runs
@@ -117,19 +117,18 @@ def _with_a_start(algorithm: AnyAlgorithm) -> tuple[AnyAlgorithm, str]:
 def _scores(found: list[Found]) -> tuple[Score, ...]:
     """Scores of all but the first, which is a single cluster."""
     ks = [len(step.centers) for step in found]
-    elbows = rule.elbow(ks, [step.indices["inertia"] for step in found])
+    elbows = rule.elbow(ks, [step.indices[inertia.name] for step in found])
     return tuple(_score(step, elbow) for step, elbow in zip(found[1:], elbows[1:], strict=True))
 
 
 def _cloud(found: list[Found], k: int, seed: int) -> float:
     # Most often that of the most clusters; but fuzzy centres may fall together where k is large.
-    best = min(found, key=lambda step: step.indices["inertia"])
+    best = min(found, key=lambda step: step.indices[inertia.name])
     n_rows = best.sizes.sum() if best.table is None else best.table.sum()
-    return rule.one_cloud(best.centers, best.sizes, best.indices["inertia"], n_rows, k, seed)
+    return rule.one_cloud(best.centers, best.sizes, best.indices[inertia.name], n_rows, k, seed)
 
 
 def _score(step: Found, elbow: float) -> Score:
-    values = {name.replace("-", "_"): value for name, value in step.indices.items()}
     stability = weakest = np.nan
     if step.table is not None:
         stability = adjusted_rand_of_table(step.table)
@@ -137,8 +136,8 @@ def _score(step: Found, elbow: float) -> Score:
     return Score(
         n_clusters=len(step.centers),
         centers=step.centers,
+        indices=step.indices,
         elbow=float(elbow),
         stability=float(stability),
         weakest_cluster=float(weakest),
-        **values,
     )

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..core import stream
 from ..kernels import k_means
-from ..metrics import simplified_silhouette
+from ..metrics import INDICES, simplified_silhouette
 from ..typing import FloatArray, IntArray
-from .score import Score
+from .score import ELBOW, STABILITY, Score
 
 NEAR = 0.05  # a silhouette is near the best one
 FOUND_AGAIN = 0.75  # a cluster is found again if it overlaps so much with its own in the other half
@@ -81,24 +81,25 @@ def one_cloud(
 def favourites(scores: Sequence[Score]) -> dict[str, int]:
     """Which number of clusters each index alone would choose."""
     ks = [score.n_clusters for score in scores]
-    chosen = {
-        "simplified-silhouette": np.argmax([s.simplified_silhouette for s in scores]),
-        "soft-davies-bouldin": np.argmin([s.soft_davies_bouldin for s in scores]),
-        "xie-beni": np.argmin([s.xie_beni for s in scores]),
-        "elbow": np.argmax([s.elbow for s in scores]),
-    }
+    compared = [index for index in map(INDICES.__getitem__, scores[0].indices) if index.chooses_k]
+    chosen = {index.name: index.best([s.indices[index.name] for s in scores]) for index in compared}
+    chosen[ELBOW.name] = ELBOW.best([s.elbow for s in scores])
     again = _found_again(scores)
     if len(again):
-        chosen["stability"] = again[-1]
-    return {name: ks[int(i)] for name, i in chosen.items()}
+        chosen[STABILITY.name] = int(again[-1])
+    return {name: ks[i] for name, i in chosen.items()}
 
 
 def pick(scores: Sequence[Score]) -> Score:
     """The largest number of clusters all found again, of those with a silhouette near the best."""
-    silhouette = np.array([score.simplified_silhouette for score in scores])
+    silhouette = np.array([_silhouette(score) for score in scores])
     again = _found_again(scores)
     near = again[silhouette[again] >= silhouette.max() - NEAR]
     return scores[int(near[-1])] if len(near) else scores[int(silhouette.argmax())]
+
+
+def _silhouette(score: Score) -> float:
+    return score.indices[simplified_silhouette.name]
 
 
 def _found_again(scores: Sequence[Score]) -> IntArray:
@@ -108,7 +109,7 @@ def _found_again(scores: Sequence[Score]) -> IntArray:
 
 def verdict(scores: Sequence[Score], chosen: Score, cloud: float) -> Verdict:
     """The recommendation in one sentence, with its evidence and what speaks against it."""
-    k, silhouette = chosen.n_clusters, chosen.simplified_silhouette
+    k, silhouette = chosen.n_clusters, _silhouette(chosen)
     found, against = "the best silhouette", []
     if silhouette < cloud + ABOVE_ONE_CLOUD:
         against.append("there may be no clusters at all")

@@ -5,7 +5,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..metrics import Measure
 from ..typing import FloatArray
+
+ELBOW = Measure(
+    name="elbow", title="Elbow", meaning="how sharply the inertia bends here", better="higher"
+)
+STABILITY = Measure(
+    name="stability",
+    title="Stability",
+    meaning="how alike clusterings of two halves of the rows are; at most 1",
+    better="higher",
+)
+WEAKEST_CLUSTER = Measure(
+    name="weakest-cluster",
+    title="Weakest cluster",
+    meaning="how well the cluster found again least overlaps with itself in the other half; "
+    "at most 1",
+    better="higher",
+)
+# What a choice computes of several indices or clusterings, beside the indices themselves.
+EVIDENCE: Mapping[str, Measure] = {m.name: m for m in (ELBOW, STABILITY, WEAKEST_CLUSTER)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,19 +34,21 @@ class Score:
 
     n_clusters: int
     centers: FloatArray  # (C, F)
-    inertia: float
-    simplified_silhouette: float  # high is good
-    soft_davies_bouldin: float  # low is good
-    xie_beni: float  # low is good
+    indices: Mapping[str, float]  # the inertia, and all indices that choose k
     elbow: float  # how far the log inertia lies below the line from one cluster to the most
     stability: float  # adjusted Rand index of two halves of the rows; NaN: not measured
     weakest_cluster: float  # smallest overlap (Jaccard) of a cluster with its own in the other half
 
     def as_config(self) -> dict[str, Any]:
-        """Plain values for a file, without the centres; None for what is no number."""
-        values = {n: v for n, v in vars(self).items() if n != "centers"}
-        names = {n: n if n == "n_clusters" else n.replace("_", "-") for n in values}
-        return {names[n]: v if math.isfinite(v) else None for n, v in values.items()}
+        """Plain values for a file, without the centres; None for what is not finite."""
+        values = {
+            **self.indices,
+            ELBOW.name: self.elbow,
+            STABILITY.name: self.stability,
+            WEAKEST_CLUSTER.name: self.weakest_cluster,
+        }
+        known = {name: v if math.isfinite(v) else None for name, v in values.items()}
+        return {"n_clusters": self.n_clusters, **known}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,11 @@ import numpy as np
 from ..chain import Init, seeded
 from ..core import AnyAlgorithm, NothingToSay, derived
 from ..kernels.features import merged
-from ..metrics import Evaluated, Evaluation
+from ..metrics import INDICES, Evaluated, Evaluation, inertia
 from ..typing import FloatArray
 from .runs import LOOSE, Runs
 from .stability import merged_pair, seeded_pair
 
-INDICES = ("inertia", "simplified-silhouette", "soft-davies-bouldin", "xie-beni")
 LIMIT = 6  # a sweep takes at most so many times the work of one clustering at its largest k
 
 
@@ -32,23 +31,23 @@ class Found(NamedTuple):
 
 def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) -> Iterator[Found]:
     """Every k of `ks`, which ascend, from the largest down; at last a single cluster."""
-    top = ks[-1]
+    top, names = ks[-1], indices_of(ks)
     try:
         centers, n_rounds = _clustered(algorithm, top, runs, init)
     except NothingToSay as problem:
         raise NothingToSay(f"{top} clusters, the largest of ks: {problem}; try fewer") from None
-    found = _evaluated(algorithm, centers, runs)
+    found = _evaluated(algorithm, centers, names, runs)
     per_k = rounds_per_k(runs.work, n_rounds, ks)
     pair = seeded_pair(algorithm, top, n_rounds, runs)
     yield Found(centers, *found, pair and pair.table)
     for k in reversed(ks[:-1]):
         centers = _refined(algorithm, merged(centers, found.sizes, k), per_k, runs)
-        found = _evaluated(algorithm, centers, runs)
+        found = _evaluated(algorithm, centers, names, runs)
         pair = merged_pair(algorithm, pair, k, per_k, runs)
         yield Found(centers, *found, pair and pair.table)
     mean = merged(centers, found.sizes, 1)
-    inertia = runs.of(Evaluation(1, mean), 1, everybody=True)
-    yield Found(mean, {"inertia": inertia}, np.array([found.sizes.sum()]))
+    value = runs.of(Evaluation(1, mean, inertia.name), 1, everybody=True)
+    yield Found(mean, {inertia.name: value}, np.array([found.sizes.sum()]))
 
 
 def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
@@ -91,10 +90,18 @@ def _refined(algorithm: AnyAlgorithm, start: FloatArray, n_rounds: int, runs: Ru
     return cast(FloatArray, runs.of(_with(algorithm, n_clusters=k, init=start, **stop), k))
 
 
-def _evaluated(algorithm: AnyAlgorithm, centers: FloatArray, runs: Runs) -> Evaluated:
+def indices_of(ks: Sequence[int]) -> tuple[str, ...]:
+    """The inertia, for the elbow, and every index that chooses k and exists for all of `ks`."""
+    fit = (i.name for i in INDICES.values() if i.chooses_k and i.min_clusters <= min(ks))
+    return inertia.name, *fit
+
+
+def _evaluated(
+    algorithm: AnyAlgorithm, centers: FloatArray, names: tuple[str, ...], runs: Runs
+) -> Evaluated:
     """All indices, and the sizes that the next merge needs, in one exchange."""
     k, fuzzifier = len(centers), vars(algorithm)["fuzzifier"] if algorithm.soft else 2.0
-    scoring = Evaluation(k, centers, INDICES, fuzzifier)
+    scoring = Evaluation(k, centers, names, fuzzifier)
     return cast(Evaluated, runs.of(scoring, k, everybody=True))
 
 

@@ -21,7 +21,6 @@ from . import (
     flower_app,
     init,
     label,
-    papers,
     provision,
     report,
     run,
@@ -72,7 +71,6 @@ app.command(name="disclosures")(disclosures.disclosures)
 app.command(name="label")(label.label)
 app.command(name="export")(export.export)
 app.command(name="report")(report.report)
-app.add_typer(papers.app, name="papers")
 
 
 def _show_version(wanted: bool) -> None:

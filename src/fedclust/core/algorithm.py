@@ -209,6 +209,11 @@ class Algorithm(ABC, Generic[State, Down, Up]):
         raise NotImplementedError(f"{self.key} assigns nothing")
 
     @property
+    def unguarded(self) -> str:
+        """Why the guarded tier must refuse these settings; empty if it may run them."""
+        return ""
+
+    @property
     def lossless(self) -> bool:
         """Whether, with these settings, any split gives what pooling would from the same start."""
         return False

@@ -105,7 +105,10 @@ class FederatedFuzzyCMeans(Federated):
         score : float
         """
         return -fuzzy_objective(
-            self._rows(X), self.cluster_centers_, self._fuzzifier, sample_weight
+            self._rows(X),
+            self.cluster_centers_,
+            fuzzifier=self._fuzzifier,
+            sample_weight=sample_weight,
         )
 
     @property

@@ -90,4 +90,4 @@ class FederatedKMeans(Federated):
         -------
         score : float
         """
-        return -inertia(self._rows(X), self.cluster_centers_, sample_weight)
+        return -inertia(self._rows(X), self.cluster_centers_, sample_weight=sample_weight)

@@ -9,37 +9,42 @@ from .agreement import (
     normalized_gap,
     normalized_mutual_information,
     silhouette,
+    tolerance_index,
     v_measure,
 )
-from .compactness import (
+from .contingency import Contingency
+from .federated import Evaluated, Evaluation
+from .indices import Better, Index, Measure, Rows, cluster_sizes
+from .profile import Outline, Presence, Profile
+from .registry import INDICES, evaluate, register, reported_indices, unregister
+from .standard import (
     davies_bouldin,
-    evaluate,
     fuzzy_objective,
     inertia,
     osse,
     score,
     simplified_silhouette,
     soft_davies_bouldin,
-    tolerance_index,
     wsse,
     xie_beni,
 )
-from .contingency import Contingency
-from .federated import Evaluated, Evaluation
-from .indices import INDICES
-from .profile import Outline, Presence, Profile
 
 __all__ = [
+    "Better",
     "Contingency",
     "Evaluated",
     "Evaluation",
     "INDICES",
+    "Index",
+    "Measure",
     "Outline",
     "Presence",
     "Profile",
+    "Rows",
     "adjusted_rand_index",
     "adjusted_rand_of_table",
     "client_mean",
+    "cluster_sizes",
     "davies_bouldin",
     "evaluate",
     "fuzzy_objective",
@@ -49,11 +54,14 @@ __all__ = [
     "normalized_gap",
     "normalized_mutual_information",
     "osse",
+    "register",
+    "reported_indices",
     "score",
     "silhouette",
     "simplified_silhouette",
     "soft_davies_bouldin",
     "tolerance_index",
+    "unregister",
     "v_measure",
     "wsse",
     "xie_beni",

@@ -1,4 +1,4 @@
-"""How well a clustering agrees with labels, or centres with true centres."""
+"""How well a clustering agrees with labels, or centres with other centres."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -94,3 +94,8 @@ def knowledge_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] =
 def normalized_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
     """Knowledge gap over the root of the number of features."""
     return knowledge_gap(found, truth, matching) / float(np.sqrt(np.shape(truth)[1]))
+
+
+def tolerance_index(centers: Any, before: Any) -> float:
+    """Frobenius norm of the change of centres between two rounds."""
+    return float(np.linalg.norm(np.asarray(centers) - np.asarray(before)))

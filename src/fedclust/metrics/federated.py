@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Nothing, Record, Rule, Summed, Survey, checks
+from ..core import Data, Dims, Message, Nothing, Record, Rule, Schema, Summed, Survey, checks
 from ..typing import BoolArray, FloatArray, Rng
-from .indices import Index, index, sizes, sums_over
+from .indices import Index, cluster_sizes, sums_over
+from .registry import find_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +59,28 @@ class Evaluation(Survey[At, Totals]):
         checks.whole(self, "n_clusters")
         checks.centers(self)
         checks.fuzzifier(self)
-        self._chosen()
+        for index in self._indices():
+            index.check(self.n_clusters)
 
-    def _chosen(self) -> list[Index]:
+    def _indices(self) -> list[Index]:
         names = (self.index,) if isinstance(self.index, str) else self.index
-        return [index(name, self.n_clusters) for name in names]
+        return [find_index(name) for name in names]
+
+    def _lengths(self) -> list[int]:
+        """How many numbers each part of a message has."""
+        sizes = [] if isinstance(self.index, str) else [self.n_clusters]
+        return [*sizes, *(index.length(self.n_clusters) for index in self._indices())]
 
     @property
     def lossless(self) -> bool:
         return True
+
+    @property
+    def unguarded(self) -> str:
+        """Several indices go with the clusters' sizes, and many indices have sums per cluster."""
+        if isinstance(self.index, str) and find_index(self.index).guarded:
+            return ""
+        return f"index={self.index!r} would reveal small clusters; use index='inertia'"
 
     def rule(self, n_features: int) -> Rule:
         """Ours: how far one record is from the centres is that record's affair."""
@@ -76,19 +90,21 @@ class Evaluation(Survey[At, Totals]):
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Totals:
-        parts = [chosen.sums for chosen in self._chosen()]
+        parts = [index.sums_of for index in self._indices()]
         if not isinstance(self.index, str):
-            parts = [sizes, *parts]
+            parts = [cluster_sizes, *parts]
         sums = sums_over(parts, data.X, data.weight, down.centers, self.fuzzifier)
         return Totals(sums, np.array([float(len(data))]))
 
     def model(self, state: Totals) -> float | Evaluated:
         if isinstance(self.index, str):
-            return index(self.index, self.n_clusters).formula(state.sums, self.init)
-        lengths = [2 * self.n_clusters + 1 if one.per_center else 2 for one in self._chosen()]
-        held, *parts = np.split(state.sums, self.n_clusters + np.cumsum([0, *lengths[:-1]]))
+            return find_index(self.index).formula(state.sums, self.init)
+        sizes, *parts = np.split(state.sums, np.cumsum(self._lengths())[:-1])
         values = {
-            name: one.formula(part, self.init)
-            for name, one, part in zip(self.index, self._chosen(), parts, strict=True)
+            index.name: index.formula(part, self.init)
+            for index, part in zip(self._indices(), parts, strict=True)
         }
-        return Evaluated(values, held)
+        return Evaluated(values, sizes)
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return super().sizes(schema) | {"T": sum(self._lengths())}

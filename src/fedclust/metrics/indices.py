@@ -1,19 +1,22 @@
-"""Indices that decompose: each is a few sums over rows, and a formula for those sums.
+"""What an index is: a few sums over rows, a formula for those sums, and how to read the result.
 
-The same two functions serve the plain call on one table and the federated run over many clients,
-so the two cannot disagree. A row contributes through its squared distances to all centres.
+The same sums and formula serve the plain call on one table and the federated run over many
+clients, so the two cannot disagree. A row contributes through its squared distances to all centres.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from ..core import ConfigError
+from ..core import ConfigError, Data
 from ..kernels import memberships_of, sq_distances
 from ..kernels.threads import map_blocks
 from ..typing import FloatArray
+
+Better = Literal["lower", "higher"]  # values; written like this in files and reports
 
 
 class Rows:
@@ -23,6 +26,11 @@ class Rows:
         self.D = D  # (n, C) squared distances
         self.weight = weight  # (n,)
         self.fuzzifier = fuzzifier
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of centres."""
+        return int(self.D.shape[1])
 
     @cached_property
     def distance(self) -> FloatArray:
@@ -40,118 +48,69 @@ class Rows:
 
 
 Sums = Callable[[Rows], FloatArray]
+Formula = Callable[[FloatArray, FloatArray], float]
 
 
-class Index(NamedTuple):
-    """What clients add up, and what the server makes of it."""
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """How to read a number that describes a clustering."""
 
-    sums: Sums  # (T,), the last one the weight
-    formula: Callable[[FloatArray, FloatArray], float]  # sums (T,), centres (C, F) -> index
-    per_center: bool = False  # T is 2C+1 then, and else 2
+    name: str  # in files and settings, such as "xie-beni"
+    title: str  # in reports
+    meaning: str  # what it measures, in a few words
+    better: Better
+
+    def best(self, values: Sequence[float]) -> int:
+        """The position of the best value."""
+        return int(np.argmin(values) if self.better == "lower" else np.argmax(values))
 
 
-def sizes(rows: Rows) -> FloatArray:
-    """Weight of the rows nearest to each centre (C,): no index, but it goes with them."""
-    held = np.bincount(rows.D.argmin(axis=1), rows.weight, rows.D.shape[1])
+@dataclass(frozen=True, kw_only=True)
+class Index(Measure):
+    """An index of centres over rows, as a function of one table or of many clients' sums."""
+
+    sums: Sums  # client: a block of rows -> (T,); those of all blocks and clients are added
+    formula: Formula  # server: sums (T,), centres (C, F) -> the index
+    size: int | Callable[[int], int]  # T, or a function that computes T from C
+    min_clusters: int = 1
+    reported: bool = True  # every study computes it for its report
+    chooses_k: bool = False  # computed for every k while the number of clusters is chosen
+    guarded: bool = False  # the guarded tier permits it: one sum over all rows, none per cluster
+
+    def __call__(
+        self, X: Any, centers: Any, *, fuzzifier: float = 2.0, sample_weight: Any = None
+    ) -> float:
+        """The index of one table."""
+        data, at = Data.of(X, sample_weight), np.asarray(centers, dtype=np.float64)
+        self.check(len(at))
+        return self.formula(sums_over([self.sums_of], data.X, data.weight, at, fuzzifier), at)
+
+    def check(self, n_clusters: int) -> None:
+        """Refuse fewer centres than the index needs."""
+        if n_clusters < self.min_clusters:
+            raise ConfigError(
+                f"{self.name} needs at least {self.min_clusters} centres, got {n_clusters}"
+            )
+
+    def length(self, n_clusters: int) -> int:
+        """How many numbers a client sends."""
+        return self.size if isinstance(self.size, int) else self.size(n_clusters)
+
+    def sums_of(self, rows: Rows) -> FloatArray:
+        """The sums over a block of rows (T,)."""
+        found = self.sums(rows)
+        if found.shape != (self.length(rows.n_clusters),):
+            raise ConfigError(
+                f"{self.name}: sums returned an array of shape {found.shape}, but size is "
+                f"{self.length(rows.n_clusters)}; correct the index"
+            )
+        return found
+
+
+def cluster_sizes(rows: Rows) -> FloatArray:
+    """Weight of the rows nearest to each centre (C,)."""
+    held = np.bincount(rows.D.argmin(axis=1), rows.weight, rows.n_clusters)
     return held.astype(np.float64)
-
-
-def _nearest(rows: Rows) -> FloatArray:
-    return rows.mean_of(rows.D.min(axis=1))
-
-
-def _nearest_unsquared(rows: Rows) -> FloatArray:
-    return rows.mean_of(np.sqrt(rows.D.min(axis=1)))
-
-
-def _others_unsquared(rows: Rows) -> FloatArray:
-    return rows.mean_of(rows.distance.sum(axis=1) - rows.distance.min(axis=1))
-
-
-def _objective(rows: Rows) -> FloatArray:
-    return rows.mean_of((rows.memberships**rows.fuzzifier * rows.D).sum(axis=1))
-
-
-def _spread(rows: Rows) -> FloatArray:
-    """Per centre: distances of its own rows, and their weight."""
-    own, w, k = rows.D.argmin(axis=1), rows.weight, rows.D.shape[1]
-    distance = w * np.sqrt(rows.D.min(axis=1))
-    return np.concatenate([np.bincount(own, distance, k), np.bincount(own, w, k), [w.sum()]])
-
-
-def _soft_spread(rows: Rows) -> FloatArray:
-    """Per centre: distances of all rows, and their memberships."""
-    w = rows.weight
-    return np.concatenate([w @ rows.distance, w @ rows.memberships, [w.sum()]])
-
-
-def _silhouette(rows: Rows) -> FloatArray:
-    own, next_best = np.sqrt(np.partition(rows.D, 1, axis=1)[:, :2].T)
-    gap = np.divide(next_best - own, next_best, out=np.zeros_like(own), where=next_best > 0)
-    return rows.mean_of(gap)
-
-
-def _total(sums: FloatArray, centers: FloatArray) -> float:
-    return float(sums[0])
-
-
-def _mean(sums: FloatArray, centers: FloatArray) -> float:
-    return float(sums[0] / sums[-1])
-
-
-def _mean_per_feature(sums: FloatArray, centers: FloatArray) -> float:
-    return float(sums[0] / (sums[-1] * centers.shape[1]))
-
-
-def _over_separation(sums: FloatArray, centers: FloatArray) -> float:
-    apart = sq_distances(centers, centers)
-    np.fill_diagonal(apart, np.inf)
-    closest = apart.min()
-    return float(sums[0] / (sums[-1] * closest)) if closest > 0 else np.inf
-
-
-def _davies_bouldin(sums: FloatArray, centers: FloatArray) -> float:
-    distance, weight = sums[:-1].reshape(2, -1)
-    held = weight > 0
-    return _worst_ratios(distance[held] / weight[held], centers[held])
-
-
-def _soft_davies_bouldin(sums: FloatArray, centers: FloatArray) -> float:
-    distance, membership = sums[:-1].reshape(2, -1) / sums[-1]
-    return _worst_ratios(distance * membership, centers)
-
-
-def _worst_ratios(spread: FloatArray, centers: FloatArray) -> float:
-    """Mean over clusters of the worst (S_i + S_j) / |c_i - c_j|."""
-    if len(centers) < 2:
-        return 0.0
-    apart = np.sqrt(sq_distances(centers, centers))
-    np.fill_diagonal(apart, np.inf)
-    both = spread[:, None] + spread
-    ratio = np.divide(both, apart, out=np.full_like(apart, np.inf), where=apart > 0)
-    return float(ratio.max(axis=1).mean())
-
-
-INDICES: Mapping[str, Index] = {
-    "inertia": Index(_nearest, _total),
-    "score": Index(_nearest, _mean),
-    "wsse": Index(_nearest_unsquared, _mean_per_feature),
-    "osse": Index(_others_unsquared, _mean_per_feature),
-    "objective": Index(_objective, _total),
-    "xie-beni": Index(_objective, _over_separation),
-    "davies-bouldin": Index(_spread, _davies_bouldin, per_center=True),
-    "soft-davies-bouldin": Index(_soft_spread, _soft_davies_bouldin, per_center=True),
-    "simplified-silhouette": Index(_silhouette, _mean),
-}
-
-
-def index(name: str, n_clusters: int) -> Index:
-    """The index of that name, if it can be had of so many centres."""
-    if name not in INDICES:
-        raise ConfigError(f"index={name!r} is not one of {', '.join(INDICES)}")
-    if name == "simplified-silhouette" and n_clusters < 2:
-        raise ConfigError("simplified-silhouette compares the two nearest centres; there is one")
-    return INDICES[name]
 
 
 def sums_over(

@@ -14,7 +14,6 @@ from .tiers import RELEASES, ROUNDS, Tier, uncovered
 _GUARDABLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "fuzzifier": (lambda m: m >= 1.5, "memberships would nearly be labels; 1.5 or more"),
     "n_clusters": (lambda k: k <= PAIRED, f"too many sums to compare; {PAIRED} or fewer"),
-    "index": (lambda index: index == "inertia", "an index by cluster tells of small ones"),
     "neighbours": (lambda n: n == 5, "two sizes of one neighbourhood differ by a row; 5"),
 }
 # One round each, of which a minimum of records stands behind every number.
@@ -68,6 +67,8 @@ class Guarded(Tier):
             asked = key in settings and (key != "fuzzifier" or soft_sums)
             if asked and not fits(settings[key]):
                 raise ConfigError(f"{name}: {key}={settings[key]!r}: {words}")
+        if algorithm.unguarded:
+            raise ConfigError(f"{name}: {algorithm.unguarded}")
 
     def lacking(self, plan: Plan, schema: Schema) -> str:
         algorithm, stages = plan.algorithm, {t.stage for t in plan.transforms}

@@ -5,38 +5,26 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, VERTICAL
 from ..algorithms.bounded_c_means import BoundedCMeans
+from ..choice.score import EVIDENCE
+from ..metrics import INDICES, Measure
 from .amounts import listed, plain, several
 from .folder import RunFiles
 
-INDICES = {
-    "inertia": ("Inertia", "sum of squared distances to the nearest centre"),
-    "simplified-silhouette": (
-        "Simplified silhouette",
-        "how much nearer rows are to their own centre than to the next; at most 1",
-    ),
-    "davies-bouldin": ("Davies-Bouldin", "spread of clusters against the distance between them"),
-    "soft-davies-bouldin": (
-        "Soft Davies-Bouldin",
-        "spread of clusters, weighted by membership, against the distance between them",
-    ),
-    "xie-beni": ("Xie-Beni", "compactness against the smallest distance between centres"),
-    "elbow": ("Elbow", "how sharply the inertia bends here"),
-    "stability": ("Stability", "how alike clusterings of two halves of the rows are; at most 1"),
-    "weakest-cluster": (
-        "Weakest cluster",
-        "how well the cluster found again least overlaps with itself in the other half; at most 1",
-    ),
-}
-
 
 def index_name(index: str) -> str:
-    """What an index is called."""
-    return INDICES.get(index, (index, ""))[0]
+    """The title of an index; its name if this installation does not have it."""
+    measure = _measure(index)
+    return measure.title if measure else index
 
 
 def index_meaning(index: str) -> str:
-    """What an index measures; nothing if it is not known here."""
-    return INDICES.get(index, (index, ""))[1]
+    """What an index measures; nothing if this installation does not have it."""
+    measure = _measure(index)
+    return measure.meaning if measure else ""
+
+
+def _measure(index: str) -> Measure | None:
+    return EVIDENCE.get(index) or INDICES.get(index)
 
 
 def algorithm_words(model: Mapping[str, Any]) -> str:

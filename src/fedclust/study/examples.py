@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.files import write_text
-from ..data import load
+from ..datasets import load
 from ..typing import FloatArray
 
 _PENGUINS = """

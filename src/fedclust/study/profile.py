@@ -9,18 +9,12 @@ import numpy as np
 
 from ..chain import SCORING, Clustering
 from ..core import AnyAlgorithm, Channel, NothingToSay, Run, Runner, Schema
-from ..metrics import Evaluation, Outline, Presence, Profile
+from ..metrics import Evaluation, Outline, Presence, Profile, reported_indices
 from ..metrics.profile import OutlineSums, ProfileSums
 from ..privacy import Tier
 from ..typing import FloatArray
 from .model import Model
 
-_QUALITY = {
-    "simplified-silhouette": "high",
-    "soft-davies-bouldin": "low",
-    "davies-bouldin": "low",
-    "xie-beni": "low",
-}
 _CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave most of them empty
 _REACH = 3.5  # standard deviations around clusters that the map shows
 
@@ -252,17 +246,23 @@ def quality(found: Clustering, pooled: FloatArray | None, ask: Asker) -> list[di
     if len(found.centers) < 2 or ask.tier.noisy or ask.tier.guards:
         return []
     fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
+    indices = reported_indices(len(found.centers))
 
     def scores(centers: FloatArray) -> dict[str, float]:
-        asked = Evaluation(len(centers), centers, tuple(_QUALITY), fuzzifier)
-        indices: dict[str, float] = ask(asked, SCORING).model.indices
-        return indices
+        asked = Evaluation(len(centers), centers, tuple(i.name for i in indices), fuzzifier)
+        values: dict[str, float] = ask(asked, SCORING).model.indices
+        return values
 
     values = scores(found.centers)
     expected: Mapping[str, float] = {}
     if pooled is not None:
         expected = values if pooled is found.centers else scores(pooled)
     return [
-        {"index": name, "value": values[name], "pooled": expected.get(name), "better": better}
-        for name, better in _QUALITY.items()
+        {
+            "index": index.name,
+            "value": values[index.name],
+            "pooled": expected.get(index.name),
+            "better": index.better,
+        }
+        for index in indices
     ]

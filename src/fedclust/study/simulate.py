@@ -9,7 +9,7 @@ import numpy as np
 from ..chain import Clustering, cluster
 from ..channels import LocalChannel
 from ..core import Batches, ConfigError, Participation, Schema, run
-from ..data import dirichlet, iid
+from ..datasets import dirichlet, iid
 from ..kernels import nearest
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm, asked_tier

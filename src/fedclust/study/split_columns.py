@@ -13,6 +13,7 @@ from .. import __version__
 from ..algorithms.record_alignment import RecordAlignment
 from ..alignment import MIN_OVERLAP, enough_shared
 from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, config, run
+from ..metrics import inertia
 from ..privacy import Tier
 from ..typing import Array
 from ..vertical import ColumnClustering, cluster_columns
@@ -222,7 +223,12 @@ def _profile(
         ],
         "map": None,
         "quality": [
-            {"index": "inertia", "value": found.inertia, "pooled": None, "better": "lower"}
+            {
+                "index": inertia.name,
+                "value": found.inertia,
+                "pooled": None,
+                "better": inertia.better,
+            }
         ],
         "phases": phases(journal.told),
     }

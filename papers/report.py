@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..core.files import write_text
 from .experiment import VERDICTS, Claim, Experiment, Outcome, Panel, holds, judge
 
 Results = Mapping[str, Mapping[str, list[float]]]
@@ -30,7 +29,7 @@ def save(folder: Path, experiment: Experiment, results: Results, failed: Mapping
     text = (
         f'{{"id": "{experiment.id}", "failed": {json.dumps(failed)}, "results": {{\n{lines}\n}}}}\n'
     )
-    write_text(folder / f"{experiment.id}.json", text)
+    (folder / f"{experiment.id}.json").write_text(text)
 
 
 def _used(experiment: Experiment) -> set[tuple[str, str]]:
@@ -50,7 +49,11 @@ def section(experiment: Experiment, results: Results, failed: Mapping[str, str])
     """One experiment in Markdown: claims, cells, notes."""
     outcomes = judge(experiment, results, failed)
     lines = [f"## {experiment.title}", ""]
-    lines += [f"*{experiment.paper}* · `fedclust papers run {experiment.id}`", "", experiment.notes]
+    lines += [
+        f"*{experiment.paper}* · `python -m papers run {experiment.id}`",
+        "",
+        experiment.notes,
+    ]
     if results:
         lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
     lines += ["", *(f"- {c.text}: {_said(c, results)}" for c in experiment.claims)]
@@ -106,8 +109,8 @@ def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> 
     lines = [
         "# The papers, reproduced",
         "",
-        "Written by `fedclust papers page` from the runs stored in `docs/papers/`, which",
-        "`make papers` makes (`fedclust papers run all`). Every table and figure of the five",
+        "Written by `python -m papers page` from the runs stored in `docs/papers/`, which",
+        "`make papers` makes (`python -m papers run all`). Every table and figure of the five",
         "papers beside what fedclust finds: published value, mean and standard deviation of our",
         "runs, the difference in standard deviations, and a verdict.",
         "",

@@ -22,8 +22,8 @@ import numpy as np
 from ..core import ConfigError, DataError
 from ..core.files import write_atomically
 from ..typing import Array, FloatArray, IntArray
+from .dataset import Dataset
 from .sources import ELSEWHERE, SOURCES
-from .synthetic import Dataset
 
 _NAMES = ("feature_names", "target_names", "client_names")
 

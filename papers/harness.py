@@ -12,13 +12,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..core import DataError
-from ..core.files import write_text
+import fedclust
+from fedclust import DataError
+
+from . import measures
 from .experiment import Experiment, Task
 
-_PACKAGE = Path(__file__).parents[1]
-_ASIDE = {"cli", "experiments", "estimators", "study"}  # what no measurement goes through
 Results = dict[str, dict[str, list[float]]]
 Say = Callable[[str, int], None]  # what was finished, and how many jobs that was
 
@@ -32,19 +31,17 @@ class Job:
 
     @property
     def name(self) -> str:
-        """A name that changes with all that the result depends on."""
-        what = json.dumps([__version__, _plain(self.task), self.seed])
+        """A name that changes with everything the result depends on."""
+        measure = f"{self.task.measure.__module__}.{self.task.measure.__name__}"
+        what = json.dumps([_fingerprint(), measure, dict(self.task.settings), self.seed])
         return sha256(what.encode()).hexdigest()[:24]
 
 
-def _plain(task: Task) -> Any:
-    return [task.measure.__module__, task.measure.__name__, _source(), dict(task.settings)]
-
-
 @cache
-def _source() -> str:
-    """A hash of all code that a result may depend on: another code, another run."""
-    files = sorted(p for p in _PACKAGE.rglob("*.py") if not _ASIDE & set(p.parts))
+def _fingerprint() -> str:
+    """A hash of the source code of fedclust and of the measures."""
+    folders = [Path(folder) for package in (fedclust, measures) for folder in package.__path__]
+    files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
@@ -103,7 +100,7 @@ def _kept(job: Job, folder: Path) -> Any:
         found = job.task(job.seed)
     except DataError as problem:
         return str(problem)
-    write_text(path, json.dumps(found))
+    path.write_text(json.dumps(found))
     return found
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedclust.data import (
+from fedclust.datasets import (
     Dataset,
     dwf_blobs,
     ffcm_case1,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...channels import LocalChannel
-from ...core import Data
-from ...data import Dataset, load
-from ...typing import FloatArray, IntArray
+from fedclust.channels import LocalChannel
+from fedclust.core import Data
+from fedclust.datasets import Dataset, load
+from fedclust.typing import FloatArray, IntArray
 
 Found = dict[str, float]
 

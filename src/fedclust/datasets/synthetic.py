@@ -1,28 +1,13 @@
 """The papers' synthetic data sets, drawn anew: rows, true labels, owners and true centres."""
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..typing import Array, FloatArray, IntArray
+from ..typing import IntArray
+from .dataset import Dataset
 from .partition import Seed, by_distance, iid
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """A table, what is known about it, and a natural owner of each row where there is one."""
-
-    name: str
-    X: FloatArray  # (N, F)
-    y: IntArray | None = None  # (N,)
-    client: IntArray | None = None  # (N,)
-    centers: FloatArray | None = None  # (C, F) true centres
-    feature_names: tuple[str, ...] = ()
-    target_names: tuple[str, ...] = ()
-    client_names: tuple[str, ...] = ()
-    extra: Mapping[str, Array] = field(default_factory=dict)  # whatever else its file holds
 
 
 def _gaussians(

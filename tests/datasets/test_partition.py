@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedclust import ConfigError
-from fedclust.data import by_distance, by_k_means, by_value, dirichlet, iid, locally_absent
+from fedclust.datasets import by_distance, by_k_means, by_value, dirichlet, iid, locally_absent
 
 
 @given(st.integers(1, 200), st.integers(1, 30), st.integers(0, 99))

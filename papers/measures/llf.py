@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import make, make_seeding
-from ...channels import LocalChannel
-from ...core import Participation, Plan, Schema, run
-from ...data import dirichlet, iid
-from ...kernels import kmeans_plusplus, matched, nearest
-from ...metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
-from ...typing import FloatArray
+from fedclust.algorithms import make, make_seeding
+from fedclust.channels import LocalChannel
+from fedclust.core import Participation, Plan, Schema, run
+from fedclust.datasets import dirichlet, iid
+from fedclust.kernels import kmeans_plusplus, matched, nearest
+from fedclust.metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
+from fedclust.typing import FloatArray
+
 from .shared import Found, channel, scaled
 
 

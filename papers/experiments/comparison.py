@@ -1,6 +1,7 @@
 """All algorithms on all data sets: what no paper has."""
 
-from ...algorithms import ALGORITHMS
+from fedclust.algorithms import ALGORITHMS
+
 from ..experiment import Experiment, Panel, Task
 from ..measures.comparison import versus_pooled
 from .llf_table2 import SETS as LLF_SETS

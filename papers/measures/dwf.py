@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 
-from ...algorithms import make, make_seeding
-from ...channels import LocalChannel
-from ...core import Data, Participation, Plan, Schema, run
-from ...data import by_k_means, dwf_blobs
-from ...kernels import k_means, nearest
-from ...metrics import majority_accuracy, score, v_measure
-from ...typing import FloatArray, IntArray
+from fedclust.algorithms import make, make_seeding
+from fedclust.channels import LocalChannel
+from fedclust.core import Data, Participation, Plan, Schema, run
+from fedclust.datasets import by_k_means, dwf_blobs
+from fedclust.kernels import k_means, nearest
+from fedclust.metrics import majority_accuracy, score, v_measure
+from fedclust.typing import FloatArray, IntArray
+
 from .shared import Found, channel, data_set
 
 SMALL_STEP = {"max_rounds": 300}  # for 60,000 images: by then the centres hardly move

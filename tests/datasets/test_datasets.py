@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from fedclust import ConfigError, DataError
-from fedclust.data import Dataset, available, content_hash, folder, load
-from fedclust.data import download as remote
-from fedclust.data.datasets import _content
-from fedclust.data.sources import SOURCES
+from fedclust.datasets import Dataset, available, content_hash, folder, load
+from fedclust.datasets import download as remote
+from fedclust.datasets.loader import _content
+from fedclust.datasets.sources import SOURCES
 
 
 def test_penguins_are_shipped() -> None:
@@ -62,7 +62,7 @@ def fake(
     monkeypatch: pytest.MonkeyPatch, name: str, fetch: Callable[[], Any], **changes: Any
 ) -> None:
     source = replace(SOURCES[name], fetch=fetch, **changes)
-    monkeypatch.setattr("fedclust.data.datasets.SOURCES", {**SOURCES, name: source})
+    monkeypatch.setattr("fedclust.datasets.loader.SOURCES", {**SOURCES, name: source})
 
 
 def test_what_is_downloaded_is_checked_and_kept(

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import make
-from ...core import Plan, Schema, run
-from ...data import ffcm_case1, ffcm_case2, ffcm_case3, iid
-from ...metrics import knowledge_gap, normalized_gap, osse, wsse
+from fedclust.algorithms import make
+from fedclust.core import Plan, Schema, run
+from fedclust.datasets import ffcm_case1, ffcm_case2, ffcm_case3, iid
+from fedclust.metrics import knowledge_gap, normalized_gap, osse, wsse
+
 from .shared import Found, channel, data_set
 
 CASES = {"1": ffcm_case1, "2": ffcm_case2, "3": ffcm_case3}

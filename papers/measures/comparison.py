@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 
-from ...algorithms import make
-from ...chain import cluster
-from ...core import Schema
-from ...data import dirichlet, fkm_grid, load
-from ...kernels import nearest
-from ...metrics import adjusted_rand_index
-from ...typing import FloatArray, IntArray
+from fedclust.algorithms import make
+from fedclust.chain import cluster
+from fedclust.core import Schema
+from fedclust.datasets import dirichlet, fkm_grid, load
+from fedclust.kernels import nearest
+from fedclust.metrics import adjusted_rand_index
+from fedclust.typing import FloatArray, IntArray
+
 from .shared import Found, channel, scaled
 
 

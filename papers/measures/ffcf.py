@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import make
-from ...core import Plan, Schema, run
-from ...metrics import osse, wsse
+from fedclust.algorithms import make
+from fedclust.core import Plan, Schema, run
+from fedclust.metrics import osse, wsse
+
 from .shared import Found, channel, data_set
 
 

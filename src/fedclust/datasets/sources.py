@@ -116,6 +116,6 @@ SOURCES: Mapping[str, Source] = {
 # Too many files to fetch one by one: where they are, for those who want them.
 ELSEWHERE: Mapping[str, str] = {
     "fkm_synthetic": "folder data/beta* of github.com/swiergarst/fedKMeans; "
-    "fedclust.data.fkm_grid draws the like",
+    "fedclust.datasets.fkm_grid draws the like",
     "femnist_digits": "folder data/MNIST of github.com/swiergarst/fedKMeans",
 }

@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 
-from ...algorithms import make, make_seeding
-from ...chain import cluster
-from ...core import Plan, Schema, rounds, run
-from ...data import Dataset, fkm_grid, locally_absent
-from ...kernels import k_means, nearest
-from ...metrics import adjusted_rand_index, client_mean, silhouette, simplified_silhouette
-from ...typing import FloatArray
+from fedclust.algorithms import make, make_seeding
+from fedclust.chain import cluster
+from fedclust.core import Plan, Schema, rounds, run
+from fedclust.datasets import Dataset, fkm_grid, locally_absent
+from fedclust.kernels import k_means, nearest
+from fedclust.metrics import adjusted_rand_index, client_mean, silhouette, simplified_silhouette
+from fedclust.typing import FloatArray
+
 from .shared import Found, channel, data_set
 
 

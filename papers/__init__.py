@@ -1,0 +1,1 @@
+"""The papers' experiments, run beside their published values: ``python -m papers``."""

@@ -1,0 +1,140 @@
+"""``python -m papers``: run the papers' tables and figures again, from a checkout."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from . import report
+from .experiment import VERDICTS, Experiment, judge
+from .experiments import EXPERIMENTS
+from .harness import Job, execute, jobs
+
+Found = dict[str, tuple[Experiment, report.Results, Mapping[str, str]]]
+app = typer.Typer(
+    help="Run the papers' experiments, beside their published values.",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command(name="list")
+def list_() -> None:
+    """List the experiments."""
+    table = Table()
+    for heading in ("id", "paper", "what", "runs", "quick"):
+        table.add_column(heading, no_wrap=heading == "id")
+    for one in EXPERIMENTS.values():
+        runs, quick = (sum(getattr(t, n) for t in one.tasks) for n in ("runs", "quick"))
+        table.add_row(one.id, one.paper, one.title, str(runs), str(quick))
+    Console().print(table)
+
+
+@app.command()
+def run(
+    id: Annotated[
+        str, typer.Argument(help="An experiment's id, the beginning of several ids, or 'all'.")
+    ],
+    quick: Annotated[bool, typer.Option(help="Few runs, and no task that takes minutes.")] = False,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each task.")] = None,
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder for results, tables and figures.")
+    ] = Path("build/papers"),
+) -> None:
+    """Run experiments; runs that an interrupted command has finished are not repeated."""
+    chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or (id and i.startswith(id))}
+    if not chosen:
+        raise typer.BadParameter(f"no experiment {id!r}; 'python -m papers list' shows all ids")
+    if quick and runs is not None:
+        raise typer.BadParameter("--quick and --runs exclude each other; give one of them")
+    out.mkdir(parents=True, exist_ok=True)
+    console = Console()
+    wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
+    found = _run_all(console, wanted, out)
+    ordered = {i: found[i] for i in chosen}
+    (out / "papers.md").write_text(report.page(ordered).replace("](papers/", "]("))
+    _print_verdicts(console, ordered)
+    absent = {why.partition(":")[0] for _, _, failed in found.values() for why in failed.values()}
+    if absent:
+        console.print(
+            f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder that "
+            "FEDCLUST_DATA names, or load them once with fedclust.datasets.load."
+        )
+    console.print(f"Tables and figures: {out / 'papers.md'}")
+
+
+def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Found:
+    """Make all runs, show the time left, and store each experiment when it is finished."""
+    found: Found = {}
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=sum(map(len, wanted.values())))
+
+        def show(text: str, n: int) -> None:
+            progress.update(bar, advance=n, description=text[:48])
+
+        try:
+            with closing(execute(wanted, out / "runs", show)) as finished:
+                for i, results, failed in finished:
+                    found[i] = (EXPERIMENTS[i], results, failed)
+                    report.save(out, *found[i])
+                    _draw(EXPERIMENTS[i], results, out)
+        except KeyboardInterrupt:
+            console.print("Stopped. Finished runs are kept: the same command continues from here.")
+            raise typer.Exit(130) from None
+    return found
+
+
+def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
+    """Draw the figure, where there is something to draw and matplotlib is installed."""
+    if not results:
+        return
+    try:
+        from .figures import draw
+    except ImportError:
+        return
+    draw(experiment, results, out)
+
+
+def _print_verdicts(console: Console, found: Found) -> None:
+    table = Table(title="Verdicts")
+    for heading in ("experiment", "cells", "claims that hold"):
+        table.add_column(heading, no_wrap=heading == "experiment")
+    for i, (experiment, results, failed) in found.items():
+        counts = Counter(one.verdict for one in judge(experiment, results, failed))
+        cells = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+        table.add_row(i, cells, report.kept_claims(experiment, results))
+    console.print(table)
+
+
+@app.command()
+def page(
+    stored: Annotated[Path, typer.Argument(help="A folder of stored results.")] = Path(
+        "docs/papers"
+    ),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/papers.md"),
+) -> None:
+    """Write the page and its figures from stored results, without running anything."""
+    found: Found = {}
+    for i, experiment in EXPERIMENTS.items():
+        if (stored / f"{i}.json").is_file():
+            found[i] = (experiment, *report.load(stored, experiment))
+            _draw(experiment, found[i][1], stored)
+    if not found:
+        raise typer.BadParameter(f"{stored} holds no stored results")
+    out.write_text(report.page(found))
+    Console().print(f"{out}: {len(found)} experiments")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,46 @@
+"""``fedclust demo``: cluster the penguins of three islands, or those that two teams measured."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ...core import ConfigError
+
+
+class Split(StrEnum):
+    """What is split between the owners."""
+
+    rows = "rows"
+    vertical = "vertical"
+
+
+def demo(
+    split: Annotated[
+        Split,
+        typer.Argument(help="Owners hold different birds (rows) or different columns (vertical)."),
+    ] = Split.rows,
+    out: Annotated[Path, typer.Option(help="The picture to draw.")] = Path("fedclust-demo.png"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random start.")] = 2,
+) -> None:
+    """Cluster penguins whose owners share no data: three islands, or two teams."""
+    if not out.parent.is_dir():
+        raise ConfigError(f"--out: there is no folder {out.parent}")
+    console = Console()
+    with console.status("clustering penguins (the first run compiles)"):
+        from .islands import run_islands
+        from .teams import run_teams
+
+        found = run_islands(seed) if split is Split.rows else run_teams(seed)
+    found.show(console)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        console.print("No picture: it needs matplotlib (pip install 'fedclust\\[plot]').")
+        return
+    figure = Figure(figsize=(12, 7), layout="constrained")
+    found.draw(figure)
+    figure.savefig(out, dpi=130)
+    console.print(f"Picture: {out}")

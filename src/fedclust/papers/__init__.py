@@ -1,1 +1,0 @@
-"""The papers, reproduced: experiments beside their published values, run by one harness."""
