@@ -38,7 +38,7 @@ BOUNDS = ((0.0, 0.0), (1.0, 1.0))
 
 
 @pytest.mark.parametrize(
-    ("rules", "question", "said"),
+    ("limits", "question", "said"),
     [
         (Limits(min_samples=61), {}, "llf-cm, round 0: this client has too few records to answer"),
         (Limits(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),

@@ -129,7 +129,7 @@ def test_guards_are_for_sums_of_disjoint_clusters() -> None:
         Plan(make("llf-fcm", 2), (ChangeGuard(5),))
     with pytest.raises(ConfigError, match="change must be an integer of at least 2"):
         ChangeGuard(1)
-    with pytest.raises(ConfigError, match="most must be an integer"):
+    with pytest.raises(ConfigError, match="max_queries must be an integer"):
         QueryLimit(0)
 
 
