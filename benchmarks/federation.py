@@ -27,9 +27,9 @@ from fedclust.channels.nvflare.job import write_job
 from fedclust.channels.nvflare.process import running, server_command
 from fedclust.channels.nvflare.provision import lock_server
 from fedclust.channels.nvflare.session import Session
+from fedclust.client.disclosures import write_disclosure
 from fedclust.core import Data, Plan, Request, Schema, respond
-from fedclust.federation.disclosures import write_disclosure
-from fedclust.federation.kits import ANSWERS, ASKS
+from fedclust.deploy.kits import ANSWERS, ASKS
 
 from .timing import best_of, row, verdict
 
@@ -46,7 +46,7 @@ n_clusters = {K}
 fuzzifier = 1.5
 max_rounds = {ROUNDS + 1}
 tol = 0.0
-[participation]
+[sampling]
 min_clients = {N_CLIENTS}
 [privacy]
 tier = "none"
@@ -245,7 +245,7 @@ def table(*, fast: bool) -> list[str]:
             "nothing",
             "study",
             "difference",
-            "promise",
+            "guarantee",
         ),
         row(*["---"] * 5),
         row(

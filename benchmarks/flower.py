@@ -21,7 +21,7 @@ import numpy as np
 from fedclust.algorithms import make
 from fedclust.core import Plan, Request, Schema
 from fedclust.core.envelope import encode_request
-from fedclust.federation.flower.folder import write_app
+from fedclust.deploy.flower.folder import write_app
 
 from .timing import row, verdict
 
@@ -66,7 +66,7 @@ def main(grid, context):
 _WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None  # as if not installed
-from fedclust.federation.flower.client import app
+from fedclust.deploy.flower.client import app
 
 client = app  # Flower looks for an assignment
 """
@@ -113,12 +113,12 @@ def write(folder: Path, name: str) -> Path:
     write_app(app, {"study": "/none", "out": str(folder / f"{name}.json")})
     (app / "measured.py").write_text(server.format(rounds=ROUNDS))
     project = (app / "pyproject.toml").read_text()
-    project = project.replace("fedclust.federation.flower.server:app", "measured:server")
+    project = project.replace("fedclust.deploy.flower.server:app", "measured:server")
     if client is not None:
         module = "answering" if client else "measured"
         (app / "answering.py").write_text(client)
         own = f"{module}:client"
-        project = project.replace("fedclust.federation.flower.client:app", own)
+        project = project.replace("fedclust.deploy.flower.client:app", own)
     (app / "pyproject.toml").write_text(project.replace("fedclust-study", f"measured-{name}"))
     return app
 
@@ -129,8 +129,8 @@ import flwr.app, flwr.clientapp
 {before}
 if {answers}:
     from pathlib import Path
-    from fedclust.federation.flower.client import app
-    from fedclust.federation.site import Site
+    from fedclust.deploy.flower.client import app
+    from fedclust.client.session import Site
     answer = Site(Path("{kit}"), "north").answer(Path("{kit}/request").read_bytes())
     assert b"refusal" not in answer[:400], answer
 print(time.process_time())
@@ -193,7 +193,7 @@ def table() -> list[str]:
         seconds, used = measured(Path(folder))
     medians = {name: statistics.median(found) for name, found in seconds.items()}
     n = len(seconds["null"])
-    heads = (f"median of {n}", "from", "to", "more", "CPU of a message", "more", "promise")
+    heads = (f"median of {n}", "from", "to", "more", "CPU of a message", "more", "guarantee")
     lines = [row("per round, two clients", *heads), row(*["---"] * 8)]
     for name, (_, _, words) in APPS.items():
         found, busy = seconds[name], f"{used[name]:.2f} s"

@@ -50,7 +50,7 @@ def cmeans_iteration(X: FloatArray, k: int, m: float) -> float:
 def hard() -> list[str]:
     """The hard step: assign and sum."""
     lines = [
-        row("rows x features, clusters", "type", "scikit-learn", "fedclust", "ratio", "promise"),
+        row("rows x features, clusters", "type", "scikit-learn", "fedclust", "ratio", "guarantee"),
         row(*["---"] * 6),
     ]
     blas = ThreadpoolController()

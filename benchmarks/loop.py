@@ -38,7 +38,7 @@ def seconds_per_round(X: FloatArray, n_clients: int, n_rounds: int) -> float:
 def table() -> list[str]:
     """Many clients against one, and the cost of a client."""
     X = np.random.default_rng(0).normal(size=(1_000_000, 16))
-    lines = [row("what", "measured", "promise"), row("---", "---", "---")]
+    lines = [row("what", "measured", "guarantee"), row("---", "---", "---")]
     one = seconds_per_round(X, 1, 10)
     for n_clients, n_rounds in ((100, 10), (10_000, 5)):
         many = seconds_per_round(X, n_clients, n_rounds)

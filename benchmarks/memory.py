@@ -38,7 +38,7 @@ def table() -> list[str]:
             "rows x features, clusters",
             "extra memory",
             "rows x clusters would be",
-            "promise",
+            "guarantee",
         ),
         row(*["---"] * 5),
     ]
@@ -46,8 +46,8 @@ def table() -> list[str]:
     for kind in ("hard", "fuzzy"):
         for F, k in [(2, 15), (16, 50), (64, 50)]:
             extra = extra_memory(kind, n, F, k)
-            matrix, promise = f"{n * k * 8 / 2**20:.0f} MB", verdict(extra, 64)
-            lines.append(row(kind, f"{n:,} x {F}, {k}", f"{extra:.1f} MB", matrix, promise))
+            matrix, guarantee = f"{n * k * 8 / 2**20:.0f} MB", verdict(extra, 64)
+            lines.append(row(kind, f"{n:,} x {F}, {k}", f"{extra:.1f} MB", matrix, guarantee))
     control = extra_memory("matrix", n, 2, 15)
     what = "all distances, to see that the method would tell"
     lines.append(row(what, f"{n:,} x 2, 15", f"{control:.1f} MB", "114 MB", ""))

@@ -22,7 +22,7 @@ _NO_WEIGHTS = np.empty(0)
 def exact() -> list[str]:
     """One step on a grid against the same step in floats."""
     lines = [
-        row("rows x features, clusters", "step", "float", "exact", "ratio", "promise"),
+        row("rows x features, clusters", "step", "float", "exact", "ratio", "guarantee"),
         row(*["---"] * 6),
     ]
     for n, F, k in SHAPES:
@@ -43,7 +43,7 @@ def exact() -> list[str]:
 
 def masks() -> list[str]:
     """Rounds of 20 clients and 1,020 values each, with masks and without."""
-    lines = [row("what", "measured", "promise"), row("---", "---", "---")]
+    lines = [row("what", "measured", "guarantee"), row("---", "---", "---")]
     X = np.random.default_rng(0).normal(size=(2000, 50))
     data = {f"c{i:02d}": Data.of(X[i::20]) for i in range(20)}
     schema = Schema(50, low=np.full(50, -9.0), high=np.full(50, 9.0))

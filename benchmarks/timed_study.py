@@ -8,7 +8,7 @@ from typing import Any
 
 from fedclust.channels import Transport
 from fedclust.core import Plan, Round
-from fedclust.federation.driver import StudyRun
+from fedclust.deploy.job import StudyRun
 
 
 class Weighed:

@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from fedclust.algorithms import make
-from fedclust.alignment import align
 from fedclust.channels import LocalChannel
+from fedclust.clustering.alignment import align
 from fedclust.core import Data, Plan, Schema, rounds
 from fedclust.typing import FloatArray
 
@@ -68,10 +68,10 @@ def table() -> list[str]:
         "four owners",
         "one owner",
         "ratio",
-        "promise",
+        "guarantee",
         "rows in one place, no matrix",
         "peak memory, in matrices",
-        "promise",
+        "guarantee",
         "sent per owner and round",
     )
     lines = [row(*headings), row(*["---"] * len(headings))]

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from fedclust.algorithms import make
-from fedclust.chain import cluster
+from fedclust.clustering.rows import cluster
 from fedclust.core import Schema
 from fedclust.datasets import dirichlet, fkm_grid, load
 from fedclust.kernels import nearest

@@ -6,7 +6,7 @@ import numpy as np
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Participation, Plan, Schema, run
+from fedclust.core import ClientSampling, Data, Plan, Schema, run
 from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import k_means, nearest
 from fedclust.metrics import majority_accuracy, score, v_measure
@@ -33,14 +33,14 @@ def dwf(
             if split == "writers"
             else by_k_means(X, n_clients, SHARES[split], seed)
         )
-        clients, part = channel(X, owner), Participation(fraction=asked / n_clients)
+        clients, part = channel(X, owner), ClientSampling(fraction=asked / n_clients)
         seeding = make_seeding("one-shot", k, preset="reference")
-        first = run(Plan(seeding, seed=seed), clients, Schema(F), participation=part)
+        first = run(Plan(seeding, seed=seed), clients, Schema(F), sampling=part)
         centers, n_rounds = first.model, first.n_rounds
         if key != "one-shot":
             own = {} if name == "synthetic" else SMALL_STEP
             chosen = make(key, k, preset="reference", init=centers, **own)
-            done = run(Plan(chosen, seed=seed), clients, Schema(F), participation=part)
+            done = run(Plan(chosen, seed=seed), clients, Schema(F), sampling=part)
             centers, n_rounds = done.model, done.n_rounds
     labels = nearest(X, centers)[0]
     return {

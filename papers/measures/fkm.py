@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from fedclust.algorithms import make, make_seeding
-from fedclust.chain import cluster
+from fedclust.clustering.rows import cluster
 from fedclust.core import Plan, Schema, rounds, run
 from fedclust.datasets import Dataset, fkm_grid, locally_absent
 from fedclust.kernels import k_means, nearest

@@ -6,7 +6,7 @@ import numpy as np
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
-from fedclust.core import Participation, Plan, Schema, run
+from fedclust.core import ClientSampling, Plan, Schema, run
 from fedclust.datasets import dirichlet, iid
 from fedclust.kernels import kmeans_plusplus, matched, nearest
 from fedclust.metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
@@ -22,7 +22,7 @@ def llf(
     X, y, k = scaled(name)
     F = X.shape[1]
     owner = dirichlet(y, 20, alpha, seed) if alpha else iid(len(X), 20, 42)
-    clients, part = channel(X, owner), Participation(fraction=gamma)
+    clients, part = channel(X, owner), ClientSampling(fraction=gamma)
     rng = np.random.default_rng(seed)
     own: dict[str, Any] = {"max_rounds": 30, "tol": 0.0}
     if key == "gdf-fcm":
@@ -34,12 +34,12 @@ def llf(
         central_init = init
     else:
         seeding = make_seeding("careful", k)
-        init = run(Plan(seeding, seed=seed), clients, Schema(F), participation=part).model
+        init = run(Plan(seeding, seed=seed), clients, Schema(F), sampling=part).model
         central_init = kmeans_plusplus(X, k, rng)
     plan = Plan(make(key, k, init=init, **own), seed=seed)
     pooled = make("llf-fcm", k, init=central_init, max_rounds=30, tol=0.0)
     central = run(Plan(pooled), channel(X, np.zeros(len(X))), Schema(F)).model
-    done = run(plan, clients, Schema(F), participation=part)
+    done = run(plan, clients, Schema(F), sampling=part)
     labels = nearest(X, done.model)[0]
     found = {
         "displacement": float(np.linalg.norm(matched(done.model, central) - central)),

@@ -7,20 +7,20 @@ from .core import (
     CheckpointError,
     ConfigError,
     DataError,
+    EmptyRound,
     FedclustError,
     MessageError,
-    NothingToSay,
     TooFewClients,
 )
 
 if TYPE_CHECKING:
+    from .clustering.model import load
     from .estimators import (
         FederatedFuzzyCMeans,
         FederatedKMeans,
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
-    from .study.model import load
 
 __version__ = "0.1.0"
 
@@ -28,11 +28,11 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "DataError",
+    "EmptyRound",
     "FedclustError",
     "FederatedFuzzyCMeans",
     "FederatedKMeans",
     "MessageError",
-    "NothingToSay",
     "TooFewClients",
     "VerticalFuzzyCMeans",
     "VerticalKMeans",
@@ -44,7 +44,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "load":
-        from .study.model import load
+        from .clustering.model import load
 
         return load
     # scikit-learn takes longer to import than all of fedclust: only those who use it pay.

@@ -86,11 +86,11 @@ def test_momentum_glides_on() -> None:
 
 def test_patience_ends_a_run_that_moves_no_less() -> None:
     data = {f"c{i}": client(*np.random.default_rng(i).normal(size=8)) for i in range(6)}
-    from fedclust.core import Participation
+    from fedclust.core import ClientSampling
 
     chosen = make("dwf", 2, init=start(-1.0, 1.0), patience=5, max_rounds=200, tol=0.0)
-    some = Participation(fraction=0.5)
-    done = run(Plan(chosen), LocalChannel(data), SCHEMA, participation=some)
+    some = ClientSampling(fraction=0.5)
+    done = run(Plan(chosen), LocalChannel(data), SCHEMA, sampling=some)
     assert 5 <= done.n_rounds < 200
 
 
@@ -155,12 +155,12 @@ def test_uniform_seeding_never_asks_a_client() -> None:
     state = seeding.start(Schema(1, low=np.zeros(1), high=np.ones(1)), plan.rng("server", -1))
     assert seeding.done(state)
     reply = seeding.client_step(seeding.broadcast(state), client(1.0, 2.0), plan.rng("a", 0))
-    assert reply.says_nothing()
+    assert reply.is_empty()
     assert len(vars(reply)["centers"]) == 0
 
 
 def test_seeding_from_clients_too_small_says_so() -> None:
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
 
     alone = {f"c{i}": client(float(i)) for i in range(5)}
     for init in ("careful", "client", "fkm", "one-shot"):
@@ -169,7 +169,7 @@ def test_seeding_from_clients_too_small_says_so() -> None:
 
 
 def test_a_random_client_is_replaced_by_one_that_has_something_to_say() -> None:
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
 
     data = {f"c{i}": client(float(i)) for i in range(6)} | {"big": client(*range(40))}
     found = cluster(make("llf-cm", 2), LocalChannel(data), SCHEMA, init="client", seed=3)
@@ -177,14 +177,14 @@ def test_a_random_client_is_replaced_by_one_that_has_something_to_say() -> None:
 
 
 def test_restarts_are_counted_from_one() -> None:
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
 
     with pytest.raises(ConfigError, match="n_init must be at least 1, got 0"):
         cluster(make("llf-cm", 2), LocalChannel({"a": client(*range(9))}), SCHEMA, n_init=0)
 
 
 def test_scores_of_clients_with_one_record_are_withheld_under_the_rules() -> None:
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
 
     data = {"alone": client(3.0), "many": client(*range(30))}
     for privacy in ("paper", (MinCount(2),)):
@@ -208,7 +208,7 @@ def test_empty_clients_say_nothing_in_every_scheme() -> None:
         chosen = make(key, 2, init=np.array([[0.0], [9.0]]))
         plan, empty = Plan(chosen), Data.of(np.empty((0, 1)))
         down = chosen.broadcast(chosen.start(SCHEMA, plan.rng("server", -1)))
-        assert chosen.client_step(down, empty, plan.rng("x", 0)).says_nothing()
+        assert chosen.client_step(down, empty, plan.rng("x", 0)).is_empty()
 
 
 def test_tiny_weights_are_weights() -> None:

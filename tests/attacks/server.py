@@ -11,8 +11,8 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from fedclust.algorithms import make
 from fedclust.algorithms._whole import STEPS
 from fedclust.algorithms.bounded_c_means import Around
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
+from fedclust.clustering.rows import cluster
 from fedclust.core import Data, Message, Plan, Refusal, Request, Schema, TooFewClients
 from fedclust.privacy import FixedPoint
 from fedclust.typing import FloatArray

@@ -44,7 +44,7 @@ def test_ten_starts_are_not_answered_under_protection(tier: str) -> None:
     X, k = table("diabetes")
     server, outcome = watched(dealt(X, 5, 0), k, tier, n_init=10)
     assert outcome is None
-    assert max(data.gate.ledger.releases for data in server._data.values()) <= 50
+    assert max(data.policy.ledger.n_queries for data in server._data.values()) <= 50
     assert differences("diabetes", tier, 10)[0] == 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
-from fedclust.chain import cluster
+from fedclust.clustering.rows import cluster
 from fedclust.core import (
     Data,
     FedclustError,
@@ -20,7 +20,7 @@ from fedclust.core import (
     rounds,
     save_round,
 )
-from fedclust.privacy import FixedPoint, Gate, Ledger, Rules
+from fedclust.privacy import ClientPolicy, FixedPoint, Ledger, Limits
 from fedclust.typing import FloatArray
 
 from .server import CuriousServer
@@ -68,8 +68,8 @@ def test_no_canary_in_messages_logs_ledgers_or_checkpoints(
 ) -> None:
     data, canaries = planted()
     caplog.set_level(logging.DEBUG)
-    gates = {name: Gate(ledger=Ledger(tmp_path / f"{name}.jsonl")) for name in data}
-    owners = {n: Data(X, np.empty(0), gate=gates[n]) for n, X in data.items()}
+    policies = {name: ClientPolicy(ledger=Ledger(tmp_path / f"{name}.jsonl")) for name in data}
+    owners = {n: Data(X, np.empty(0), policy=policies[n]) for n, X in data.items()}
     server = CuriousServer(owners)
     found = cluster(make(key, 2), server, SCHEMA, privacy=tier, seed=1)
     assert server.notes
@@ -103,14 +103,14 @@ def narrow() -> Any:
     ("tier", "schema", "rules"),
     [
         ("secure", narrow(), None),  # rows outside the bounds
-        ("secure", SCHEMA, Rules(max_releases=1)),  # a ledger that is full
-        ("guarded", SCHEMA, Rules(min_samples=100)),  # a client that is too small
-        ("dp", SCHEMA, Rules(epsilon=0.01)),  # a budget that is spent
+        ("secure", SCHEMA, Limits(max_queries=1)),  # a ledger that is full
+        ("guarded", SCHEMA, Limits(min_samples=100)),  # a client that is too small
+        ("dp", SCHEMA, Limits(epsilon=0.01)),  # a budget that is spent
     ],
 )
-def test_no_canary_in_what_a_failure_says(tier: str, schema: Any, rules: Any) -> None:
+def test_no_canary_in_what_a_failure_says(tier: str, schema: Any, limits: Any) -> None:
     data, canaries = planted()
-    owners = {n: Data(X, np.empty(0), gate=Gate(rules=rules)) for n, X in data.items()}
+    owners = {n: Data(X, np.empty(0), policy=ClientPolicy(limits=limits)) for n, X in data.items()}
     said = ""
     with suppress(AssertionError):
         try:

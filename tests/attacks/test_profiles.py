@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedclust.core import NothingToSay, Plan, Schema, run
-from fedclust.metrics import Outline, Profile
+from fedclust.core import EmptyRound, Plan, Schema, run
+from fedclust.metrics import ClusterShapes, Profile
 from fedclust.privacy import Guarded, Secure, Tier
 from fedclust.typing import FloatArray
 
@@ -20,8 +20,8 @@ def described(server: CuriousServer, centers: FloatArray, tier: Tier) -> Any:
     k, F = centers.shape
     box = Schema(F, low=np.zeros(F), high=np.ones(F))
     channel = tier.channel(server)
-    with suppress(NothingToSay):
-        for asked in (Profile(k, centers, min_count=2), Outline(k, centers, np.eye(F, 2), 2)):
+    with suppress(EmptyRound):
+        for asked in (Profile(k, centers, min_count=2), ClusterShapes(k, centers, np.eye(F, 2), 2)):
             run(tier.plan(asked, channel, box), channel, box)
 
 

@@ -17,9 +17,9 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
+from fedclust.clustering.columns import TRUST
 from fedclust.core import Data, Plan, Request, Schema, rounds, run
 from fedclust.typing import FloatArray
-from fedclust.vertical import TRUST
 
 
 def what_the_server_keeps(
@@ -62,8 +62,8 @@ def rebuilt(log: list[tuple[FloatArray, FloatArray]], F: int) -> FloatArray:
 def recovered(found: FloatArray, X: FloatArray) -> float:
     """Share of records within a thousandth of the range, under the best isometry."""
     truth, guess = X - X.mean(axis=0), found - found.mean(axis=0)
-    turn, _ = orthogonal_procrustes(guess, truth)
-    error = np.abs(guess @ turn - truth).max(axis=1)
+    context, _ = orthogonal_procrustes(guess, truth)
+    error = np.abs(guess @ context - truth).max(axis=1)
     return float((error < 1e-3 * np.ptp(X, axis=0).max()).mean())
 
 

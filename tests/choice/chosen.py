@@ -6,7 +6,7 @@ import numpy as np
 
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.choice import Choice, choose
+from fedclust.clustering.choose_k import Choice, choose
 from fedclust.core import Data, Schema
 from fedclust.typing import FloatArray
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedclust.algorithms import make
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
-from fedclust.choice import choose
-from fedclust.core import Data, Participation, Schema
+from fedclust.clustering.choose_k import choose
+from fedclust.clustering.rows import cluster
+from fedclust.core import ClientSampling, Data, Schema
 from fedclust.typing import FloatArray
 
 from .chosen import blobs, chosen, clients
@@ -197,7 +197,7 @@ def test_a_choice_is_plain_values_for_a_file() -> None:
 
 
 def test_scores_ask_everybody_and_rounds_their_share() -> None:
-    found = chosen(blobs(3), participation=Participation(fraction=0.5), ks=[2, 3, 4])
+    found = chosen(blobs(3), sampling=ClientSampling(fraction=0.5), ks=[2, 3, 4])
     assert found.recommended == 3
     everybody = chosen(blobs(3), ks=[2, 3, 4])
     assert sum(found.sent.values()) != sum(everybody.sent.values())

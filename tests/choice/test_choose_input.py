@@ -8,8 +8,8 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.choice import choose
-from fedclust.core import ConfigError, Data, NothingToSay, Schema
+from fedclust.clustering.choose_k import choose
+from fedclust.core import ConfigError, Data, EmptyRound, Schema
 from fedclust.privacy import MinSamples
 from fedclust.typing import FloatArray
 
@@ -31,7 +31,7 @@ def test_clients_too_small_to_halve_leave_stability_out_and_it_is_said() -> None
 def test_clients_of_one_row_are_told_in_one_sentence() -> None:
     X = blobs(3, 30)
     channel = LocalChannel({f"c{i:02d}": Data.of(X[i : i + 1]) for i in range(30)})
-    with pytest.raises(NothingToSay, match="5 clusters, the largest of ks: .*; try fewer") as told:
+    with pytest.raises(EmptyRound, match="5 clusters, the largest of ks: .*; try fewer") as told:
         choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
     assert "\n" not in str(told.value)
     found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6), init=X[:5])
@@ -45,7 +45,7 @@ def test_rules_of_the_papers_are_kept_and_may_leave_nobody() -> None:
     small = LocalChannel({f"c{i:02d}": Data.of(X[15 * i : 15 * i + 15]) for i in range(16)})
     found = choose(make("llf-fcm", 2), small, Schema(2), range(2, 9), privacy="paper")
     assert "stability could not be measured" in found.why
-    with pytest.raises(NothingToSay, match="12 clusters, the largest of ks"):
+    with pytest.raises(EmptyRound, match="12 clusters, the largest of ks"):
         choose(make("llf-fcm", 2), small, Schema(2), range(2, 13), privacy="paper")
     assert chosen(X, privacy=(MinSamples(5),)).recommended == 3
 

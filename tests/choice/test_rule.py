@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclust.choice import Score
-from fedclust.choice.rule import elbow, favourites, one_cloud, pick, weakest_cluster
-from fedclust.choice.sweep import rounds_per_k
+from fedclust.clustering.choose_k import Score
+from fedclust.clustering.choose_k.rule import elbow, favourites, one_cloud, pick, weakest_cluster
+from fedclust.clustering.choose_k.sweep import rounds_per_k
 from fedclust.kernels.features import merged
 from fedclust.metrics import inertia
 

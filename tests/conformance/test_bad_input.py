@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import ALGORITHMS, make
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
+from fedclust.clustering.rows import cluster
 from fedclust.core import Data, FedclustError, Plan, Schema, TooFewClients, run
 from fedclust.privacy import transforms_for
 from fedclust.typing import FloatArray

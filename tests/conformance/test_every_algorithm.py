@@ -14,8 +14,8 @@ import fedclust.algorithms
 from fedclust.algorithms import ALGORITHMS, from_config, make
 from fedclust.channels import LocalChannel
 from fedclust.core import (
+    ClientSampling,
     Data,
-    Participation,
     Plan,
     Record,
     Request,
@@ -119,13 +119,13 @@ def test_the_reference_preset_differs_from_the_default_and_runs(key: str) -> Non
 @pytest.mark.parametrize("key", MANY_ROUNDS)
 def test_a_saved_round_continues_bit_for_bit(key: str, tmp_path: Path) -> None:
     plan = Plan(algorithm(key, max_rounds=5, tol=0.0), seed=2)
-    part = Participation(fraction=0.67)
+    part = ClientSampling(fraction=0.67)
     data = federation(n_clients=4)
-    whole = list(rounds(plan, LocalChannel(data), SCHEMA, participation=part))
+    whole = list(rounds(plan, LocalChannel(data), SCHEMA, sampling=part))
     for done in whole[:-1]:
         save_round(tmp_path / "round", plan, done)
         saved = load_round(tmp_path / "round", plan)
-        *_, last = rounds(plan, LocalChannel(data), SCHEMA, participation=part, resume=saved)
+        *_, last = rounds(plan, LocalChannel(data), SCHEMA, sampling=part, resume=saved)
         assert snapshot(last.state) == snapshot(whole[-1].state)
 
 
@@ -224,8 +224,8 @@ def test_rows_in_another_order_are_the_same_rows(key: str) -> None:
 def test_half_of_the_clients_at_a_time_is_enough_to_run(key: str) -> None:
     chosen = algorithm(key, max_rounds=12)
     plan = Plan(chosen, transforms_for(chosen, 2, "none"))
-    some = Participation(fraction=0.5, min_clients=2)
-    done = run(plan, LocalChannel(federation(n_clients=6)), SCHEMA, participation=some)
+    some = ClientSampling(fraction=0.5, min_clients=2)
+    done = run(plan, LocalChannel(federation(n_clients=6)), SCHEMA, sampling=some)
     assert np.isfinite(done.model).all()
     assert {line.n_clients for line in done.history} == {3}
 
@@ -245,7 +245,7 @@ def test_assigns_rows_to_what_it_found(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_works_on_data_it_was_not_tuned_to(key: str) -> None:
     """From its own seeding and defaults, near the pooled optimum of well separated clusters."""
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
     from fedclust.kernels import inertia, k_means
 
     rng = np.random.default_rng(1)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.algorithms._centers import Candidates
-from fedclust.chain import cluster
+from fedclust.clustering.rows import cluster
 from fedclust.core import (
     AnyAlgorithm,
     Data,
+    Empty,
     Message,
-    Nothing,
     Plan,
     Request,
     Schema,
@@ -136,5 +136,5 @@ def test_the_search_sees_through_a_gradient_and_through_blends_of_two() -> None:
     assert leaked(runs(gradients, lone, "none", 0), lone) > 0
     rows = np.array([[0.0, 0.0], [1.0, 3.0]])
     seeds = Candidates(np.array([rows.mean(axis=0), rows[0] + [0.0, 0.0]]) + 0.0, np.ones(2))
-    shown = rows_shown(seeds, Request(0, ("a",), Nothing()))
+    shown = rows_shown(seeds, Request(0, ("a",), Empty()))
     assert (np.abs(shown - rows[1]).max(axis=1) < 1e-12).any()

@@ -17,11 +17,11 @@ from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     AnyAlgorithm,
+    ClientSampling,
     ConfigError,
     Data,
     Message,
     MessageError,
-    Participation,
     Plan,
     Request,
     Run,
@@ -153,9 +153,9 @@ def test_every_owner_is_needed_in_every_round(key: str) -> None:
     channel = OneSilent(owners(X, [0, 0, 1, 1, 2, 2]))
     with pytest.raises(TooFewClients, match="2 of 3 clients answered; no answer from o01"):
         run(Plan(chosen), channel, schema(X))
-    some = Participation(fraction=0.5)
+    some = ClientSampling(fraction=0.5)
     with pytest.raises(ConfigError, match="every client takes part in every round"):
-        run(Plan(chosen), channel, schema(X), participation=some)
+        run(Plan(chosen), channel, schema(X), sampling=some)
 
 
 class Leaving(LocalChannel):
@@ -207,7 +207,7 @@ def test_single_precision_keeps_a_far_centre_too() -> None:
     labels[[0, 30]] = 2
     for wire in ("float64", "float32"):
         chosen: Any = make(
-            "vertical-llf-fcm", 3, init=labels, fuzzifier=1.05, wire=wire, max_rounds=9
+            "vertical-llf-fcm", 3, init=labels, fuzzifier=1.05, message_dtype=wire, max_rounds=9
         )
         done = fit(chosen, X, [0])
         assert (np.abs(centers(chosen, done, X) - 1005) < 6).all()
@@ -230,7 +230,7 @@ def test_client_steps_can_be_repeated_and_change_nothing(key: str) -> None:
 def test_bytes_are_those_of_the_matrices(key: str) -> None:
     X = table()
     for wire, width in (("float64", 8), ("float32", 4)):
-        chosen = make(key, 3, init=np.array([1, 2, 3]), max_rounds=2, wire=wire)
+        chosen = make(key, 3, init=np.array([1, 2, 3]), max_rounds=2, message_dtype=wire)
         first = next(rounds(Plan(chosen), LocalChannel(owners(X, [0] * 3 + [1] * 3)), schema(X)))
         assert first.sent == {"o00": 120 * 3 * width, "o01": 120 * 3 * width}
         labels = 120 * (4 if key == "vertical-llf-cm" else 3 * width)
@@ -242,14 +242,17 @@ def test_bytes_are_those_of_the_matrices(key: str) -> None:
 def test_half_the_bytes_cost_seven_digits(key: str) -> None:
     X = table(300)
     exact, short = (
-        fit(make(key, 3, init=np.array([1, 2, 3]), wire=wire), X, [0, 0, 1, 1, 2, 2])
+        fit(make(key, 3, init=np.array([1, 2, 3]), message_dtype=wire), X, [0, 0, 1, 1, 2, 2])
         for wire in ("float64", "float32")
     )
     gap = np.abs(np.asarray(exact.model, float) - short.model).max()
     assert gap < 1e-4
     assert exact.state.d2.tobytes() != short.state.d2.tobytes()
     strict = fit(
-        make(key, 3, init=np.array([1, 2, 3]), wire="float32"), X, [0, 0, 1, 1, 2, 2], strict=True
+        make(key, 3, init=np.array([1, 2, 3]), message_dtype="float32"),
+        X,
+        [0, 0, 1, 1, 2, 2],
+        strict=True,
     )
     assert strict.state.d2.tobytes() == short.state.d2.tobytes()
 
@@ -272,7 +275,10 @@ def test_configuration_survives_a_file(key: str) -> None:
         ({"init": np.arange(120) % 3 - 2}, "one of the clusters 0 to 2"),
         ({"init": np.array([0.5, 1, 2])}, "init must be an array of whole numbers"),
         ({"init": "records"}, "init must be an array of whole numbers"),
-        ({"wire": "float16"}, "wire must be 'float64' or 'float32', got 'float16'"),
+        (
+            {"message_dtype": "float16"},
+            "message_dtype must be 'float64' or 'float32', got 'float16'",
+        ),
         ({"tol": -1.0}, "tol must be a number of at least 0"),
     ],
 )

@@ -6,12 +6,12 @@ import pytest
 from fedclust.algorithms import make, make_seeding
 from fedclust.algorithms._records import PartialDistances
 from fedclust.channels import LocalChannel
+from fedclust.clustering.columns import cluster_columns
 from fedclust.core import (
     ConfigError,
     Plan,
     run,
 )
-from fedclust.vertical import cluster_columns
 
 from .owners import owners, schema, table
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, make
 from fedclust.algorithms import ALGORITHMS
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
+from fedclust.clustering.preparation import Histogram, Moments
+from fedclust.clustering.rows import cluster
 from fedclust.core import AnyAlgorithm, Batches, Data, Message, Plan, Request, Schema, respond
-from fedclust.metrics import Evaluation, Outline, Presence, Profile
-from fedclust.preprocessing import Histogram, Moments
+from fedclust.metrics import ClientCounts, ClusterShapes, Evaluation, Profile
 from fedclust.typing import FloatArray
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 4.0]])
@@ -27,8 +27,8 @@ ADDITIVE: list[AnyAlgorithm] = [
     Histogram(np.full(2, -9.0), np.full(2, 9.0)),
     Profile(2, CENTERS),
     Profile(2, CENTERS, fuzzifier=2.0),
-    Outline(2, CENTERS, AXES),
-    Presence(2, CENTERS, AXES, np.full(2, -9.0), np.full(2, 9.0)),
+    ClusterShapes(2, CENTERS, AXES),
+    ClientCounts(2, CENTERS, AXES, np.full(2, -9.0), np.full(2, 9.0)),
 ]
 
 

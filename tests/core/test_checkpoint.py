@@ -10,9 +10,9 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     CheckpointError,
+    ClientSampling,
     ConfigError,
     Data,
-    Participation,
     Plan,
     Schema,
     load_round,
@@ -118,4 +118,4 @@ def test_a_run_is_resumed_with_the_participation_it_began_with(tmp_path: Path) -
     save_round(tmp_path / "r", PLAN, next(rounds(PLAN, channel(), SCHEMA)))
     saved = load_round(tmp_path / "r", PLAN)
     with pytest.raises(ConfigError, match="resume: the run began with .*fraction=1.0.*0.5"):
-        next(rounds(PLAN, channel(), SCHEMA, participation=Participation(0.5), resume=saved))
+        next(rounds(PLAN, channel(), SCHEMA, sampling=ClientSampling(0.5), resume=saved))

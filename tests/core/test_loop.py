@@ -1,4 +1,4 @@
-"""The loop: participation, quorum, bytes, and replies that are not what the plan says."""
+"""The loop: sampling, quorum, bytes, and replies that are not what the plan says."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ from fedclust.algorithms._centers import Candidates, Sums
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     AnyAlgorithm,
+    ClientSampling,
     ConfigError,
     Data,
     Message,
     MessageError,
-    Participation,
     Plan,
     Request,
     Round,
+    RoundContext,
     Schema,
     Stage,
     TooFewClients,
     Transform,
-    Turn,
     rounds,
     run,
 )
@@ -75,14 +75,12 @@ def test_a_run_adds_up_what_left_each_client() -> None:
 
 
 def test_participation_draws_a_fraction_reproducibly_and_afresh() -> None:
-    half = Participation(fraction=0.5)
+    half = ClientSampling(fraction=0.5)
     data = clients(10)
     cohorts = [
         [
             r.cohort
-            for r in rounds(
-                plan(max_rounds=6, tol=0), LocalChannel(data), SCHEMA, participation=half
-            )
+            for r in rounds(plan(max_rounds=6, tol=0), LocalChannel(data), SCHEMA, sampling=half)
         ]
         for _ in range(2)
     ]
@@ -93,15 +91,15 @@ def test_participation_draws_a_fraction_reproducibly_and_afresh() -> None:
 
 
 def test_a_minimum_number_of_clients_beats_a_small_fraction() -> None:
-    some = Participation(fraction=0.01, min_clients=3)
-    first = next(rounds(plan(), LocalChannel(clients(10)), SCHEMA, participation=some))
+    some = ClientSampling(fraction=0.01, min_clients=3)
+    first = next(rounds(plan(), LocalChannel(clients(10)), SCHEMA, sampling=some))
     assert len(first.cohort) == 3
 
 
 @pytest.mark.parametrize("settings", [{"fraction": 0.0}, {"fraction": 1.5}, {"min_clients": 0}])
 def test_impossible_participation_is_refused(settings: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(settings))):
-        Participation(**settings)  # type: ignore[arg-type]
+        ClientSampling(**settings)  # type: ignore[arg-type]
 
 
 def test_a_silent_client_is_left_out_if_enough_answer() -> None:
@@ -110,9 +108,9 @@ def test_a_silent_client_is_left_out_if_enough_answer() -> None:
 
 
 def test_too_few_answers_stop_the_run_and_name_the_silent() -> None:
-    quorum = Participation(min_clients=4)
+    quorum = ClientSampling(min_clients=4)
     with pytest.raises(TooFewClients, match="round 0: 3 of 4 clients answered; no answer from c1"):
-        run(plan(), Faulty(clients(), None), SCHEMA, participation=quorum)
+        run(plan(), Faulty(clients(), None), SCHEMA, sampling=quorum)
 
 
 def test_nobody_answering_stops_the_run() -> None:
@@ -210,10 +208,10 @@ class Doubles(Transform):
     stage: ClassVar[Stage] = Stage.MASK
     needs_all: ClassVar[bool] = True
 
-    def at_client(self, message: Message, turn: Turn) -> Message:  # type: ignore[override]
+    def at_client(self, message: Message, context: RoundContext) -> Message:  # type: ignore[override]
         return type(message).from_arrays({n: 2 * a for n, a in message.arrays().items()})
 
-    def at_server(self, merged: Message, turn: Turn) -> Message:  # type: ignore[override]
+    def at_server(self, merged: Message, context: RoundContext) -> Message:  # type: ignore[override]
         return type(merged).from_arrays({n: a / 2 for n, a in merged.arrays().items()})
 
 
@@ -245,7 +243,7 @@ def test_where_all_are_needed_a_silent_client_or_a_fraction_is_an_error() -> Non
     with pytest.raises(TooFewClients, match="3 of 4"):
         run(whole, Faulty(clients(), None), SCHEMA)
     with pytest.raises(ConfigError, match="fraction must be 1"):
-        run(whole, LocalChannel(clients()), SCHEMA, participation=Participation(fraction=0.5))
+        run(whole, LocalChannel(clients()), SCHEMA, sampling=ClientSampling(fraction=0.5))
 
 
 def test_a_round_without_numbers_has_bytes_zero() -> None:

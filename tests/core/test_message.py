@@ -70,7 +70,7 @@ def test_sums_are_a_commutative_monoid(a: Sums, b: Sums, c: Sums) -> None:
     assert same(left, Sums.merge([a, Sums.merge([b, c])]), 1e-9)
     assert same(left, Sums.merge([a, b, c]), 1e-9)
     assert same(Sums.merge([a, a.identity()]), a)
-    assert a.identity().says_nothing()
+    assert a.identity().is_empty()
 
 
 @given(stacks(), stacks(), stacks())
@@ -79,7 +79,7 @@ def test_stacks_are_a_monoid_whose_rows_are_kept(a: Rows, b: Rows, c: Rows) -> N
     assert same(left, Rows.merge([a, Rows.merge([b, c])]))
     assert same(left, Rows.merge([a, b, c]))
     assert same(Rows.merge([a, a.identity()]), a)
-    assert a.identity().says_nothing()
+    assert a.identity().is_empty()
     swapped = np.sort(Rows.merge([b, a]).weight)
     np.testing.assert_array_equal(swapped, np.sort(Rows.merge([a, b]).weight))
 
@@ -150,7 +150,7 @@ def test_the_interface_itself_merges_nothing() -> None:
         lambda: Message.merge([]),
         lambda: Message().keep(np.array([True])),
         lambda: Message().identity(),
-        lambda: Message().says_nothing(),
+        lambda: Message().is_empty(),
     ):
         with pytest.raises(NotImplementedError):
             call()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fedclust import DataError, FederatedKMeans
+from fedclust.clustering.preparation import Column, prepare
 from fedclust.data.frames import columns_of
-from fedclust.preprocessing import Column, prepare
 
 COLUMNS: dict[str, Any] = {
     "n": [1, None, 3] * 10,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedclust.client.files import ClientFiles
+from fedclust.clustering.preparation import Column
 from fedclust.data import Columns, Selection
 from fedclust.data.files import read_table
 from fedclust.data.streams import Stream, kinds
-from fedclust.preprocessing import Column
-from fedclust.study.client import ClientFiles
 
 pytest.importorskip("pyarrow")
 GAPS = ("", " NA ", "not known")

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from fedclust.federation.flower.folder import ENVIRONMENT
+from fedclust.deploy.flower.folder import ENVIRONMENT
 
 from .processes import Command, closed_at_the_end, free_port, tables, wait_for
 

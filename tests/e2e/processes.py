@@ -159,7 +159,7 @@ class Federation:
         path = self.folder / "study.toml"
         path.write_text(
             f"[clients]\n{files}[clustering]\nn_clusters = {k}\n"
-            f"{clustering}\n[participation]\nmin_clients = {min_clients}\n"
+            f"{clustering}\n[sampling]\nmin_clients = {min_clients}\n"
             '[privacy]\ntier = "none"\n'
         )
         return path

@@ -23,7 +23,7 @@ n_clusters = 3
 [features]
 height = { low = -20, high = 40 }
 width = { low = -20, high = 40 }
-[participation]
+[sampling]
 min_clients = 3
 """
 NOBODY, SOMEBODY = 65534, 65533

@@ -152,7 +152,7 @@ def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None
 
 
 HOSTILE = """
-import fedclust.federation.site as site
+import fedclust.client.session as site
 
 answer, count = site.Site.answer, [0]
 

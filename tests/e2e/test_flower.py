@@ -10,7 +10,7 @@ pytest.importorskip("flwr", reason="studies over Flower need fedclust[flower]")
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
-from fedclust.federation.flower.folder import write_app
+from fedclust.deploy.flower.folder import write_app
 from fedclust.study.file import read_study
 from fedclust.study.run import run_study
 
@@ -48,7 +48,7 @@ def write_plans(folder: Path, out: Path) -> None:
     (folder / "plans.py").write_text(PLANS)
     project = folder / "pyproject.toml"
     text = project.read_text()
-    project.write_text(text.replace("fedclust.federation.flower.server:app", "plans:server"))
+    project.write_text(text.replace("fedclust.deploy.flower.server:app", "plans:server"))
 
 
 def here(made: Flower) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ algorithm = "llf-fcm"
 init = "k-fed"
 max_rounds = 3
 n_clusters = 3
-[participation]
+[sampling]
 min_clients = 2
 [privacy]
 tier = "none"

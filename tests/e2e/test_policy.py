@@ -13,7 +13,7 @@ from fedclust.channels.nvflare.job import write_job
 from fedclust.channels.nvflare.process import running, server_command
 from fedclust.channels.nvflare.provision import lock_server
 from fedclust.channels.nvflare.session import Session
-from fedclust.federation.kits import ANSWERS, ASKS
+from fedclust.deploy.kits import ANSWERS, ASKS
 
 from .processes import Federation, federation, wait_for
 

@@ -130,7 +130,7 @@ def test_more_starts_are_never_worse() -> None:
 
 def test_the_same_random_state_gives_the_same_model() -> None:
     fits = [
-        FederatedKMeans(5, algorithm="fkm", participation=0.7, random_state=s).fit(
+        FederatedKMeans(5, algorithm="fkm", sampling=0.7, random_state=s).fit(
             rows(), clients=owners()
         )
         for s in (4, 4, 5)
@@ -140,9 +140,7 @@ def test_the_same_random_state_gives_the_same_model() -> None:
 
 
 def test_participation_asks_some_clients() -> None:
-    model = FederatedKMeans(
-        3, participation=0.4, min_clients=2, max_rounds=4, tol=0.0, random_state=0
-    )
+    model = FederatedKMeans(3, sampling=0.4, min_clients=2, max_rounds=4, tol=0.0, random_state=0)
     model.fit(rows(), clients=np.arange(240) % 10)
     assert {line["n_clients"] for line in model.history_} == {4}
 

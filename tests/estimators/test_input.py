@@ -22,15 +22,15 @@ from .owned import owners, pd, rows
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
-        ({"n_init": 0}, "n_init must be a whole number"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_init": 0}, "n_init must be an integer"),
         ({"algorithm": "fkn"}, "'fkn' is not for FederatedKMeans; .* did you mean 'fkm'"),
         ({"algorithm": "Loseless"}, "did you mean 'lossless'"),
         ({"algorithm": None}, "'None' is not for FederatedKMeans"),
         ({"algorithm": make_seeding("careful", 3)}, "'careful' is not for FederatedKMeans"),
         ({"init": ["a", "b", "c"]}, "init must be 'auto', the name of a seeding, .* got list"),
         ({"init": lambda X: X}, "init must be 'auto', the name of a seeding, .* got function"),
-        ({"min_clients": 0}, "min_clients must be a whole number"),
+        ({"min_clients": 0}, "min_clients must be an integer"),
         (
             {"algorithm": "llf-fcm"},
             "'llf-fcm' is not for FederatedKMeans; it takes lossless, llf",
@@ -44,7 +44,7 @@ from .owned import owners, pd, rows
         ({"init": np.zeros((3, 5))}, "init has 5 columns, the data 2"),
         ({"bounds": 3}, r"bounds must be \(low, high\), each a number or 2 of them"),
         ({"bounds": (1, 0)}, "bounds: low must be below high"),
-        ({"participation": 2}, "participation must be a number above 0 and at most 1, got 2"),
+        ({"sampling": 2}, "sampling must be a number above 0 and at most 1, got 2"),
         ({"privacy": "much"}, "privacy must be one of 'none', 'paper'"),
         ({"tol": -1}, "llf-cm: tol must be a number of at least 0, got -1"),
     ],

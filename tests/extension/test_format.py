@@ -26,7 +26,7 @@ from fedclust.data import (
 )
 from fedclust.data.files import read_table
 from fedclust.data.streams import Stream, kinds
-from fedclust.federation.letters import client_toml
+from fedclust.deploy.templates import client_toml
 from fedclust.study import examine, read_study
 from fedclust.study.run import Outcome, run_study
 from fedclust.study.schema import json_schema

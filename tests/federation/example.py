@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from fedclust.channels import RemoteChannel
+from fedclust.client.session import Site
 from fedclust.core import Data
-from fedclust.federation.clients import RemoteClients
-from fedclust.federation.site import Site
 from fedclust.study.file import Study
-from fedclust.study.folder import Folder
+from fedclust.study.pool.remote_rows import RemoteClients
 from fedclust.study.run import Outcome, carry_out
+from fedclust.study.run_directory import Folder
 from fedclust.typing import FloatArray
 
 NAMES = ("north", "south", "west")

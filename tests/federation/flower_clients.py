@@ -10,7 +10,7 @@ from flwr.app import Context, RecordDict
 
 from fedclust.channels import Incident, RemoteChannel
 from fedclust.channels.flower.server import GridTransport
-from fedclust.federation.flower.server import app as server
+from fedclust.deploy.flower.server import app as server
 
 from .example import NAMES, write_kits
 from .flower_grid import RUN, FakeGrid

@@ -10,7 +10,7 @@ from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedclust.channels.flower import KIT_KEY, NAME_KEY
-from fedclust.federation.flower.client import app as client
+from fedclust.deploy.flower.client import app as client
 
 Spoil = Callable[[str, Message], "Message | None"]  # a client's name and its reply
 RUN, SUPERLINK = 7, 1

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from fedclust.channels import RemoteChannel
-from fedclust.federation.owners import RemoteOwners
-from fedclust.federation.site import Site
+from fedclust.client.session import Site
 from fedclust.study.file import Study, read_study
-from fedclust.study.folder import Folder
 from fedclust.study.journal import OnRound
+from fedclust.study.pool.remote_columns import RemoteOwners
+from fedclust.study.run_directory import Folder
 from fedclust.study.split_columns import ColumnsOutcome, carry_out_columns
 from fedclust.typing import FloatArray
 

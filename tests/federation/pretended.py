@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fedclust.federation.coordinator import How, run_federated
-from fedclust.federation.driver import StudyRun
+from fedclust.deploy.coordinator import How, run_federated
+from fedclust.deploy.job import StudyRun
 from fedclust.study.file import Study, read_study
 
 from .example import NAMES, InProcess, write_kits
@@ -23,7 +23,7 @@ STUDY = """
 [clustering]
 algorithm = "llf-fcm"
 n_clusters = 3
-[participation]
+[sampling]
 min_clients = 2
 [privacy]
 tier = "none"
@@ -98,7 +98,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
-    monkeypatch.setattr("fedclust.federation.coordinator._STATUS", 0.1)
+    monkeypatch.setattr("fedclust.deploy.coordinator._STATUS", 0.1)
     return made
 
 

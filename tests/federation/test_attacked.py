@@ -14,19 +14,19 @@ from fedclust.algorithms._cells import COUNTS, Stage
 from fedclust.algorithms._centers import Centers
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.client.session import Site
 from fedclust.core import Plan, Record, Request, Schema
 from fedclust.core.envelope import encode_request
 from fedclust.core.wire import pack, unpack
-from fedclust.federation.site import Site
-from fedclust.metrics import Contingency, Evaluation, Presence
+from fedclust.metrics import ClientCounts, Contingency, Evaluation
 from fedclust.privacy import (
     FixedPoint,
     IntegerGaussian,
     MinSamples,
     PairwiseMasks,
-    Released,
+    QueryLimit,
 )
-from fedclust.privacy.keys import KeyExchange
+from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import FloatArray
 
 from .example import NAMES, PLAIN, as_they_are, rows, write_kits
@@ -92,16 +92,16 @@ def test_masks_do_not_cancel_between_rows_in_different_forms(tmp_path: Path) -> 
     sites = write_kits(tmp_path, 'privacy = "secure"')
     algorithm = make("llf-cm", 4, init=FOUR, max_rounds=40)
     here = dict.fromkeys(NAMES, WIDE)
-    honest = summed(sites, Plan(algorithm, (Released(50), GRID, masks(sites))), here)
+    honest = summed(sites, Plan(algorithm, (QueryLimit(50), GRID, masks(sites))), here)
     assert honest.sum() == pytest.approx(180)
     away = {**dict.fromkeys(NAMES, shifted(-5000.0)), "west": WIDE}
-    plan = Plan(algorithm, (Released(50), GRID, masks(sites, "another")), seed=1)
+    plan = Plan(algorithm, (QueryLimit(50), GRID, masks(sites, "another")), seed=1)
     assert np.abs(summed(sites, plan, away)).max() > 1e6  # noise
 
 
 def test_another_form_is_another_question(tmp_path: Path) -> None:
     """Else one question would be asked of rows on every scale there is."""
-    site = write_kits(tmp_path, "max_releases = 1")["west"]
+    site = write_kits(tmp_path, "max_queries = 1")["west"]
     assert asked(site, PLAN, Centers(START))[0] == ""
     assert asked(site, PLAN, Centers(START))[0] == ""  # the same again
     assert (
@@ -212,7 +212,7 @@ def test_a_guarded_client_answers_what_can_be_guarded(
         (Plan(make("ffcm-avg2", 3, init=START, local_steps=10**9)), "local_steps = 1000000000"),
         (Plan(make("k-fed", 3, n_local=2000)), "n_local = 2000"),
         (
-            Plan(Presence(1, np.zeros((2000, 2)), np.eye(2), np.zeros(2), np.ones(2))),
+            Plan(ClientCounts(1, np.zeros((2000, 2)), np.eye(2), np.zeros(2), np.ones(2))),
             "init = 2000, this client allows max_clusters = 1000",
         ),
     ],

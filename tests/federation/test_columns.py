@@ -248,7 +248,7 @@ def test_every_owner_is_needed_from_the_first_word(
 def without_clients(folder: Path, min_clients: int) -> Study:
     text = (folder / "s.toml").read_text()
     text = text[text.index("[data]") :].replace('id = "customer"', "")
-    (folder / "s.toml").write_text(f"{text}\n[participation]\nmin_clients = {min_clients}\n")
+    (folder / "s.toml").write_text(f"{text}\n[sampling]\nmin_clients = {min_clients}\n")
     return read_study(folder / "s.toml", files=False)
 
 

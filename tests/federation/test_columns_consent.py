@@ -15,13 +15,13 @@ from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.algorithms.vertical_assignment import VerticalAssignment
 from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
+from fedclust.client.column_session import digest_of
+from fedclust.client.config import read_client_file
+from fedclust.client.requests import OWNED, SHARED
+from fedclust.client.vertical import Wanted
+from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
-from fedclust.federation.client_file import read_client_file
-from fedclust.federation.columns_site import digest_of
-from fedclust.federation.forms import OWNED, SHARED
-from fedclust.preprocessing import Column, Moments
 from fedclust.privacy import FixedPoint, MinSamples
-from fedclust.study.owner import Wanted
 
 from .example import PLAIN, InProcess
 from .owned import NONE, OWNERS, SECRET, SECURE, run_across, write_owners, write_study
@@ -43,7 +43,7 @@ HARD = 'algorithm = "lossless"'
         (ALLOWED + 'authors = ["ana"]', HIDDEN, "does not list author"),
         (ALLOWED + "max_rounds = 3", HIDDEN, "allows max_rounds = 3"),
         (ALLOWED + "max_clusters = 2", HIDDEN, "allows max_clusters = 2"),
-        (ALLOWED + "max_releases = 4", HIDDEN, "has answered 4 questions, and 4 are allowed"),
+        (ALLOWED + "max_queries = 4", HIDDEN, "has answered 4 questions, and 4 are allowed"),
         (ALLOWED + 'privacy = "dp"\nepsilon = 1.0', HIDDEN, 'demands privacy = "dp", which'),
         (ALLOWED + 'privacy = "secure"', HIDDEN, "came without masks, which client.toml demands"),
     ],
@@ -247,7 +247,7 @@ def test_bounds_cannot_be_tried_out_one_after_the_other(
 
 
 def test_an_offer_is_a_question(tmp_path: Path) -> None:
-    sites = write_owners(tmp_path, ALLOWED + "max_releases = 1")
+    sites = write_owners(tmp_path, ALLOWED + "max_queries = 1")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
         told = remote.tell("offer", {OWNED: Wanted(None, "none", missing).as_config()})

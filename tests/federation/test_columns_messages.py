@@ -8,10 +8,10 @@ import pytest
 
 from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.channels import RemoteChannel
+from fedclust.client.requests import OWNED, SHARED
+from fedclust.client.vertical import Aligned, Owner, Wanted
+from fedclust.clustering.preparation import Column, Preparation
 from fedclust.core import MessageError, Plan, Schema, TooFewClients, run
-from fedclust.federation.forms import OWNED, SHARED
-from fedclust.preprocessing import Column, Preparation
-from fedclust.study.owner import Aligned, Owner, Wanted
 
 from .example import InProcess
 from .owned import NONE, reopened, run_across, write_owners, write_study
@@ -66,7 +66,7 @@ def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any
 
 def test_few_records_are_not_aligned_and_alignments_are_questions(tmp_path: Path) -> None:
     """Distances between a handful of records are their values; every choice of them is a look."""
-    n, align = aligning(tmp_path, "split_columns = true\nmax_releases = 3")
+    n, align = aligning(tmp_path, "split_columns = true\nmax_queries = 3")
     assert "2 shared records are too few to hide among" in align([0, 1])
     assert align(range(n))["records"] == n
     assert align(range(n))["records"] == n  # the same again
@@ -149,7 +149,7 @@ def _empty(arrays: Any) -> dict[str, Any]:
 
 
 def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
-    from fedclust.federation.owners import _offer
+    from fedclust.study.pool.remote_columns import _offer
 
     good = {"offered": 4, "columns": 2, "problems": [["odd", False]]}
     assert _offer("a", good) is not None
@@ -166,7 +166,7 @@ def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
 def test_messages_of_owners_say_nothing_only_where_there_is_nothing() -> None:
     from fedclust.algorithms._records import PartialDistances
 
-    assert PartialDistances(np.empty((0, 3))).says_nothing()
-    assert not PartialDistances(np.zeros((2, 3))).says_nothing()
+    assert PartialDistances(np.empty((0, 3))).is_empty()
+    assert not PartialDistances(np.zeros((2, 3))).is_empty()
     with pytest.raises(MessageError):
         PartialDistances(np.zeros((2, 3))).check({"N": 3, "C": 3})

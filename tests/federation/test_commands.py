@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fedclust.cli import app
 from fedclust.cli.signals import ended_by_signals
-from fedclust.federation.client_file import read_client_file
+from fedclust.client.config import read_client_file
 from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
 
@@ -117,7 +117,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("nvflare", reason="sessions need fedclust[nvflare]")
     from fedclust.channels.nvflare import session
 
-    class Line(SimpleNamespace):
+    class RoundSummary(SimpleNamespace):
         def __enter__(self) -> Any:
             return self
 
@@ -125,7 +125,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             return None
 
     jobs = [{"study": "heart", "submitted": "today", "state": "RUNNING"}]
-    line = Line(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
+    line = RoundSummary(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
     about = {"role": "admin", "name": "ana", "federation": {"server": "h", "port": 1}}
@@ -205,7 +205,7 @@ def test_an_interrupted_server_says_how_to_go_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedclust.federation.coordinator.run_federated", interrupted)
+    monkeypatch.setattr("fedclust.deploy.coordinator.run_federated", interrupted)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
     for role in ("server", "admin"):
         (tmp_path / role).mkdir()

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
+from fedclust.client.session import Site
 from fedclust.core import ConfigError, FedclustError, TooFewClients
-from fedclust.federation.coordinator import run_federated
-from fedclust.federation.site import Site
+from fedclust.deploy.coordinator import run_federated
 
 from .example import NAMES, InProcess, run_across, told, write_kits
 from .pretended import QUICK, STUDY, Pretended, run, study

@@ -16,11 +16,11 @@ import pytest
 
 from fedclust.algorithms import fuzzy_c_means
 from fedclust.channels import RemoteChannel
+from fedclust.client import files as study_client
+from fedclust.client.files import ClientFiles
+from fedclust.client.session import LABEL, LOOK, Site
 from fedclust.core.envelope import ROUND
 from fedclust.core.wire import unpack
-from fedclust.federation.site import LABEL, LOOK, Site
-from fedclust.study import client as study_client
-from fedclust.study.client import ClientFiles
 from fedclust.study.file import Study
 
 from .example import InProcess, rows, run_across, write_kits
@@ -148,7 +148,7 @@ def test_a_process_that_answers_one_message_loads_little(tmp_path: Path) -> None
     code = f"""
 import json, sys
 from pathlib import Path
-from fedclust.federation.site import Site
+from fedclust.client.session import Site
 folder = Path({str(tmp_path)!r})
 answer = Site(folder / "west", "west").answer((folder / "request").read_bytes())
 assert b'"kind": "reply"' in answer, answer

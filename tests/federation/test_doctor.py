@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-from fedclust.federation.doctor import examine_kit
-from fedclust.federation.federation_file import read_federation
-from fedclust.federation.identities import fingerprint, new_identity, read_peers, write_peers
-from fedclust.federation.kits import provision
+from fedclust.client.identities import fingerprint, new_identity, read_peers, write_peers
+from fedclust.deploy.doctor import examine_kit
+from fedclust.deploy.federation_file import read_federation
+from fedclust.deploy.kits import provision
 
 from .test_kits import FEDERATION, written
 

@@ -61,7 +61,7 @@ def test_a_study_is_run_and_left_in_its_folder(tmp_path: Path) -> None:
 
 
 def test_labels_that_nobody_wants_are_not_asked_for(tmp_path: Path) -> None:
-    study = write_study(tmp_path, "k-fed", more="[participation]\nmin_clients = 3\n")
+    study = write_study(tmp_path, "k-fed", more="[sampling]\nmin_clients = 3\n")
     for_machines(study)
     text = study.path.read_text().replace("[outputs]", '[outputs]\nlabels = "none"')
     study.path.write_text(text)
@@ -86,7 +86,7 @@ def test_no_path_of_a_client_leaves_it(tmp_path: Path) -> None:
 
 def test_a_run_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     grid = grid_of(tmp_path)
-    study = write_study(tmp_path, more="[participation]\nmin_clients = 3\n")
+    study = write_study(tmp_path, more="[sampling]\nmin_clients = 3\n")
     run_study(study, tmp_path / "here")
     for_machines(study)
     grid.spoil = lambda name, reply: reply if len(grid.sent) < 20 or name != "west" else None
@@ -156,7 +156,7 @@ def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -
 
 
 def test_questions_are_counted_for_good(tmp_path: Path) -> None:
-    grid = grid_of(tmp_path, "max_releases = 3")
+    grid = grid_of(tmp_path, "max_queries = 3")
     with pytest.raises(FedclustError, match="has answered 3 questions, and 3 are allowed"):
         run_app(grid, for_machines(write_study(tmp_path, scaling="none")))
 

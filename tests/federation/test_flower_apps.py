@@ -19,7 +19,7 @@ from fedclust.channels.flower.messages import carried
 from fedclust.channels.flower.server import GridTransport
 from fedclust.cli import app as cli
 from fedclust.core import ConfigError, FedclustError
-from fedclust.federation.flower.folder import settings_of, write_app
+from fedclust.deploy.flower.folder import settings_of, write_app
 
 from .example import NAMES, write_kits
 from .flower_clients import asked, grid_of, run_app

@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
 from fedclust.channels.nvflare.certificates import proxy_for, shake_hands
-from fedclust.federation.federation_file import read_federation
-from fedclust.federation.kits import provision
+from fedclust.deploy.federation_file import read_federation
+from fedclust.deploy.kits import provision
 
 from .proxy import proxy
 from .test_kits import written

@@ -15,16 +15,16 @@ from typer.testing import CliRunner
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
-from fedclust.core import ConfigError, TooFewClients
-from fedclust.federation.federation_file import read_federation
-from fedclust.federation.identities import (
+from fedclust.client.identities import (
     fingerprint,
     new_identity,
     read_enrolment,
     read_peers,
 )
-from fedclust.federation.kits import provision, read_kit
-from fedclust.federation.site import Site
+from fedclust.client.session import Site
+from fedclust.core import ConfigError, TooFewClients
+from fedclust.deploy.federation_file import read_federation
+from fedclust.deploy.kits import provision, read_kit
 from fedclust.privacy.crypto import fresh_secret, signing_public
 from fedclust.study.file import read_study
 
@@ -38,7 +38,7 @@ n_clusters = 3
 [features]
 height = { low = -20, high = 40 }
 width = { low = -20, high = 40 }
-[participation]
+[sampling]
 min_clients = 3
 """
 THREE = FEDERATION + 'west = "West clinic"\n'

@@ -22,7 +22,7 @@ init = "uniform"
 [features]
 height = {{ low = -9, high = 34 }}
 width = {{ low = -9, high = 34 }}
-[participation]
+[sampling]
 min_clients = 2
 [privacy]
 tier = "none"

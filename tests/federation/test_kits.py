@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fedclust.client.config import read_client_file
 from fedclust.core import ConfigError
-from fedclust.federation.client_file import read_client_file
-from fedclust.federation.federation_file import read_federation
+from fedclust.deploy.federation_file import read_federation
 
 FEDERATION = """
 [federation]
@@ -90,7 +90,7 @@ def test_the_service_that_the_documentation_shows_is_one(tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-    from fedclust.federation.kits import provision
+    from fedclust.deploy.kits import provision
 
     folder = tmp_path_factory.mktemp("federation")
     made = provision(read_federation(written(folder)), folder / "kits")
@@ -99,7 +99,7 @@ def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
-    from fedclust.federation.kits import read_kit
+    from fedclust.deploy.kits import read_kit
 
     assert read_kit(kits / "server", "server").name == "localhost"
     assert read_kit(kits / "admin", "admin").name == "ana@example.org"
@@ -143,7 +143,7 @@ def test_a_site_lets_in_no_code_and_lets_nobody_read(kits: Path) -> None:
     resources = json.loads((local / "resources.json").read_text())
     assert resources["class_allow_list"] == [
         "fedclust.channels.nvflare.client.SiteExecutor",
-        "fedclust.federation.site.Sites",
+        "fedclust.client.session.Sites",
     ]
     assert resources["class_list_enforcement_mode"] == "enforce"
     assert resources["allow_log_streaming"] is False
@@ -157,7 +157,7 @@ def test_a_site_lets_in_no_code_and_lets_nobody_read(kits: Path) -> None:
 def test_a_client_that_is_added_gets_a_kit_and_nobody_elses_changes(
     kits: Path, tmp_path: Path
 ) -> None:
-    from fedclust.federation.kits import provision
+    from fedclust.deploy.kits import provision
 
     mine = tmp_path / "kits"
     shutil.copytree(kits, mine)
@@ -172,7 +172,7 @@ def test_a_client_that_is_added_gets_a_kit_and_nobody_elses_changes(
 
 
 def test_certificates_are_renewed_and_nothing_else_is(kits: Path, tmp_path: Path) -> None:
-    from fedclust.federation.kits import provision, renew
+    from fedclust.deploy.kits import provision, renew
 
     mine, federation = tmp_path / "kits", read_federation(written(tmp_path))
     shutil.copytree(kits, mine)
@@ -200,7 +200,7 @@ def test_certificates_are_renewed_and_nothing_else_is(kits: Path, tmp_path: Path
 
 
 def test_a_server_that_moves_is_told_with_the_renewal(kits: Path, tmp_path: Path) -> None:
-    from fedclust.federation.kits import read_kit, renew
+    from fedclust.deploy.kits import read_kit, renew
 
     mine = tmp_path / "kits"
     shutil.copytree(kits, mine)
@@ -215,7 +215,7 @@ def test_a_server_that_moves_is_told_with_the_renewal(kits: Path, tmp_path: Path
 
 
 def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path) -> None:
-    from fedclust.federation.kits import renew
+    from fedclust.deploy.kits import renew
 
     federation = read_federation(written(tmp_path))
     with pytest.raises(ConfigError, match="there are no kits to renew"):
@@ -227,7 +227,7 @@ def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path
 
 def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> None:
     from fedclust.channels.nvflare.provision import lock_server
-    from fedclust.federation.kits import ASKS
+    from fedclust.deploy.kits import ASKS
 
     shutil.copytree(kits / "server", tmp_path / "moved")
     lock_server(tmp_path / "moved", ASKS)
@@ -238,7 +238,7 @@ def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> 
 
 def test_what_cannot_be_provisioned_is_said_in_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-    from fedclust.federation.kits import provision
+    from fedclust.deploy.kits import provision
 
     bad = read_federation(written(tmp_path, FEDERATION.replace("localhost", "-x-")))
     with pytest.raises(ConfigError, match="no kits could be made"):
@@ -247,7 +247,7 @@ def test_what_cannot_be_provisioned_is_said_in_a_sentence(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"role": "client"}'])
 def test_a_damaged_kit_is_refused(text: str, tmp_path: Path) -> None:
-    from fedclust.federation.kits import read_kit
+    from fedclust.deploy.kits import read_kit
 
     (tmp_path / "fedclust.json").write_text(text)
     with pytest.raises(ConfigError, match="not readable"):

@@ -15,15 +15,15 @@ from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.robust_c_means import RobustCMeans
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel, RemoteChannel
-from fedclust.choice.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
+from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
+from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
+from fedclust.clustering.rows import cluster
 from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
-from fedclust.metrics import INDICES, Contingency, Evaluation, Outline, Presence, Profile
+from fedclust.metrics import INDICES, ClientCounts, ClusterShapes, Contingency, Evaluation, Profile
 from fedclust.plans import PLANS, TRANSFORMS
-from fedclust.preprocessing import Histogram, MedianOfMeans, Moments
 from fedclust.privacy import transforms_for
-from fedclust.privacy.keys import KeyExchange
+from fedclust.privacy.key_exchange import KeyExchange
 
 from .example import (
     PLAIN,
@@ -50,8 +50,8 @@ def plans() -> list[AnyAlgorithm]:
         Evaluation(3, START, ("inertia", "davies-bouldin")),
         Contingency(3, START, START + 2.0),
         Profile(3, START, 2.0),
-        Outline(3, START, axes),
-        Presence(3, START, axes, low, high),
+        ClusterShapes(3, START, axes),
+        ClientCounts(3, START, axes, low, high),
         HalfSeeding(3, second=True, split=4),
         HalvesCMeans(6, both, split=4),
         HalvesFuzzyCMeans(6, both, split=4),
@@ -133,12 +133,12 @@ def test_who_lists_algorithms_lists_their_protected_kin(tmp_path: Path) -> None:
 
 def test_a_plan_survives_as_configuration() -> None:
     """The same fields, arrays with their types included."""
-    from fedclust.core.envelope import describe, described
+    from fedclust.core.envelope import decode_plan, encode_plan
     from fedclust.plans import build_plan
 
     for algorithm in plans():
         plan = Plan(algorithm, transforms_for(algorithm, 2, "paper"), seed=9)
-        back = build_plan(described(describe(plan)))
+        back = build_plan(decode_plan(encode_plan(plan)))
         assert type(back.algorithm) is type(algorithm)
         assert back.transforms == plan.transforms
         assert back.seed == 9

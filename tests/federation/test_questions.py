@@ -9,18 +9,18 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
+from fedclust.client.config import read_client_file
+from fedclust.client.session import Site
+from fedclust.clustering.preparation import Moments
 from fedclust.core import ConfigError, Plan, Transform
 from fedclust.core.wire import pack, unpack
-from fedclust.federation.client_file import read_client_file
-from fedclust.federation.site import Site
-from fedclust.preprocessing import Moments
 from fedclust.privacy import (
     ChangeGuard,
     FixedPoint,
     IntegerGaussian,
     MinSamples,
     PairwiseMasks,
-    Released,
+    QueryLimit,
 )
 
 from .example import PLAIN, as_they_are, rows, write_kits
@@ -98,7 +98,7 @@ def test_counts_are_hidden_if_the_study_or_the_client_hides_sums(
 
 
 def test_looks_are_questions_of_the_ledger(tmp_path: Path) -> None:
-    site = write_kits(tmp_path, "max_releases = 2")["west"]
+    site = write_kits(tmp_path, "max_queries = 2")["west"]
     plain = PLAIN["preparation"]["columns"]
     assert look(site, plain)["kind"] == look(site, plain)["kind"] == "reply"  # one question
     assert look(site, plain[:1])["kind"] == "reply"
@@ -170,12 +170,12 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("dp", PLAN, "noise"),
         ("dp", noisy(1.0, 0.5), "noise enough for a client that trusts nobody"),
         ("secure+dp", noisy(1.0), "noise and masks"),
-        ("guarded", Plan(HARD, (Released(10**9),)), "Released"),
-        ("guarded", Plan(HARD, (Released(9), MinSamples(10))), "Guard"),
-        ("guarded", PLAN, "Released(most=1000)"),
+        ("guarded", Plan(HARD, (QueryLimit(10**9),)), "QueryLimit"),
+        ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),
+        ("guarded", PLAN, "QueryLimit(max_queries=1000)"),
         ("guarded", Plan(make("llf-fcm", 3, init=START)), "max_rounds of at most 10"),
         ("guarded", Plan(make("dwf", 3, init=START)), "nobody guards the rounds"),
-        ("guarded", Plan(SOFT, (Released(50), MinSamples(45))), "MinSamples(samples=46)"),
+        ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "MinSamples(samples=46)"),
     ],
 )
 def test_a_client_demands_a_tier_by_what_it_does(
@@ -186,7 +186,7 @@ def test_a_client_demands_a_tier_by_what_it_does(
 
 
 def guarded(change: int) -> tuple[Transform, ...]:
-    return Released(50), MinSamples(2 * change), ChangeGuard(change)
+    return QueryLimit(50), MinSamples(2 * change), ChangeGuard(change)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def guarded(change: int) -> tuple[Transform, ...]:
         ("paper", noisy(0.1)),  # stricter, in another way
         ("guarded", noisy(0.1)),
         ("guarded", Plan(HARD, guarded(6))),
-        ("guarded", Plan(SOFT, (Released(50), MinSamples(46)))),
+        ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(46)))),
         ("dp", noisy(0.1)),
     ],
 )

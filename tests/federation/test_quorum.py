@@ -9,8 +9,8 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
-from fedclust.core import Data, Participation, Plan, Schema, TooFewClients, rounds, run
-from fedclust.federation.coordinator import How, _Quorum
+from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
+from fedclust.deploy.coordinator import How, _Quorum
 from fedclust.privacy import (
     CheckedChannel,
     FixedPoint,
@@ -45,12 +45,12 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes by questions: a second each."""
     clock = iter(range(10_000))
     passing = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda seconds: None)
-    monkeypatch.setattr("fedclust.federation.coordinator.time", passing)
+    monkeypatch.setattr("fedclust.deploy.coordinator.time", passing)
 
 
 def study(folder: Path, clients: str = "", least: int = 1) -> Study:
     (folder / "s.toml").write_text(
-        f"[participation]\nmin_clients = {least}\n{clients}\n"
+        f"[sampling]\nmin_clients = {least}\n{clients}\n"
         '[clustering]\nalgorithm = "llf-cm"\nn_clusters = 2\n'
     )
     return read_study(folder / "s.toml", files=False)
@@ -137,7 +137,7 @@ def test_a_plan_may_ask_for_more_than_the_channel_does(tmp_path: Path) -> None:
     way = RemoteChannel(transport, about={"study": "s"}).over(FORM, SCHEMA)
     plan = Plan(make("llf-cm", 3, init=START))
     with pytest.raises(TooFewClients, match="2 of 3 clients answered, 3 are needed; west: asleep"):
-        next(rounds(plan, way, SCHEMA, participation=Participation(min_clients=3)))
+        next(rounds(plan, way, SCHEMA, sampling=ClientSampling(min_clients=3)))
     assert next(rounds(plan, way, SCHEMA)).cohort == ("north", "south")
 
 

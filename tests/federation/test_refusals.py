@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
+from fedclust.clustering.preparation import Moments
 from fedclust.core import FedclustError, Plan, Request
 from fedclust.core.envelope import (
     decode_request,
@@ -15,7 +16,6 @@ from fedclust.core.envelope import (
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import Evaluation
 from fedclust.plans import build_plan
-from fedclust.preprocessing import Moments
 
 from .damage import mutated, resealed
 from .example import NAMES, PLAIN, write_kits
@@ -170,7 +170,7 @@ def test_an_unexpected_error_is_a_refusal_without_details(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("row 17 is Mr Smith")
 
-    monkeypatch.setattr("fedclust.federation.site.respond", broken)
+    monkeypatch.setattr("fedclust.client.session.respond", broken)
     header = unpack(write_kits(tmp_path)["west"].answer(request(PLAN))).header
     assert header["why"] == "an unexpected error; its own log says which"
 

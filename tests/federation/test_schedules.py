@@ -12,17 +12,17 @@ import pytest
 
 from fedclust import make
 from fedclust.channels import LocalChannel, RemoteChannel
+from fedclust.client.session import Site
 from fedclust.core import (
+    ClientSampling,
     FedclustError,
     Message,
-    Participation,
     Plan,
     Request,
     Round,
     Schema,
     rounds,
 )
-from fedclust.federation.site import Site
 
 from .damage import mutated
 from .example import NAMES, PLAIN, as_data, write_kits
@@ -94,7 +94,7 @@ class Replayed:
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Site]:
     return write_kits(
-        tmp_path_factory.mktemp("kits"), "max_releases = 1000000000\nmax_rounds = 1000000000"
+        tmp_path_factory.mktemp("kits"), "max_queries = 1000000000\nmax_rounds = 1000000000"
     )
 
 
@@ -109,8 +109,8 @@ def test_a_result_is_that_of_those_who_took_part(sites: dict[str, Site], part: i
         )
         done: list[Round] = []
         try:
-            who: Any = Participation(min_clients=quorum)
-            for last in rounds(plan, remote.over(PLAIN, SCHEMA), SCHEMA, participation=who):
+            who: Any = ClientSampling(min_clients=quorum)
+            for last in rounds(plan, remote.over(PLAIN, SCHEMA), SCHEMA, sampling=who):
                 done.append(last)
         except FedclustError as problem:
             assert str(problem)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedclust.cli.status import _sentence
-from fedclust.federation.status import progress_of
+from fedclust.deploy.status import progress_of
 
 from .pretended import STUDY, Pretended, run
 from .pretended import server as server

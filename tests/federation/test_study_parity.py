@@ -78,7 +78,7 @@ def test_a_client_can_demand_more_than_the_study_asks(tmp_path: Path) -> None:
 
 def test_the_ledger_outlives_runs(tmp_path: Path) -> None:
     """Another seed is another look at the same rows; the ten-starts attack ends at the cap."""
-    sites = write_kits(tmp_path, "max_releases = 60")
+    sites = write_kits(tmp_path, "max_queries = 60")
     study = write_study(tmp_path, algorithm="llf-cm")
 
     def runs(sites: Any, seeds: range) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fedclust.channels import LocalChannel
 from fedclust.core import Plan, Schema, run
 from fedclust.kernels import memberships, nearest
-from fedclust.metrics import Outline, Presence, Profile
+from fedclust.metrics import ClientCounts, ClusterShapes, Profile
 
 CENTERS = np.array([[0.0, 0.0, 0.0], [5.0, 5.0, 0.0]])
 AXES = np.linalg.qr(np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 0.0]]))[0]
@@ -63,7 +63,7 @@ def test_of_a_cluster_of_few_rows_nothing_is_told() -> None:
 @settings(max_examples=20, deadline=None)
 @given(owner=owners)
 def test_an_outline_is_that_of_the_pooled_rows(owner: list[int]) -> None:
-    found = run(Plan(Outline(2, CENTERS, AXES, 1)), split(owner), Schema(3)).model
+    found = run(Plan(ClusterShapes(2, CENTERS, AXES, 1)), split(owner), Schema(3)).model
     for c in (0, 1):
         flat = (X[c == LABELS] - CENTERS[c]) @ AXES
         assert np.allclose(found.total[c], flat.sum(axis=0))
@@ -73,7 +73,7 @@ def test_an_outline_is_that_of_the_pooled_rows(owner: list[int]) -> None:
 def test_presence_counts_each_client_and_withholds_small_counts() -> None:
     owner = [0] * 50 + [1] * 37 + [2] * 3
     low, high = np.full(2, -9.0), np.full(2, 9.0)
-    asked = Presence(2, CENTERS, AXES, low, high, cells=6, min_count=5)
+    asked = ClientCounts(2, CENTERS, AXES, low, high, cells=6, min_count=5)
     told = run(Plan(asked), split(owner), Schema(3)).model
     for m, (first, last) in enumerate([(0, 50), (50, 87), (87, 90)]):
         counts = np.bincount(LABELS[first:last], minlength=2)

@@ -68,12 +68,12 @@ def _estimators() -> Iterator[Case]:
             yield Case("estimator", "rows", algorithm, tier)
     for start in STARTS:
         yield Case("estimator", "rows", "llf-cm", "none", f"init-{start}", {"init": start})
-    sampled = {"participation": 0.67, "min_clients": 2, "n_init": 3, "max_rounds": 15}
+    sampled = {"sampling": 0.67, "min_clients": 2, "n_init": 3, "max_rounds": 15}
     yield Case("estimator", "rows", "llf-fcm", "none", "sampled", sampled)
     for algorithm in VERTICAL:
         for start in ("k-means++", "records", "partition"):
             yield Case("estimator", "columns", algorithm, "none", f"init-{start}", {"init": start})
-    yield Case("estimator", "columns", "llf-cm", "none", "float32", {"wire": "float32"})
+    yield Case("estimator", "columns", "llf-cm", "none", "float32", {"message_dtype": "float32"})
 
 
 # What a study may also say: the algorithm, the tiers, and the keys that are changed.
@@ -86,7 +86,7 @@ ROW_VARIANTS: Mapping[str, tuple[str, tuple[str, ...], Sections]] = {
     "without-features": ("llf-cm", ("none",), {"features": {}}),
     "choose-k": ("llf-cm", ("none",), {"clustering": {"n_clusters": "auto", "k_range": [2, 4]}}),
     "best-of-three": ("llf-fcm", ("none",), {"clustering": {"n_init": 3}}),
-    "sampled": ("llf-cm", ("none",), {"participation": {"fraction": 0.67, "min_clients": 2}}),
+    "sampled": ("llf-cm", ("none",), {"sampling": {"fraction": 0.67, "min_clients": 2}}),
     "start-in-cells": ("llf-fcm", ("none", "secure"), {"clustering": {"init": "cells"}}),
     "words-and-logarithms": (
         "llf-cm",

@@ -15,8 +15,8 @@ import numpy as np
 
 import fedclust
 from fedclust.algorithms import ALGORITHMS
-from fedclust.federation.driver import StudyRun
-from fedclust.federation.site import Site
+from fedclust.client.session import Site
+from fedclust.deploy.job import StudyRun
 from fedclust.study.file import read_study
 from fedclust.study.run import run_study
 from fedclust.study.split_columns import run_columns

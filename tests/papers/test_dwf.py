@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fedclust import make, make_seeding
-from fedclust.chain import Clustering, cluster
 from fedclust.channels import LocalChannel
+from fedclust.clustering.rows import Clustering, cluster
 from fedclust.core import Data, Plan, Schema, run
 from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import nearest

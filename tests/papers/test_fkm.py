@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedclust import make, make_seeding
-from fedclust.chain import cluster
+from fedclust.clustering.rows import cluster
 from fedclust.core import AnyAlgorithm, Schema
 from fedclust.datasets import Dataset, fkm_grid
 from fedclust.kernels import inertia, k_means, nearest

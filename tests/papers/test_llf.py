@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fedclust import make
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
-from fedclust.core import Participation, Plan, Schema, run
+from fedclust.clustering.rows import cluster
+from fedclust.core import ClientSampling, Plan, Schema, run
 from fedclust.datasets import Dataset, dirichlet, iid
 from fedclust.kernels import nearest
 from fedclust.metrics import adjusted_rand_index, xie_beni
@@ -109,8 +109,8 @@ def test_table_3_fewer_clients_agree_less_with_pooling(public: Public) -> None:
         )
         pooled = run(plan, channel(X, np.zeros(len(X))), Schema(2)).model
         for gamma, found in agreement.items():
-            some = Participation(fraction=gamma)
-            centers = run(plan, clients, Schema(2), participation=some).model
+            some = ClientSampling(fraction=gamma)
+            centers = run(plan, clients, Schema(2), sampling=some).model
             found.append(adjusted_rand_index(nearest(X, pooled)[0], nearest(X, centers)[0]))
     means = {gamma: np.mean(found) for gamma, found in agreement.items()}
     assert means[1.0] == 1.0

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclust import ConfigError, DataError, NothingToSay
+from fedclust import ConfigError, DataError, EmptyRound
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, MessageError, Plan, Schema, run
-from fedclust.preprocessing import (
+from fedclust.clustering.preparation import (
     Column,
     Histogram,
     MedianOfMeans,
@@ -20,7 +19,8 @@ from fedclust.preprocessing import (
     prepare,
     prepare_over,
 )
-from fedclust.preprocessing.statistics import grouped
+from fedclust.clustering.preparation.statistics import grouped
+from fedclust.core import Data, MessageError, Plan, Schema, run
 from fedclust.typing import FloatArray
 
 
@@ -57,7 +57,7 @@ def test_a_client_with_few_values_says_nothing_of_them() -> None:
     found = run(Plan(Moments(min_count=3)), LocalChannel(data), Schema(2)).model
     assert found.mean[0] == pytest.approx(4.5)
     assert found.count.tolist() == [10, 13]
-    with pytest.raises(NothingToSay):
+    with pytest.raises(EmptyRound):
         run(Plan(Moments(min_count=50)), LocalChannel(data), Schema(2))
 
 

@@ -15,7 +15,7 @@ from fedclust.core import (
     respond,
 )
 from fedclust.privacy import (
-    Gate,
+    ClientPolicy,
 )
 from fedclust.typing import FloatArray
 
@@ -25,7 +25,7 @@ def rows(n: int = 60, seed: int = 0) -> FloatArray:
 
 
 def answer(
-    gate: Gate | None,
+    policy: ClientPolicy | None,
     centers: Any = ((0.2, 0.2), (0.8, 0.8)),
     *,
     round: int = 0,
@@ -35,6 +35,6 @@ def answer(
     seed: int = 0,
 ) -> Message:
     plan = Plan(make("llf-cm", 2), transforms, seed)
-    data = Data(rows() if X is None else X, np.empty(0), gate=gate)
+    data = Data(rows() if X is None else X, np.empty(0), policy=policy)
     down = Centers(np.array(centers, dtype=float))
     return respond(plan, Request(round, cohort, down), "a", data)

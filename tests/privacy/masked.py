@@ -25,9 +25,11 @@ def rows(n: int = 200, seed: int = 0) -> FloatArray:
     return rng.normal(size=(n, 3)) + 5 * rng.integers(0, 3, (n, 1))
 
 
-def owners(n: int = 5, gates: Any = None) -> dict[str, Data]:
+def owners(n: int = 5, policies: Any = None) -> dict[str, Data]:
     X = rows()
-    return {f"c{i}": replace(Data.of(X[i::n]), gate=(gates or {}).get(f"c{i}")) for i in range(n)}
+    return {
+        f"c{i}": replace(Data.of(X[i::n]), policy=(policies or {}).get(f"c{i}")) for i in range(n)
+    }
 
 
 def plan(key: str = "llf-cm", **settings: Any) -> Plan:

@@ -7,10 +7,10 @@ import pytest
 
 from fedclust import DataError
 from fedclust.algorithms import make
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
+from fedclust.clustering.rows import cluster
 from fedclust.core import Batches, Data, Plan, Refusal, run
-from fedclust.privacy import ChangeGuard, FixedPoint, Gate, Ledger, Released, Rules
+from fedclust.privacy import ChangeGuard, ClientPolicy, FixedPoint, Ledger, Limits, QueryLimit
 from fedclust.typing import FloatArray
 
 from .noisy import BOX
@@ -24,9 +24,9 @@ def rows() -> dict[str, FloatArray]:
     }
 
 
-def streamed(X: FloatArray, gate: Any = None) -> Batches:
+def streamed(X: FloatArray, policy: Any = None) -> Batches:
     parts = [X[:7], X[7:130], X[130:]]
-    return Batches(lambda: [Data.of(part) for part in parts], len(X), X.shape[1], gate)
+    return Batches(lambda: [Data.of(part) for part in parts], len(X), X.shape[1], policy)
 
 
 @pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
@@ -58,9 +58,9 @@ def test_a_guard_looks_at_all_batches() -> None:
 
 
 def test_a_round_over_batches_is_one_release(tmp_path: Any) -> None:
-    gate = Gate(rules=Rules(max_releases=2), ledger=Ledger(tmp_path / "a.jsonl"))
-    data = {"a": streamed(rows()["a"], gate)}
-    plan = Plan(make("llf-cm", 3, max_rounds=3, tol=0.0), (Released(9),))
+    policy = ClientPolicy(limits=Limits(max_queries=2), ledger=Ledger(tmp_path / "a.jsonl"))
+    data = {"a": streamed(rows()["a"], policy)}
+    plan = Plan(make("llf-cm", 3, max_rounds=3, tol=0.0), (QueryLimit(9),))
     with pytest.raises(Refusal, match="llf-cm, round 2: .* answered 2 questions"):
         run(plan, LocalChannel(data), BOX)
 

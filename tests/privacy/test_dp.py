@@ -18,11 +18,11 @@ from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
 from fedclust.privacy import (
-    Gate,
+    ClientPolicy,
     IntegerGaussian,
     Ledger,
+    Limits,
     Private,
-    Rules,
     SecurePrivate,
 )
 from fedclust.privacy import noise as noise_module
@@ -146,48 +146,48 @@ def test_noise_is_gaussian_and_whole() -> None:
     assert np.mean(np.abs(drawn) < 1000) == pytest.approx(0.6827, abs=0.02)
 
 
-def asked(gate: Gate, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
+def asked(policy: ClientPolicy, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
     chosen = BoundedCMeans(2, BOX.low, BOX.high)  # type: ignore[arg-type]
     down = Around(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
-    data = Data(np.random.default_rng(0).random((50, 2)), NO_WEIGHTS, gate=gate)
+    data = Data(np.random.default_rng(0).random((50, 2)), NO_WEIGHTS, policy=policy)
     plan = Plan(chosen, (IntegerGaussian(mu, share),))
     sent: Any = respond(plan, Request(round, ("a", "b", "c"), down), "a", data)
     return np.asarray(sent.values)
 
 
 def test_the_same_question_gets_the_same_noise_and_is_paid_for_once() -> None:
-    gate = Gate()
-    first, again = asked(gate), asked(gate)
+    policy = ClientPolicy()
+    first, again = asked(policy), asked(policy)
     assert np.array_equal(first, again)
-    assert gate.ledger.spent == pytest.approx(0.09)
-    other = asked(gate, round=1)
+    assert policy.ledger.spent == pytest.approx(0.09)
+    other = asked(policy, round=1)
     assert not np.array_equal(first, other)
-    assert gate.ledger.spent == pytest.approx(0.18)
-    assert gate.epsilon == pytest.approx(epsilon_of(0.18**0.5, 1e-6))
-    assert Gate().epsilon == 0.0
+    assert policy.ledger.spent == pytest.approx(0.18)
+    assert policy.epsilon == pytest.approx(epsilon_of(0.18**0.5, 1e-6))
+    assert ClientPolicy().epsilon == 0.0
 
 
 def test_after_a_restart_noise_is_drawn_and_paid_for_anew(tmp_path: Any) -> None:
-    def gate() -> Gate:
-        return Gate(ledger=Ledger(tmp_path / "a.jsonl"))
+    def policy() -> ClientPolicy:
+        return ClientPolicy(ledger=Ledger(tmp_path / "a.jsonl"))
 
-    first = asked(gate())
-    assert not np.array_equal(first, asked(gate()))
-    assert gate().ledger.spent == pytest.approx(0.18)
+    first = asked(policy())
+    assert not np.array_equal(first, asked(policy()))
+    assert policy().ledger.spent == pytest.approx(0.18)
 
 
 def test_a_client_spends_no_more_than_its_own_budget() -> None:
-    gate = Gate(rules=Rules(epsilon=1.0))
-    asked(gate, mu=0.2)
+    policy = ClientPolicy(limits=Limits(epsilon=1.0))
+    asked(policy, mu=0.2)
     with pytest.raises(Refusal, match="round 1: the privacy budget is spent"):
-        asked(gate, mu=0.2, round=1)
-    assert gate.epsilon <= 1.0
-    asked(gate, mu=0.2)  # an answer that was given can be given again
+        asked(policy, mu=0.2, round=1)
+    assert policy.epsilon <= 1.0
+    asked(policy, mu=0.2)  # an answer that was given can be given again
 
 
 def test_a_share_of_noise_too_small_is_refused() -> None:
     with pytest.raises(Refusal, match="a share of 0.5 of the noise is too little"):
-        asked(Gate(), share=0.5)
+        asked(ClientPolicy(), share=0.5)
 
 
 def test_only_bounded_sums_can_be_noised() -> None:
@@ -210,15 +210,15 @@ def test_without_the_library_the_error_says_what_to_install(
 @pytest.mark.parametrize("F", [2, 5])
 def test_a_run_spends_what_the_tier_says(kind: type[Private], F: int) -> None:
     """Seeding and rounds together, in every client's own ledger."""
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
 
     rng = np.random.default_rng(0)
-    gates = {name: Gate() for name in "abc"}
-    data = {n: Data(rng.random((200, F)), NO_WEIGHTS, gate=g) for n, g in gates.items()}
+    policies = {name: ClientPolicy() for name in "abc"}
+    data = {n: Data(rng.random((200, F)), NO_WEIGHTS, policy=g) for n, g in policies.items()}
     schema = Schema(F, low=np.zeros(F), high=np.ones(F))
     cluster(make("llf-cm", 3), LocalChannel(data), schema, privacy=kind(epsilon=2.0))
-    for gate in gates.values():
-        assert gate.epsilon == pytest.approx(2.0, rel=1e-6)
+    for policy in policies.values():
+        assert policy.epsilon == pytest.approx(2.0, rel=1e-6)
 
 
 def test_noise_of_all_clients_is_enough_if_half_are_honest() -> None:

@@ -25,7 +25,7 @@ def blobs(n: int, seed: int) -> tuple[FloatArray, Any]:
 def agreement(make_rows: Any, n: int, k: int, key: str, seeds: range, tier: Any) -> list[float]:
     from sklearn.metrics import adjusted_rand_score
 
-    from fedclust.chain import cluster
+    from fedclust.clustering.rows import cluster
     from fedclust.kernels import nearest
 
     found = []

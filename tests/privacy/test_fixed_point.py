@@ -12,7 +12,7 @@ from fedclust import ConfigError, DataError, MessageError
 from fedclust.algorithms import ALGORITHMS, make
 from fedclust.algorithms._centers import Centers, Sums
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Request, Run, Schema, Summed, Turn, respond, run
+from fedclust.core import Data, Plan, Request, RoundContext, Run, Schema, Summed, respond, run
 from fedclust.metrics import Evaluation
 from fedclust.privacy import FixedPoint
 from fedclust.typing import FloatArray
@@ -133,7 +133,7 @@ def test_a_client_without_rows_adds_nothing() -> None:
     ("settings", "said"),
     [
         ({"max_records": 2**32}, "max_records=4294967296 leaves 29 bits"),
-        ({"max_records": 0}, "max_records must be a whole number"),
+        ({"max_records": 0}, "max_records must be an integer"),
         ({"max_weight": 0.0}, "max_weight must be a number above 0"),
         ({"low": (0.0, 1.0)}, "low must be below high"),
         ({"low": (0.0,)}, "low must be below high"),
@@ -170,7 +170,7 @@ def test_negative_weights_are_no_weights() -> None:
     exact = FixedPoint((0.0,), (1.0,))
     bad = Sums(np.array([-1]), np.zeros((1, 1), np.int64))
     with pytest.raises(MessageError, match="round 3: .* sum to less than nothing"):
-        exact.at_server(bad, Turn(3, "server", ("a",), 0))
+        exact.at_server(bad, RoundContext(3, "server", ("a",), 0))
 
 
 def test_sums_beyond_the_grid_are_refused() -> None:

@@ -24,11 +24,11 @@ from fedclust.core import (
 )
 from fedclust.privacy import (
     ChangeGuard,
-    Gate,
+    ClientPolicy,
     Ledger,
+    Limits,
     MinCount,
-    Released,
-    Rules,
+    QueryLimit,
     stored_identity,
 )
 
@@ -38,65 +38,65 @@ BOUNDS = ((0.0, 0.0), (1.0, 1.0))
 
 
 @pytest.mark.parametrize(
-    ("rules", "question", "said"),
+    ("limits", "question", "said"),
     [
-        (Rules(min_samples=61), {}, "llf-cm, round 0: this client has too few records to answer"),
-        (Rules(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),
-        (Rules(bounds=BOUNDS), {"centers": ((0.1, 1.5), (0.0, 0.0))}, "outside the public bounds"),
-        (Rules(bounds=BOUNDS), {"centers": ((0.1, np.nan), (0.0, 0.0))}, "outside the public"),
-        (Rules(requires=("PairwiseMasks",)), {}, "this client answers plans with PairwiseMasks"),
+        (Limits(min_samples=61), {}, "llf-cm, round 0: this client has too few records to answer"),
+        (Limits(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),
+        (Limits(bounds=BOUNDS), {"centers": ((0.1, 1.5), (0.0, 0.0))}, "outside the public bounds"),
+        (Limits(bounds=BOUNDS), {"centers": ((0.1, np.nan), (0.0, 0.0))}, "outside the public"),
+        (Limits(requires=("PairwiseMasks",)), {}, "this client answers plans with PairwiseMasks"),
     ],
 )
 def test_questions_against_the_rules_are_refused(
-    rules: Rules, question: dict[str, Any], said: str
+    limits: Limits, question: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(Refusal, match=said):
-        answer(Gate(rules=rules), **question)
+        answer(ClientPolicy(limits=limits), **question)
 
 
 def test_questions_within_the_rules_are_answered() -> None:
-    rules = Rules(
-        min_samples=60, max_rounds=3, bounds=BOUNDS, requires=("MinCount",), max_releases=2
+    limits = Limits(
+        min_samples=60, max_rounds=3, bounds=BOUNDS, requires=("MinCount",), max_queries=2
     )
-    gate = Gate(rules=rules)
-    assert answer(gate, transforms=(MinCount(2),)).nbytes
-    assert answer(gate, round=2, transforms=(MinCount(2),)).nbytes
+    policy = ClientPolicy(limits=limits)
+    assert answer(policy, transforms=(MinCount(2),)).nbytes
+    assert answer(policy, round=2, transforms=(MinCount(2),)).nbytes
 
 
 def test_releases_are_counted_over_plans_and_restarts(tmp_path: Path) -> None:
     """Other seeds, other numbers of clusters, another process: the same rows."""
 
-    def gate() -> Gate:
-        return Gate(rules=Rules(max_releases=3), ledger=Ledger(tmp_path / "a.jsonl"))
+    def policy() -> ClientPolicy:
+        return ClientPolicy(limits=Limits(max_queries=3), ledger=Ledger(tmp_path / "a.jsonl"))
 
-    answer(gate())
-    answer(gate())  # the same question: nothing new is told
-    answer(gate(), round=1)
-    answer(gate(), seed=1)
+    answer(policy())
+    answer(policy())  # the same question: nothing new is told
+    answer(policy(), round=1)
+    answer(policy(), seed=1)
     with pytest.raises(Refusal, match="answered 3 questions, and 3 are allowed"):
-        answer(gate(), seed=2)
-    answer(gate(), seed=1)
-    whole = gate()
+        answer(policy(), seed=2)
+    answer(policy(), seed=1)
+    whole = policy()
     whole.ledger.reset("consent was renewed")
     answer(whole, seed=2)
 
 
 def test_a_plan_can_limit_releases_too_and_the_lower_limit_holds() -> None:
-    gate = Gate(rules=Rules(max_releases=2))
+    policy = ClientPolicy(limits=Limits(max_queries=2))
     for round in range(2):
-        answer(gate, round=round, transforms=(Released(9),))
+        answer(policy, round=round, transforms=(QueryLimit(9),))
     with pytest.raises(Refusal, match="2 are allowed"):
-        answer(gate, round=2, transforms=(Released(9),))
-    strict = Gate(rules=Rules(max_releases=9))
+        answer(policy, round=2, transforms=(QueryLimit(9),))
+    strict = ClientPolicy(limits=Limits(max_queries=9))
     for round in range(2):
-        answer(strict, round=round, transforms=(Released(2),))
+        answer(strict, round=round, transforms=(QueryLimit(2),))
     with pytest.raises(Refusal, match="2 are allowed"):
-        answer(strict, round=2, transforms=(Released(2),))
-    loose = Gate()
+        answer(strict, round=2, transforms=(QueryLimit(2),))
+    loose = ClientPolicy()
     for round in range(2):
-        answer(loose, round=round, transforms=(Released(2),))
+        answer(loose, round=round, transforms=(QueryLimit(2),))
     with pytest.raises(Refusal, match="2 are allowed"):
-        answer(loose, round=2, transforms=(Released(2),))
+        answer(loose, round=2, transforms=(QueryLimit(2),))
 
 
 class Masked(Transform):
@@ -106,48 +106,48 @@ class Masked(Transform):
 
 
 def test_the_same_centres_for_another_cohort_are_refused(tmp_path: Path) -> None:
-    def gate() -> Gate:
-        return Gate(rules=Rules(max_cohorts=2), ledger=Ledger(tmp_path / "a.jsonl"))
+    def policy() -> ClientPolicy:
+        return ClientPolicy(limits=Limits(max_cohorts=2), ledger=Ledger(tmp_path / "a.jsonl"))
 
     masks = (Masked(),)
-    answer(gate(), transforms=masks)
-    answer(gate(), round=1, transforms=masks)  # the same cohort may be asked again
+    answer(policy(), transforms=masks)
+    answer(policy(), round=1, transforms=masks)  # the same cohort may be asked again
     with pytest.raises(Refusal, match="this was sent before, to another cohort"):
-        answer(gate(), cohort=("a", "b", "d"), transforms=masks)
-    answer(gate(), cohort=("a", "b"), transforms=masks)  # somebody may have left
+        answer(policy(), cohort=("a", "b", "d"), transforms=masks)
+    answer(policy(), cohort=("a", "b"), transforms=masks)  # somebody may have left
     with pytest.raises(Refusal, match="this was sent before, to another cohort"):
-        answer(gate(), transforms=masks)
+        answer(policy(), transforms=masks)
     # A little aside the centres are others: but no third cohort.
     aside = ((0.2, 0.2), (0.8, 0.8000001))
     with pytest.raises(Refusal, match="was summed with 2 cohorts, and one more would tell"):
-        answer(gate(), aside, cohort=("a", "b", "d"), transforms=masks)
-    answer(gate(), aside, transforms=masks)
-    again = gate()
+        answer(policy(), aside, cohort=("a", "b", "d"), transforms=masks)
+    answer(policy(), aside, transforms=masks)
+    again = policy()
     again.ledger.reset("other partners")
     answer(again, aside, cohort=("a", "b", "d"), transforms=masks)
 
 
 def test_cohorts_may_change_where_nothing_is_hidden_among_them() -> None:
-    gate = Gate(rules=Rules())
+    policy = ClientPolicy(limits=Limits())
     for i in range(6):
-        answer(gate, cohort=("a", f"b{i}"))
-    assert gate.ledger.releases == 1
+        answer(policy, cohort=("a", f"b{i}"))
+    assert policy.ledger.n_queries == 1
 
 
 def test_a_gate_without_rules_lets_everything_pass_and_counts_nothing() -> None:
-    gate = Gate()
+    policy = ClientPolicy()
     for round in range(5):
-        answer(gate, round=round)
-    assert gate.ledger.releases == 0
+        answer(policy, round=round)
+    assert policy.ledger.n_queries == 0
 
 
 def test_seeds_have_no_centres_to_look_at() -> None:
-    gate = Gate(rules=Rules(bounds=BOUNDS))
-    data = {"a": Data(rows(), np.empty(0), gate=gate), "b": rows(seed=1)}
+    policy = ClientPolicy(limits=Limits(bounds=BOUNDS))
+    data = {"a": Data(rows(), np.empty(0), policy=policy), "b": rows(seed=1)}
     from fedclust.algorithms import make_seeding
 
     run(Plan(make_seeding("careful", 2)), LocalChannel(data), Schema(2))
-    assert gate.ledger.releases == 1
+    assert policy.ledger.n_queries == 1
 
 
 @pytest.mark.parametrize(
@@ -156,20 +156,20 @@ def test_seeds_have_no_centres_to_look_at() -> None:
         ("min_samples", 0),
         ("min_cohort", 0),
         ("max_rounds", 0),
-        ("max_releases", 0),
+        ("max_queries", 0),
         ("max_shrinks", -1),
         ("max_cohorts", 0),
     ],
 )
 def test_rules_are_whole_numbers(field: str, value: int) -> None:
-    with pytest.raises(ConfigError, match=f"{field} must be a whole number"):
-        Rules(**{field: value})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=f"{field} must be an integer"):
+        Limits(**{field: value})  # type: ignore[arg-type]
 
 
 def test_transforms_that_need_a_gate_say_so() -> None:
     with pytest.raises(ConfigError, match="this client has no gate"):
-        answer(None, transforms=(Released(5),))
-    data = replace(Data.of(rows()), gate="a gate")
+        answer(None, transforms=(QueryLimit(5),))
+    data = replace(Data.of(rows()), policy="a gate")
     plan = Plan(make("llf-cm", 2), (ChangeGuard(5),))
     with pytest.raises((ConfigError, AttributeError)):
         respond(plan, Request(0, ("a",), Centers(np.zeros((2, 2)))), "a", data)

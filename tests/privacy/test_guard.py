@@ -21,9 +21,9 @@ from fedclust.core import (
 )
 from fedclust.privacy import (
     ChangeGuard,
-    Gate,
+    ClientPolicy,
     Ledger,
-    Released,
+    QueryLimit,
 )
 from fedclust.typing import FloatArray
 
@@ -42,14 +42,14 @@ def line(n: int = 40) -> FloatArray:
 class Guarded:
     """A client on a line, cut in two at places of the server's choice."""
 
-    def __init__(self, gate: Gate | None = None, X: FloatArray | None = None) -> None:
-        self.gate, self.X = gate or Gate(), line() if X is None else X
+    def __init__(self, policy: ClientPolicy | None = None, X: FloatArray | None = None) -> None:
+        self.policy, self.X = policy or ClientPolicy(), line() if X is None else X
         self.round = -1
 
     def cut(self, place: float, seed: int = 0) -> list[float]:
         self.round += 1
         sent: Any = answer(
-            self.gate,
+            self.policy,
             centers_at(place - 0.5, place + 0.5),
             round=self.round,
             transforms=(ChangeGuard(5),),
@@ -83,25 +83,25 @@ def test_other_runs_are_compared_too() -> None:
 
 
 def test_the_guard_outlives_a_process(tmp_path: Path) -> None:
-    def gate() -> Gate:
-        return Gate(ledger=Ledger(tmp_path / "a.jsonl"))
+    def policy() -> ClientPolicy:
+        return ClientPolicy(ledger=Ledger(tmp_path / "a.jsonl"))
 
-    assert Guarded(gate()).cut(0.5) == [20, 20]
-    assert Guarded(gate()).cut(0.475, seed=1) == [0, 0]
+    assert Guarded(policy()).cut(0.5) == [20, 20]
+    assert Guarded(policy()).cut(0.475, seed=1) == [0, 0]
     with pytest.raises(Refusal, match="number of rows has changed"):
-        Guarded(gate(), line(41)).cut(0.3)
-    gate().ledger.reset("the data of another year")
-    assert Guarded(gate(), line(41)).cut(0.3) == [12, 29]
+        Guarded(policy(), line(41)).cut(0.3)
+    policy().ledger.reset("the data of another year")
+    assert Guarded(policy(), line(41)).cut(0.3) == [12, 29]
 
 
 def test_clusters_that_exchange_records_are_told_of_together() -> None:
     """Six records go from the first to the second cluster, one from the second to the third."""
-    gate, X = Gate(), line(60)
+    policy, X = ClientPolicy(), line(60)
 
     def sums(*places: float, round: int) -> Any:
         plan = Plan(make("llf-cm", 4), (ChangeGuard(5),))
         down = Centers(np.array(centers_at(*places)))
-        return respond(plan, Request(round, ("a",), down), "a", Data(X, np.empty(0), gate=gate))
+        return respond(plan, Request(round, ("a",), down), "a", Data(X, np.empty(0), policy=policy))
 
     first = sums(0.1, 0.3, 0.5, 0.9, round=0)
     assert first.weight.tolist() == [12, 12, 18, 18]
@@ -117,7 +117,7 @@ def test_the_same_question_gets_the_same_answer() -> None:
     first = client.cut(0.5)
     client.round -= 1
     assert client.cut(0.5) == first
-    assert len(client.gate.told) == 1
+    assert len(client.policy.told) == 1
 
 
 def test_a_client_without_rows_has_nothing_to_guard() -> None:
@@ -127,10 +127,10 @@ def test_a_client_without_rows_has_nothing_to_guard() -> None:
 def test_guards_are_for_sums_of_disjoint_clusters() -> None:
     with pytest.raises(ConfigError, match="llf-fcm has no sums of disjoint clusters"):
         Plan(make("llf-fcm", 2), (ChangeGuard(5),))
-    with pytest.raises(ConfigError, match="change must be a whole number of at least 2"):
+    with pytest.raises(ConfigError, match="change must be an integer of at least 2"):
         ChangeGuard(1)
-    with pytest.raises(ConfigError, match="most must be a whole number"):
-        Released(0)
+    with pytest.raises(ConfigError, match="max_queries must be an integer"):
+        QueryLimit(0)
 
 
 def test_many_clusters_are_compared_one_by_one() -> None:

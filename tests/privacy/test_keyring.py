@@ -9,9 +9,9 @@ import pytest
 
 from fedclust import ConfigError
 from fedclust.core import Data, Message, Refusal, Request, respond
-from fedclust.privacy import Gate, PairwiseMasks, Rules
+from fedclust.privacy import ClientPolicy, Limits, PairwiseMasks
 from fedclust.privacy.crypto import fresh_secret, signing_public
-from fedclust.privacy.keyring import Asked, Keyring
+from fedclust.privacy.keyring import Keyring, MaskedQuery
 
 pytest.importorskip("cryptography")
 from .masked import EXACT, SCHEMA, owners, plan
@@ -20,13 +20,13 @@ from .masked import EXACT, SCHEMA, owners, plan
 class Site:
     """One client that a server of our own making asks."""
 
-    def __init__(self, **gate: Any) -> None:
-        self.gates = {f"c{i}": Gate(**(gate if i == 0 else {})) for i in range(4)}
-        self.data = owners(4, self.gates)
+    def __init__(self, **policy: Any) -> None:
+        self.policies = {f"c{i}": ClientPolicy(**(policy if i == 0 else {})) for i in range(4)}
+        self.data = owners(4, self.policies)
         roster = []
-        for name in sorted(self.gates):
-            key, signed = self.gates[name].keys.offer("run")
-            roster.append((name, key.hex(), self.gates[name].keys.identity.hex(), signed.hex()))
+        for name in sorted(self.policies):
+            key, signed = self.policies[name].keys.offer("run")
+            roster.append((name, key.hex(), self.policies[name].keys.identity.hex(), signed.hex()))
         self.roster = roster
 
     def asks(
@@ -59,7 +59,7 @@ def test_a_question_is_answered_twice_in_the_same_bytes_only() -> None:
     assert first.arrays()["total"].tobytes() == second.arrays()["total"].tobytes()
     data = site.data["c0"]
     with pytest.raises(Refusal, match="round 0: the data changed since this was answered"):
-        site.asks(data=Data(data.X[1:], data.weight, gate=data.gate))
+        site.asks(data=Data(data.X[1:], data.weight, policy=data.policy))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_crafted_questions_are_refused(question: dict[str, Any], said: str) -> N
 
 
 def test_a_cohort_may_shrink_as_often_as_the_client_allows_and_not_change_otherwise() -> None:
-    site = Site(rules=Rules(max_shrinks=1, max_cohorts=9))
+    site = Site(limits=Limits(max_shrinks=1, max_cohorts=9))
     site.asks()
     site.asks(cohort="c0 c1 c2")
     with pytest.raises(Refusal, match="sent before, to another cohort"):
@@ -97,7 +97,7 @@ def test_a_cohort_may_shrink_as_often_as_the_client_allows_and_not_change_otherw
 
 def test_a_roster_that_lies_is_refused() -> None:
     site = Site()
-    other = Gate()
+    other = ClientPolicy()
     key, signed = other.keys.offer("run")
     forged = changed(site.roster, 1, key=key.hex(), signature=signed.hex())
     with pytest.raises(Refusal, match="the key of 'c1' is not signed by its identity"):
@@ -117,11 +117,11 @@ def test_identities_told_at_enrolment_cannot_be_replaced() -> None:
     with pytest.raises(Refusal, match="'c1' is not among the peers .* peers.json has to be"):
         stranger.asks()
     for name, secret in secrets.items():
-        site.gates[name].keys._identity = secret
+        site.policies[name].keys._identity = secret
     honest = []
-    for name, gate in site.gates.items():
-        key, signed = gate.keys.offer("run")
-        honest.append((name, key.hex(), gate.keys.identity.hex(), signed.hex()))
+    for name, policy in site.policies.items():
+        key, signed = policy.keys.offer("run")
+        honest.append((name, key.hex(), policy.keys.identity.hex(), signed.hex()))
     site.asks(roster=honest)
 
 
@@ -143,12 +143,12 @@ def test_a_point_of_low_order_is_refused() -> None:
 
 
 def test_a_gate_forgets_old_runs() -> None:
-    gate = Gate()
-    key, _ = gate.keys.offer("first")
-    assert gate.keys.has_offered("first", key)
+    policy = ClientPolicy()
+    key, _ = policy.keys.offer("first")
+    assert policy.keys.has_offered("first", key)
     for i in range(64):
-        gate.keys.offer(f"run {i}")
-    assert not gate.keys.has_offered("first", key)
+        policy.keys.offer(f"run {i}")
+    assert not policy.keys.has_offered("first", key)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,16 @@ def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
     site = Site(keys=memory)
     first = site.asks()
     assert memory.stat().st_mode & 0o777 == 0o600
-    again = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
-    assert again.gate.keys.offer("run")[0].hex() == site.roster[0][1]
+    again = owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
+    assert again.policy.keys.offer("run")[0].hex() == site.roster[0][1]
     second = site.asks(data=again)
     assert second.arrays()["total"].tobytes() == first.arrays()["total"].tobytes()
     with pytest.raises(Refusal, match="round 0 was answered before, to another cohort or at other"):
-        site.asks(shift=0.1, data=owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"])
+        site.asks(
+            shift=0.1, data=owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
+        )
     site.asks(cohort="c0 c1 c2", data=again)
-    third = owners(4, {**site.gates, "c0": Gate(keys=memory)})["c0"]
+    third = owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
     with pytest.raises(Refusal, match="may lose members 2 times"):
         site.asks(cohort="c0 c1 c3", data=third)
 
@@ -182,12 +184,12 @@ def test_a_memory_that_is_none_is_a_sentence(tmp_path: Path) -> None:
     memory = tmp_path / "keys.json"
     memory.write_text('{"runs": 3}')
     with pytest.raises(ConfigError, match=r"keys.json: not a memory of keys; remove it"):
-        Gate(keys=memory).keys.offer("run")
+        ClientPolicy(keys=memory).keys.offer("run")
 
 
 def test_where_noise_is_added_no_cohort_loses_members() -> None:
     """By the keys as well: a client may have no ledger."""
-    whole = Asked("run", b"plan", 0, ("a", "b", "c", "d"), b"header")
+    whole = MaskedQuery("run", b"plan", 0, ("a", "b", "c", "d"), b"header")
     fewer = replace(whole, cohort=("a", "b", "c"))
     for steady in (False, True):
         keys = Keyring()

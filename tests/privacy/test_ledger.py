@@ -15,7 +15,7 @@ from fedclust.privacy import Ledger
 
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("release"), st.integers(0, 12)),
+        st.tuples(st.just("query"), st.integers(0, 12)),
         st.tuples(st.just("spend"), st.sampled_from([0.1, 0.25, 0.4])),
         st.tuples(st.just("restart"), st.just(0)),
         st.tuples(st.just("crash"), st.integers(1, 40)),
@@ -37,9 +37,9 @@ class Owner:
         self.answered: set[float] = set()
         self.spent = 0.0
 
-    def release(self, value: float) -> None:
+    def query(self, value: float) -> None:
         try:
-            self.ledger.release(name(int(value)), what="round", most=5)
+            self.ledger.record_query(name(int(value)), what="round", most=5)
             self.answered.add(value)
         except Refusal:
             assert value not in self.answered
@@ -59,7 +59,7 @@ class Owner:
         """The machine died while a line was written."""
         if self.path is not None:
             with open(self.path, "ab") as file:
-                file.write(b'{"event": "release", "question": "0123456789'[: int(value)])
+                file.write(b'{"event": "query", "question": "0123456789'[: int(value)])
         self.restart(value)
 
     def restart(self, value: float) -> None:
@@ -74,7 +74,7 @@ def test_no_schedule_releases_more_than_is_allowed(
     owner = Owner(tmp_path_factory.mktemp("ledger") / "a.jsonl" if on_disk else None)
     for event, value in events:
         getattr(owner, event)(value)
-        assert owner.ledger.releases == len(owner.answered) <= 5
+        assert owner.ledger.n_queries == len(owner.answered) <= 5
         assert owner.ledger.spent == pytest.approx(owner.spent)
         assert owner.spent <= 1.0 + 1e-9
 
@@ -86,7 +86,7 @@ def test_two_processes_of_a_client_count_together(tmp_path: Path) -> None:
         "ledger = Ledger(sys.argv[1])\ndone = 0\n"
         "for i in range(20):\n"
         "    try:\n"
-        "        ledger.release(bytes([i, int(sys.argv[2])]) * 16, what='r', most=25)\n"
+        "        ledger.record_query(bytes([i, int(sys.argv[2])]) * 16, what='r', most=25)\n"
         "        done += 1\n"
         "    except Refusal:\n        pass\n"
         "print(done)\n"
@@ -96,17 +96,17 @@ def test_two_processes_of_a_client_count_together(tmp_path: Path) -> None:
         for i in range(2)
     ]
     done = [int(process.communicate()[0]) for process in run]
-    assert sum(done) == 25 == len(path.read_text().splitlines()) == Ledger(path).releases
+    assert sum(done) == 25 == len(path.read_text().splitlines()) == Ledger(path).n_queries
 
 
 def test_it_can_be_read_by_people(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "folder" / "hospital.jsonl")
-    ledger.release(name(1), what="llf-cm, round 0", most=3)
+    ledger.record_query(name(1), what="llf-cm, round 0", most=3)
     ledger.spend(0.02, what="bounded-c-means, round 1")
     ledger.reset("data of the new year")
     lines = (tmp_path / "folder" / "hospital.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
-    assert [e["event"] for e in entries] == ["release", "noise", "reset"]
+    assert [e["event"] for e in entries] == ["query", "noise", "reset"]
     assert entries[0]["what"] == "llf-cm, round 0"
     assert entries[1]["cost"] == 0.02
     assert entries[2]["why"] == "data of the new year"
@@ -115,11 +115,11 @@ def test_it_can_be_read_by_people(tmp_path: Path) -> None:
 
 def test_refusals_say_what_and_where(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "hospital.jsonl")
-    ledger.release(name(1), what="round 0", most=1)
+    ledger.record_query(name(1), what="round 0", most=1)
     with pytest.raises(
         Refusal, match=r"answered 1 questions, and 1 are allowed, by .*; see hospital"
     ):
-        ledger.release(name(2), what="round 1", most=1)
+        ledger.record_query(name(2), what="round 1", most=1)
     with pytest.raises(Refusal, match=r"budget is spent \(0 of 0.5, and this costs 0.6\)"):
         Ledger().spend(0.6, what="round 1", budget=0.5)
 
@@ -129,10 +129,10 @@ def test_a_reset_needs_a_reason() -> None:
         Ledger().reset("  ")
 
 
-@pytest.mark.parametrize("line", ["no json", '{"event": "release"}', "[1, 2]"])
+@pytest.mark.parametrize("line", ["no json", '{"event": "query"}', "[1, 2]"])
 def test_a_damaged_ledger_is_no_empty_one(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    Ledger(path).release(name(1), what="round 0")
+    Ledger(path).record_query(name(1), what="round 0")
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(ConfigError, match="line 2 is no entry of a ledger"):
         Ledger(path)

@@ -12,7 +12,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Message, Plan, Request, Run, respond, run
 from fedclust.privacy import PairwiseMasks, SecureChannel
-from fedclust.privacy.keys import KeyExchange
+from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import FloatArray
 
 pytest.importorskip("cryptography")
@@ -109,10 +109,10 @@ def test_two_clients_cannot_hide_among_each_other() -> None:
 
 
 def test_a_changing_cohort_is_refused() -> None:
-    from fedclust.core import Participation
+    from fedclust.core import ClientSampling
 
     with pytest.raises(ConfigError, match="asks every client in every round"):
-        run(plan(), SecureChannel(LocalChannel(owners())), SCHEMA, participation=Participation(0.5))
+        run(plan(), SecureChannel(LocalChannel(owners())), SCHEMA, sampling=ClientSampling(0.5))
 
 
 def lost(*when: tuple[int, str, int]) -> Any:
@@ -181,7 +181,7 @@ def test_data_that_changes_during_a_run_ends_it() -> None:
         def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
             if request.round == 2:
                 data: Any = self._data["c1"]
-                self._data["c1"] = Data(data.X[1:], data.weight, gate=data.gate)
+                self._data["c1"] = Data(data.X[1:], data.weight, policy=data.policy)
             return super().ask(plan, request)
 
     with pytest.raises(MessageError, match="round 2: the sums over all clusters differ"):

@@ -7,10 +7,10 @@ from fedclust import ConfigError, TooFewClients
 from fedclust.algorithms import ALGORITHMS, make
 from fedclust.algorithms._centers import Candidates, Sums
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Schema, Turn, run
+from fedclust.core import Data, Plan, RoundContext, Schema, run
 from fedclust.privacy import MinCount, MinSamples, transforms_for
 
-TURN = Turn(0, "a", ("a",), samples=4)
+TURN = RoundContext(0, "a", ("a",), samples=4)
 
 
 def test_min_count_withholds_clusters_of_few_records() -> None:
@@ -29,7 +29,7 @@ def test_min_count_counts_people_not_weight() -> None:
 
 def test_min_samples_silences_small_clients() -> None:
     sums = Sums(np.array([5.0]), np.ones((1, 3)))
-    assert MinSamples(5).at_client(sums, TURN).says_nothing()
+    assert MinSamples(5).at_client(sums, TURN).is_empty()
     assert MinSamples(4).at_client(sums, TURN) is sums
 
 
@@ -46,7 +46,7 @@ def test_min_count_is_refused_where_nobody_counts() -> None:
 
 @pytest.mark.parametrize("kind", [MinCount, MinSamples])
 def test_a_minimum_is_a_whole_number(kind: type[MinCount] | type[MinSamples]) -> None:
-    with pytest.raises(ConfigError, match="whole number"):
+    with pytest.raises(ConfigError, match="an integer"):
         kind(0)
 
 

@@ -8,22 +8,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fedclust import ConfigError, FederatedFuzzyCMeans, FederatedKMeans
 from fedclust.algorithms import ALGORITHMS, make
-from fedclust.chain import cluster
 from fedclust.channels import LocalChannel
-from fedclust.core import Participation, Schema, Summed, Transform
+from fedclust.clustering.rows import cluster
+from fedclust.core import ClientSampling, Schema, Summed, Transform
 from fedclust.privacy import (
     TIERS,
     ChangeGuard,
     FixedPoint,
+    Guarantee,
     Guarded,
     MinCount,
     MinSamples,
     Private,
-    Promise,
-    Released,
+    QueryLimit,
     Secure,
     SecurePrivate,
-    promise,
+    guarantee,
     tier_of,
     transforms_for,
 )
@@ -41,22 +41,22 @@ def rows(n: int = 600, seed: int = 0) -> FloatArray:
 def test_every_word_is_a_tier_with_a_promise() -> None:
     assert list(TIERS) == ["none", "paper", "guarded", "secure", "dp", "secure+dp"]
     for word in TIERS:
-        said = promise(word)
-        assert isinstance(said, Promise)
+        said = guarantee(word)
+        assert isinstance(said, Guarantee)
         assert said.tier == word
         assert len(said.words) > 60
         assert word in str(said)
-    assert promise("dp").parameters["epsilon"] == 1.0
-    assert "epsilon=0.5" in promise(SecurePrivate(epsilon=0.5)).words
-    assert "heuristic" in promise(Secure(change=5)).words
-    assert "exact" in promise("secure").words
+    assert guarantee("dp").parameters["epsilon"] == 1.0
+    assert "epsilon=0.5" in guarantee(SecurePrivate(epsilon=0.5)).words
+    assert "heuristic" in guarantee(Secure(change=5)).words
+    assert "exact" in guarantee("secure").words
 
 
 def test_only_tiers_that_change_nothing_are_called_exact() -> None:
-    exact = {word for word in TIERS if promise(word).exact}
+    exact = {word for word in TIERS if guarantee(word).exact}
     assert exact == {"none", "secure"}
-    assert not promise(Secure(change=5)).exact
-    assert not promise((MinCount(2),)).exact
+    assert not guarantee(Secure(change=5)).exact
+    assert not guarantee((MinCount(2),)).exact
 
 
 @pytest.mark.parametrize("tier", ["secure", "secure+dp"])
@@ -69,7 +69,7 @@ def test_a_channel_is_protected_once(tier: str) -> None:
 
 
 def test_a_promise_of_chosen_transforms_is_theirs() -> None:
-    said = promise((MinCount(2),))
+    said = guarantee((MinCount(2),))
     assert said.parameters == {"chosen": ["MinCount(count=2)"]}
 
 
@@ -78,15 +78,19 @@ def test_tiers_are_their_transforms() -> None:
         return [type(t) for t in transforms]
 
     cm, fcm = make("llf-cm", 3), make("llf-fcm", 3, max_rounds=5)
-    assert kinds(transforms_for(cm, 2, "guarded")) == [Released, MinSamples, ChangeGuard]
+    assert kinds(transforms_for(cm, 2, "guarded")) == [QueryLimit, MinSamples, ChangeGuard]
     # More records than equations: 5 rounds of 3 clusters and 2 features.
     assert transforms_for(fcm, 2, "guarded")[1] == MinSamples(5 * 3 * 3 // 2 + 1)
-    assert kinds(transforms_for(make("k-fed", 3), 2, "guarded")) == [Released, MinSamples, MinCount]
-    assert kinds(transforms_for(make("ffcf", 3), 2, "guarded"))[:2] == [Released, MinSamples]
-    assert kinds(transforms_for(cm, BOX, "secure")) == [Released, FixedPoint]
+    assert kinds(transforms_for(make("k-fed", 3), 2, "guarded")) == [
+        QueryLimit,
+        MinSamples,
+        MinCount,
+    ]
+    assert kinds(transforms_for(make("ffcf", 3), 2, "guarded"))[:2] == [QueryLimit, MinSamples]
+    assert kinds(transforms_for(cm, BOX, "secure")) == [QueryLimit, FixedPoint]
     inside = transforms_for(cm, BOX, Secure(change=4))
-    assert kinds(inside) == [Released, MinSamples, ChangeGuard, FixedPoint]
-    assert kinds(transforms_for(fcm, BOX, Secure(change=4))) == [Released, FixedPoint]
+    assert kinds(inside) == [QueryLimit, MinSamples, ChangeGuard, FixedPoint]
+    assert kinds(transforms_for(fcm, BOX, Secure(change=4))) == [QueryLimit, FixedPoint]
     with pytest.raises(ConfigError, match="no public bounds"):
         transforms_for(cm, 2, "secure")
 
@@ -108,7 +112,7 @@ def test_what_sums_runs_secure(key: str) -> None:
     np.testing.assert_allclose(
         found.centers[order], [[0.2, 0.2], [0.5, 0.8], [0.8, 0.2]], atol=0.05
     )
-    assert found.promise.tier == "secure"
+    assert found.guarantee.tier == "secure"
     assert np.isfinite(found.inertia)
 
 
@@ -158,14 +162,14 @@ def test_noise_allows_one_start_and_no_score() -> None:
 def test_a_sample_of_clients_is_refused_when_secure() -> None:
     data = LocalChannel({c: rows() for c in "abcd"})
     with pytest.raises(ConfigError, match="asks every client in every round"):
-        cluster(make("llf-cm", 3), data, BOX, privacy="secure", participation=Participation(0.5))
+        cluster(make("llf-cm", 3), data, BOX, privacy="secure", sampling=ClientSampling(0.5))
 
 
 @pytest.mark.parametrize(
     "tier",
     [
         lambda: Guarded(change=1),
-        lambda: Guarded(max_releases=0),
+        lambda: Guarded(max_queries=0),
         lambda: Secure(min_cohort=2),
         lambda: Secure(change=1),
         lambda: SecurePrivate(min_cohort=2),

@@ -174,7 +174,7 @@ def _model(
         "rounds": 12,
         "converged": True,
         "bytes_sent": {name: 8000 + 130 * i for i, name in enumerate(names)},
-        "privacy": {"tier": "none", "promise": "The server sees every client's sums and counts."},
+        "privacy": {"tier": "none", "guarantee": "The server sees every client's sums and counts."},
         "seed": 0,
         "versions": {"python": "3.11", "numpy": "2.4"},
         "preparation": {

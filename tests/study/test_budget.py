@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
-from fedclust.study.budget import draw, try_epsilons
+from fedclust.cli.tools.budget import draw, try_epsilons
 
 pytest.importorskip("opendp", reason="noise needs fedclust[dp]")
 

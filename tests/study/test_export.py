@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
-from fedclust.preprocessing import Column, Preparation
+from fedclust.clustering.model import Model
+from fedclust.clustering.preparation import Column, Preparation
 from fedclust.study.export import export
-from fedclust.study.model import Model
 
 rng = np.random.default_rng(0)
 CENTERS = rng.normal(size=(3, 3))

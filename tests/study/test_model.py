@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError, DataError, load
 from fedclust.cli import app
+from fedclust.clustering.model import Model
 from fedclust.study import read_study
 from fedclust.study.label import label_files
-from fedclust.study.model import Model
 from fedclust.study.run import Outcome, run_study
 
 from .example import SMALLEST, write

@@ -128,7 +128,7 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
         epsilon_of(math.sqrt(tier.budget + mu**2), tier.delta)
     )
     assert said["epsilon_spent"] > 1.0
-    assert "all of it together allows epsilon=1." in said["promise"]
+    assert "all of it together allows epsilon=1." in said["guarantee"]
 
 
 def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ id = "patient"
 missing = "mean"
 scaling = "min-max"
 
-[participation]
+[sampling]
 fraction = 1.0
 min_clients = 2
 

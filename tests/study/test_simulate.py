@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
+from fedclust.cli.tools.simulate import simulate
 from fedclust.study import read_study
-from fedclust.study.simulate import simulate
 
 from .example import SMALLEST, write
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from fedclust import VerticalFuzzyCMeans, VerticalKMeans
 from fedclust.cli import app
+from fedclust.clustering.columns import TRUST
 from fedclust.study import read_study
 from fedclust.study.split_columns import run_columns
-from fedclust.vertical import TRUST
 
 from .owners_example import frames, write
 
@@ -118,7 +118,7 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     assert model["split"] == "columns"
     assert model["owners"] == {"bank": 2, "shop": 1}
     assert sum(cluster["size"] for cluster in model["clusters"]) == model["n_records"]
-    assert TRUST in model["privacy"]["promise"]
+    assert TRUST in model["privacy"]["guarantee"]
     assert "income" not in json.dumps([model, profile])
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
     rounds = [client["rounds"] for client in profile["clients"]]

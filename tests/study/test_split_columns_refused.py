@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fedclust import ConfigError, DataError, load
+from fedclust.cli.tools.simulate import simulate
 from fedclust.core import TooFewClients
 from fedclust.study import read_study
 from fedclust.study.run import run_study
-from fedclust.study.simulate import simulate
 from fedclust.study.split_columns import examine_columns, run_columns
 
 from .owners_example import frames, write
@@ -26,8 +26,8 @@ from .owners_example import frames, write
         ("batch_rows = 10", "", "", "needs all rows in memory"),
         ('missing = "median-of-means"', "", "", "one owner of each column"),
         ('scaling = "min-max"', "", "", "within public bounds"),
-        ("", "", "[participation]\nfraction = 0.5", "fraction must be 1"),
-        ("", "", "[participation]\nmin_clients = 4", "there are 2 clients"),
+        ("", "", "[sampling]\nfraction = 0.5", "fraction must be 1"),
+        ("", "", "[sampling]\nmin_clients = 4", "there are 2 clients"),
         ("", "", '[privacy]\ntier = "dp"', "means nothing where columns are split"),
         ("", "", '[privacy]\ntier = "guarded"', "means nothing where columns are split"),
         ("", "", '[privacy]\ntier = "paper"', "means nothing where columns are split"),

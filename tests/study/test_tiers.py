@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
-from fedclust.privacy.rules import TIERS
+from fedclust.privacy.lookup import TIERS
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 
@@ -49,9 +49,9 @@ def test_every_tier_can_be_studied(tmp_path: Path, tier: str) -> None:
     assert shown.exit_code == 0, shown.output
     told = json.loads((tmp_path / "study-run" / "model.json").read_text())["privacy"]
     assert told["tier"] == tier
-    assert (told["promise"][:40] in " ".join(shown.output.split())) == (tier != "none")
+    assert (told["guarantee"][:40] in " ".join(shown.output.split())) == (tier != "none")
     report = (tmp_path / "study-run" / "report.html").read_text()
-    assert told["promise"][:40] in report
+    assert told["guarantee"][:40] in report
 
 
 def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "client"'), "messages of 'client' stack"),
-        (("[features]", "[participation]\nfraction = 0.9\n[features]"), "fraction must be 1"),
+        (("[features]", "[sampling]\nfraction = 0.9\n[features]"), "fraction must be 1"),
         (('west = "west.csv"\n', ""), "needs 3 clients or more, and there are 2"),
         (("n_clusters = 2", "n_clusters = 2\nn_init = 2"), "answers 50 questions, and 2 starts of"),
         (

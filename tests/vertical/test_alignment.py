@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, DataError
 from fedclust.algorithms.record_alignment import RecordAlignment
-from fedclust.alignment import align
 from fedclust.channels import LocalChannel
+from fedclust.clustering.alignment import align
 from fedclust.core import Data, Message, Plan, Request, Schema, run
 from fedclust.data.ids import read_ids, secret_bytes, tokens
 
@@ -153,7 +153,7 @@ def test_what_is_sent_are_keyed_hashes_and_nothing_else() -> None:
 
 
 def _under_two_secrets(ids: Any) -> None:
-    from fedclust.alignment import enough_shared
+    from fedclust.clustering.alignment import enough_shared
 
     data = {o: Data(tokens(i, secret_bytes(SECRET + o)), np.empty(0)) for o, i in ids.items()}
     shared = run(Plan(RecordAlignment()), LocalChannel(data), Schema(2)).model

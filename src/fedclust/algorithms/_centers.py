@@ -12,8 +12,8 @@ from ..core import (
     ConfigError,
     Data,
     Dims,
+    Empty,
     Message,
-    Nothing,
     Record,
     Schema,
     Stacked,
@@ -109,11 +109,11 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
     seeding: ClassVar[str | None] = "careful"
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
         checks.centers(self)
-        checks.whole(self, "max_rounds")
+        checks.integer(self, "max_rounds")
         checks.number(self, "tol")
-        checks.flag(self, "absolute_tol")
+        checks.boolean(self, "absolute_tol")
 
     def start(self, schema: Schema, rng: Rng) -> S:
         if self.init is None:
@@ -151,22 +151,22 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
 
 
 @dataclass(frozen=True, eq=False)
-class OneRound(Algorithm[CenterState, Nothing, U], Generic[U]):
+class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
     """One round: clients send what they have, the server makes centres of it."""
 
     n_clusters: int
 
     state: ClassVar[type[Record]] = CenterState
-    down: ClassVar[type[Record]] = Nothing
+    down: ClassVar[type[Record]] = Empty
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
 
     def start(self, schema: Schema, rng: Rng) -> CenterState:
         return CenterState(np.zeros((self.n_clusters, schema.n_features)), 0, np.inf)
 
-    def broadcast(self, state: CenterState) -> Nothing:
-        return Nothing()
+    def broadcast(self, state: CenterState) -> Empty:
+        return Empty()
 
     @abstractmethod
     def centers(self, merged: U, rng: Rng) -> FloatArray:

@@ -46,13 +46,13 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "local_steps")
+        checks.integer(self, "local_steps")
         checks.number(self, "local_tol")
         checks.number(self, "learning_rate", 0.0, 1.0, above=True)
         checks.number(self, "momentum", 0.0, 0.999)
-        checks.whole(self, "min_rounds")
-        checks.whole(self, "patience", 2)
-        checks.whole(self, "min_count")
+        checks.integer(self, "min_rounds")
+        checks.integer(self, "patience", 2)
+        checks.integer(self, "min_count")
 
     def at(self, centers: FloatArray) -> MomentumState:
         return MomentumState(centers, 0, np.inf, centers, np.full(self.patience, np.inf))

@@ -32,7 +32,7 @@ from ..kernels.columns import Distances, added, change, weighted_means
 from ..kernels.grid import Grid
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 
-WIRES = ("float64", "float32")
+MESSAGE_DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class PartialDistances(Summed):
         # By blocks of records: in one process no single owner's matrix is ever made whole.
         return cls(added([message.d2 for message in messages]))
 
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return 0 in self.d2.shape  # distances of zero are an answer too
 
     def on_grid(self, grid: Grid) -> Self:
@@ -93,7 +93,9 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     max_rounds: int = 300
     tol: float = 1e-6
     absolute_tol: bool = False
-    wire: str = "float64"  # type of matrices on the wire; "float32" halves them, at seven digits
+    message_dtype: str = (
+        "float64"  # type of matrices on the wire; "float32" halves them, at seven digits
+    )
 
     partition: ClassVar[Partition] = "vertical"
     state: ClassVar[type[Record]] = RecordState
@@ -101,12 +103,15 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     seeding: ClassVar[str | None] = "vertical-k-means++"
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
-        checks.whole(self, "max_rounds")
+        checks.integer(self, "n_clusters")
+        checks.integer(self, "max_rounds")
         checks.number(self, "tol")
-        checks.flag(self, "absolute_tol")
-        if self.wire not in WIRES:
-            raise ConfigError(f"{self.key}: wire must be 'float64' or 'float32', got {self.wire!r}")
+        checks.boolean(self, "absolute_tol")
+        if self.message_dtype not in MESSAGE_DTYPES:
+            raise ConfigError(
+                f"{self.key}: message_dtype must be 'float64' or 'float32', "
+                f"got {self.message_dtype!r}"
+            )
         init = self.init
         if init is not None and (
             not isinstance(init, np.ndarray) or init.ndim != 1 or init.dtype.kind not in "iu"
@@ -115,7 +120,7 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
 
     @property
     def lossless(self) -> bool:
-        return self.wire == "float64"
+        return self.message_dtype == "float64"
 
     def start(self, schema: Schema, rng: Rng) -> RecordState:
         n, k = schema.records(), self.n_clusters
@@ -133,7 +138,7 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
         return RecordState(nowhere, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
 
     def client_step(self, down: D, data: Data, rng: Rng) -> PartialDistances:
-        return PartialDistances(Distances(data.X, self.part(down, data.X), self.wire))  # type: ignore[arg-type]
+        return PartialDistances(Distances(data.X, self.part(down, data.X), self.message_dtype))  # type: ignore[arg-type]
 
     @abstractmethod
     def part(self, down: D, X: FloatArray) -> FloatArray:

@@ -39,11 +39,11 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.fuzzifier(self)
-        checks.whole(self, "local_steps")
+        checks.integer(self, "local_steps")
         checks.number(self, "local_tol")
-        checks.flag(self, "plain_support")
+        checks.boolean(self, "plain_support")
         if self.min_count is not None:
-            checks.whole(self, "min_count")
+            checks.integer(self, "min_count")
 
     @property
     def _min_count(self) -> int:

@@ -56,10 +56,10 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
         checks.centers(self)
         checks.number(self, "fuzzifier", 1.0)
-        checks.whole(self, "rounds")
+        checks.integer(self, "rounds")
         checks.number(self, "noise")
 
     @property

@@ -51,13 +51,13 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
         if self.cells is not None:
-            checks.whole(self, "cells", 2)
+            checks.integer(self, "cells", 2)
             if self.cells ** min(len(self.low), DIRECTIONS) > _MOST_CELLS:
                 raise ConfigError(f"{self.key}: cells={self.cells} per direction are too many")
         checks.number(self, "noise")
-        checks.whole(self, "restarts")
+        checks.integer(self, "restarts")
 
     @property
     def stages(self) -> tuple[int, ...]:

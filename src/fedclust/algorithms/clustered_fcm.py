@@ -40,12 +40,12 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.fuzzifier(self)
-        checks.whole(self, "local_steps")
+        checks.integer(self, "local_steps")
         checks.number(self, "local_tol")
-        checks.whole(self, "restarts", 1 if self.seed_once else 0)
-        checks.flag(self, "seed_once")
-        checks.flag(self, "weighted")
-        checks.whole(self, "min_count")
+        checks.integer(self, "restarts", 1 if self.seed_once else 0)
+        checks.boolean(self, "seed_once")
+        checks.boolean(self, "weighted")
+        checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
         if len(data) == 0:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Nothing, Stacked, checks
+from ..core import Data, Dims, Empty, Message, Stacked, checks
 from ..kernels import fuzzy_c_means, k_means, memberships, padded
 from ..kernels.features import Features, Summary, merge_similar, summarise, without_small
 from ..typing import FloatArray, IntArray, Rng
@@ -56,12 +56,12 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.fuzzifier(self)
-        checks.whole(self, "min_features", 2)
-        checks.whole(self, "max_features", self.min_features + 1)
+        checks.integer(self, "min_features", 2)
+        checks.integer(self, "max_features", self.min_features + 1)
         checks.number(self, "threshold", above=True)
         checks.number(self, "radius_factor", above=True)
-        checks.whole(self, "min_count")
-        checks.flag(self, "published")
+        checks.integer(self, "min_count")
+        checks.boolean(self, "published")
 
     @property
     def _how(self) -> Summary:
@@ -74,7 +74,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
             not self.published,
         )
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> FeatureSet:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> FeatureSet:
         # Rows sorted by anything would be summarised badly: take them in random order.
         order = _authors_split(len(data)) if self.published else rng.permutation(len(data))
         weight = data.weight[order] if len(data.weight) else data.weight

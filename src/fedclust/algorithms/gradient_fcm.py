@@ -49,10 +49,10 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.fuzzifier(self)
-        checks.whole(self, "local_steps", 0)
+        checks.integer(self, "local_steps", 0)
         checks.number(self, "learning_rate", 0.0, 1.0, above=True)
-        checks.flag(self, "scaled")
-        checks.whole(self, "min_count")
+        checks.boolean(self, "scaled")
+        checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Gradients:
         at = down.centers

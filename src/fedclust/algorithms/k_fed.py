@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Message, Nothing, checks
+from ..core import Data, Empty, Message, checks
 from ..kernels import (
     divide_or_keep,
     farthest_first,
@@ -49,17 +49,17 @@ class KFed(OneRound[Candidates]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.n_local is not None:
-            checks.whole(self, "n_local")
-        checks.whole(self, "steps")
-        checks.flag(self, "greedy")
-        checks.flag(self, "first_received")
-        checks.whole(self, "min_count")
+            checks.integer(self, "n_local")
+        checks.integer(self, "steps")
+        checks.boolean(self, "greedy")
+        checks.boolean(self, "first_received")
+        checks.integer(self, "min_count")
 
     @property
     def _n_local(self) -> int:
         return self.n_local or self.n_clusters
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         k = local_clusters(len(data), self._n_local, self.min_count)
         if k == 0:
             return Candidates.none(data.X.shape[1])

@@ -36,12 +36,12 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "local_steps")
-        checks.flag(self, "weighted")
-        checks.flag(self, "warm_start")
-        checks.whole(self, "restarts", 0 if self.warm_start else 1)
-        checks.flag(self, "recount")
-        checks.whole(self, "min_count")
+        checks.integer(self, "local_steps")
+        checks.boolean(self, "weighted")
+        checks.boolean(self, "warm_start")
+        checks.integer(self, "restarts", 0 if self.warm_start else 1)
+        checks.boolean(self, "recount")
+        checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
         found = lloyd(data.X, down.centers, data.weight, steps=1)

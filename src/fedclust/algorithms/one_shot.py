@@ -10,7 +10,7 @@ centres alike. Here a small client looks for fewer clusters, and a centre counts
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Message, Nothing, checks
+from ..core import Data, Empty, Message, checks
 from ..kernels import hard_sums, k_means
 from ..typing import FloatArray, Rng
 from ._centers import Candidates, OneRound, cluster_candidates
@@ -32,12 +32,12 @@ class OneShotKMeans(OneRound[Candidates]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.flag(self, "weighted")
-        checks.whole(self, "local_restarts")
-        checks.whole(self, "restarts")
-        checks.whole(self, "min_count")
+        checks.boolean(self, "weighted")
+        checks.integer(self, "local_restarts")
+        checks.integer(self, "restarts")
+        checks.integer(self, "min_count")
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         k = local_clusters(len(data), self.n_clusters, self.min_count)
         if k == 0:
             return Candidates.none(data.X.shape[1])

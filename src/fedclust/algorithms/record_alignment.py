@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Nothing, Record, Schema, Stacked, Survey
+from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Schema, Stacked
 from ..core.algorithm import Partition
 from ..typing import Array, IntArray, Rng
 
@@ -24,19 +24,19 @@ class Tokens(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class RecordAlignment(Survey[Nothing, Tokens]):
+class RecordAlignment(OneRoundQuery[Empty, Tokens]):
     """One round: tokens up, the shared ones out; owners find their rows by them."""
 
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
     reads_rows: ClassVar[bool] = False  # ids under a key, no values: no release
-    down: ClassVar[type[Record]] = Nothing
+    down: ClassVar[type[Record]] = Empty
     up: ClassVar[type[Message]] = Tokens
 
-    def broadcast(self, state: Nothing) -> Nothing:
-        return Nothing()
+    def broadcast(self, state: Empty) -> Empty:
+        return Empty()
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Tokens:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Tokens:
         return Tokens(np.asarray(data.X), np.ones(1))
 
     def model(self, state: Tokens) -> Array:

@@ -39,7 +39,7 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClusterMeans]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "min_count")
+        checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> ClusterMeans:
         sums = hard_sums(data.X, down.centers, data.weight)

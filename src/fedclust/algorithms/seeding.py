@@ -7,7 +7,7 @@ a paper sends rows, its `reference` preset does so too.
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import ConfigError, Data, Message, Nothing, Schema, checks
+from ..core import ConfigError, Data, Empty, Message, Schema, checks
 from ..kernels import hard_sums, kmeans_plusplus, padded, random_seeds
 from ..typing import FloatArray, Rng
 from ._centers import Candidates, CenterState, OneRound, cluster_candidates
@@ -29,7 +29,7 @@ class UniformSeeding(OneRound[Candidates]):
         drawn = rng.uniform(*schema.box(), (self.n_clusters, schema.n_features))
         return CenterState(drawn, 1, 0.0)
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         return Candidates.none(data.X.shape[1])
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
@@ -54,9 +54,9 @@ class RandomClientSeeding(OneRound[Candidates]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "neighbours", 3)
+        checks.integer(self, "neighbours", 3)
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
         return _with_support(seeds, data)
 
@@ -85,15 +85,15 @@ class CarefulSeeding(OneRound[Candidates]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "neighbours")
+        checks.integer(self, "neighbours")
         if self.neighbours == 2:
             raise ConfigError(
                 f"{self.key}: neighbours must be 3 or more (blends of 2 give rows back), or 1"
             )
-        checks.flag(self, "weighted")
-        checks.whole(self, "restarts")
+        checks.boolean(self, "weighted")
+        checks.integer(self, "restarts")
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = kmeans_plusplus(
             data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
         )

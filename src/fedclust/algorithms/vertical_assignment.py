@@ -7,30 +7,30 @@ the centres at home, so its data in this plan are those distances.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..core import Data, Message, Nothing, Record, Schema, Survey, checks
+from ..core import Data, Empty, Message, OneRoundQuery, Record, Schema, checks
 from ..core.algorithm import Partition
 from ..typing import FloatArray, Rng
 from ._records import PartialDistances
 
 
 @dataclass(frozen=True, eq=False)
-class VerticalAssignment(Survey[Nothing, PartialDistances]):
+class VerticalAssignment(OneRoundQuery[Empty, PartialDistances]):
     """One round: partial distances up, squared distances of all records out."""
 
     n_clusters: int
 
     key: ClassVar[str] = "vertical-assignment"
     partition: ClassVar[Partition] = "vertical"
-    down: ClassVar[type[Record]] = Nothing
+    down: ClassVar[type[Record]] = Empty
     up: ClassVar[type[Message]] = PartialDistances
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
 
-    def broadcast(self, state: Nothing) -> Nothing:
-        return Nothing()
+    def broadcast(self, state: Empty) -> Empty:
+        return Empty()
 
-    def client_step(self, down: Nothing, data: Data, rng: Rng) -> PartialDistances:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> PartialDistances:
         return PartialDistances(data.X)
 
     def model(self, state: PartialDistances) -> FloatArray:

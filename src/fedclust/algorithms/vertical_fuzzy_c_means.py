@@ -55,7 +55,7 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         checks.fuzzifier(self)
 
     def broadcast(self, state: RecordState) -> Weights:
-        return Weights(self._all_weights(state, self.wire), state.kept, state.which)
+        return Weights(self._all_weights(state, self.message_dtype), state.kept, state.which)
 
     def part(self, down: Weights, X: FloatArray) -> FloatArray:
         check_assignment(down.which, 0, self.n_clusters, len(down.which))
@@ -84,7 +84,7 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         power = self.fuzzifier / (self.fuzzifier - 1.0)
         for c in np.flatnonzero(empty).tolist():
             ratio = closest_call(d2, c)
-            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING[self.wire]
+            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING[self.message_dtype]
         return empty
 
     def model(self, state: RecordState) -> FloatArray:

@@ -37,7 +37,7 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
     """A random record for each cluster; no owner is asked."""
 
     n_clusters: int
-    wire: str = "float64"  # type of distances on the wire
+    message_dtype: str = "float64"  # type of distances on the wire
 
     key: ClassVar[str] = "records"
     partition: ClassVar[Partition] = "vertical"
@@ -46,7 +46,7 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
     up: ClassVar[type[Message]] = PartialDistances
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
 
     def start(self, schema: Schema, rng: Rng) -> SeedState:
         n = schema.records()
@@ -64,7 +64,7 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
 
     def client_step(self, down: Drawn, data: Data, rng: Rng) -> PartialDistances:
         check_assignment(down.drawn, 0, len(data), len(down.drawn))
-        found = Distances(data.X, data.X[down.drawn], self.wire)
+        found = Distances(data.X, data.X[down.drawn], self.message_dtype)
         return PartialDistances(found)  # type: ignore[arg-type]
 
     def server_step(self, state: SeedState, merged: PartialDistances, rng: Rng) -> SeedState:

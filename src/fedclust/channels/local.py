@@ -8,7 +8,7 @@ from ..core import Batches, Data, Message, Plan, Request, respond
 from ..core.envelope import answer_to, decode_request, encode_reply, encode_request, record_of
 from ..core.wire import unpack
 from ..kernels.threads import in_parallel, worth_a_thread
-from ..privacy import Gate
+from ..privacy import ClientPolicy
 
 
 class LocalChannel:
@@ -52,4 +52,4 @@ def _with_gate(name: str, given: Data | Batches | Any) -> Data | Batches:
     rows = given
     if not isinstance(given, Data | Batches):
         rows = Data.of(given, client=f"client {name!r}")
-    return rows if rows.gate is not None else replace(rows, gate=Gate())
+    return rows if rows.policy is not None else replace(rows, policy=ClientPolicy())

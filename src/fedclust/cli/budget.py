@@ -24,7 +24,7 @@ def budget(
     The data are round clusters six deviations apart: real ones may need more. 1 is a perfect
     agreement with the true clusters, 0 none.
     """
-    from ..study.budget import draw, try_epsilons
+    from .tools.budget import draw, try_epsilons
 
     found = try_epsilons(rows, clusters, features, clients, tier=tier, delta=delta, n_seeds=seeds)
     if out is not None:

@@ -17,7 +17,7 @@ def client(
     ] = False,
 ) -> None:
     """Connect out to the server, and answer what client.toml allows, until ended (Ctrl-C)."""
-    from ..federation.member import change_identity, run_client
+    from ..deploy.run_client import change_identity, run_client
 
     console = Console()
 

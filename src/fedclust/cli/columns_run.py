@@ -31,7 +31,7 @@ def show_columns(console: Console, done: Any, *, report: bool, as_json: bool) ->
         words = "The distances still changed when rounds ran out: raise max_rounds, or tol."
         console.print(words, soft_wrap=True, markup=False)
     privacy = said["privacy"]
-    words = f"Privacy, {privacy['tier']}: {privacy['promise']}"
+    words = f"Privacy, {privacy['tier']}: {privacy['guarantee']}"
     console.print(words, soft_wrap=True, markup=False)
     for owner, path in labels.items():
         words = f"Labels of {owner}, and its part of the centres: {path}"

@@ -17,7 +17,7 @@ def doctor(
 
     Exit code 0: the kit can run; 1: something has to be mended first.
     """
-    from ..federation.doctor import examine_kit
+    from ..deploy.doctor import examine_kit
 
     checks = examine_kit(kit)
     if as_json:

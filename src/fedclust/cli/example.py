@@ -17,7 +17,7 @@ def example(
     The penguins come with fedclust. The others are read from the folder that FEDCLUST_DATA
     names, or downloaded, which needs the extra 'data' of fedclust.
     """
-    from ..study.examples import EXAMPLES, write_example
+    from .tools.examples import EXAMPLES, write_example
 
     if name not in EXAMPLES:
         raise ConfigError(f"there is no example {name!r}; there are {', '.join(EXAMPLES)}")

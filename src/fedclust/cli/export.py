@@ -14,8 +14,8 @@ def export(
     force: Annotated[bool, typer.Option(help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a model as ONNX (any language, memberships too) or skops (scikit-learn)."""
+    from ..clustering.model import load
     from ..study.export import export as write
-    from ..study.model import load
 
     if target.exists() and not force:
         raise ConfigError(f"{target} is there already; give another name, or --force")

@@ -19,7 +19,7 @@ def flower_app(
     ] = None,
 ) -> None:
     """Write a folder with which `flwr run` runs a study; no code goes with it."""
-    from ..federation.flower.folder import ENVIRONMENT, write_app
+    from ..deploy.flower.folder import ENVIRONMENT, write_app
 
     write_app(
         folder,

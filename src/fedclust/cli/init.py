@@ -22,7 +22,7 @@ def init(
     """Write a commented study file, from the columns that the clients' files share."""
     from ..core.files import write_text
     from ..study import read_study
-    from ..study.draft import draft
+    from .tools.draft import draft
 
     if out.exists() and not force:
         raise ConfigError(f"{out} is there already; give another --out, or --force")

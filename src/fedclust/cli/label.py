@@ -21,8 +21,8 @@ def label(
     Writes one line per row: its id or number, its cluster, and for fuzzy clusters its
     memberships. Rows with gaps that the study left out have an empty cluster.
     """
+    from ..clustering.model import load
     from ..study.label import label_files
-    from ..study.model import load
 
     target = out or data[0].with_name(f"{data[0].stem}.labels.parquet")
     done = label_files(load(model), data, target, id=id, force=force)

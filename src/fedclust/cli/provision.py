@@ -19,9 +19,9 @@ def provision(
     Run again after a client was added: kits that are there are not touched. With --renew nothing
     but their certificates is.
     """
-    from ..federation.federation_file import read_federation
-    from ..federation.kits import provision
-    from ..federation.kits import renew as renew_kits
+    from ..deploy.federation_file import read_federation
+    from ..deploy.kits import provision
+    from ..deploy.kits import renew as renew_kits
 
     asked = read_federation(federation)
     folder = out or federation.with_name(f"{federation.stem}-kits")

@@ -37,8 +37,8 @@ def run(
 
     Exit code 0: done; 1: the study or the data do not allow it; 130: stopped by Ctrl-C.
     """
+    from ..clustering.model import load
     from ..study import read_study
-    from ..study.model import load
     from ..study.run import run_study
     from ..study.split_columns import run_columns
 
@@ -126,7 +126,7 @@ def _remarks(done: Any) -> Iterator[str]:
     if caveat := model.about["caveat"]:
         yield f"Beware: {caveat}."
     if privacy["tier"] != "none":
-        yield f"Privacy, {privacy['tier']}: {privacy['promise']}"
+        yield f"Privacy, {privacy['tier']}: {privacy['guarantee']}"
     yield from _end(model.about)
 
 

@@ -26,9 +26,9 @@ def server(
     Writes what `fedclust run` writes, and incidents.jsonl if there were any; labels are written
     by the clients, each beside its own file.
     """
-    from ..federation.coordinator import How, run_federated
-    from ..federation.kits import read_kit
-    from ..federation.member import check_certificate
+    from ..deploy.coordinator import How, run_federated
+    from ..deploy.kits import read_kit
+    from ..deploy.run_client import check_certificate
     from ..study import read_study
 
     asked = read_study(study, files=False)

@@ -22,7 +22,7 @@ def simulate(
     Says what it costs and how far the result is from one client with all rows. Nothing is written.
     """
     from ..study import read_study
-    from ..study.simulate import simulate as run
+    from .tools.simulate import simulate as run
 
     found = run(read_study(study), clients, split, alpha)
     if as_json:

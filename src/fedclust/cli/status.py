@@ -15,7 +15,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Ask a running server who is connected and how its jobs stand, and how far its study is."""
-    from ..federation.status import federation_status
+    from ..deploy.status import federation_status
 
     found = federation_status(kits)
     if as_json:

@@ -8,20 +8,20 @@ from .errors import (
     CheckpointError,
     ConfigError,
     DataError,
+    EmptyRound,
     FedclustError,
     MessageError,
-    NothingToSay,
     Refusal,
     TooFewClients,
 )
 from .loop import (
-    EVERYONE,
+    ALL_CLIENTS,
     AnyAlgorithm,
-    Line,
-    Participation,
+    ClientSampling,
     Plan,
     Request,
     Round,
+    RoundSummary,
     Run,
     Runner,
     respond,
@@ -30,8 +30,8 @@ from .loop import (
 )
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
-from .survey import Nothing, Survey
-from .transform import Stage, Transform, Turn
+from .survey import Empty, OneRoundQuery
+from .transform import RoundContext, Stage, Transform
 
 __all__ = [
     "Algorithm",
@@ -43,14 +43,14 @@ __all__ = [
     "Data",
     "DataError",
     "Dims",
-    "EVERYONE",
+    "ALL_CLIENTS",
     "FedclustError",
-    "Line",
+    "RoundSummary",
     "Message",
     "MessageError",
-    "Nothing",
-    "NothingToSay",
-    "Participation",
+    "Empty",
+    "EmptyRound",
+    "ClientSampling",
     "Plan",
     "Record",
     "Refusal",
@@ -63,10 +63,10 @@ __all__ = [
     "Stacked",
     "Stage",
     "Summed",
-    "Survey",
+    "OneRoundQuery",
     "TooFewClients",
     "Transform",
-    "Turn",
+    "RoundContext",
     "config",
     "derived",
     "load_round",

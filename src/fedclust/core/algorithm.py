@@ -28,8 +28,8 @@ class Data:
     X: FloatArray  # (N, F)  C-contiguous, float64 or float32
     weight: FloatArray  # (N,) positive, or (0,) where every row counts once
     grid: Grid | None = None  # where the plan wants sums of whole numbers
-    # The client's own keeper of keys and releases (fedclust.privacy.Gate); it never leaves.
-    gate: Any = None
+    # The client's own keeper of keys and releases (fedclust.privacy.ClientPolicy); it never leaves.
+    policy: Any = None
     form: bytes = b""  # which columns on which scale, as who asks has put it: part of a question
 
     @cached_property

@@ -19,7 +19,7 @@ class Batches:
     read: Callable[[], Iterable[Data]]
     n_rows: int
     n_features: int
-    gate: Any = None  # as those of `Data`
+    policy: Any = None  # as those of `Data`
     form: bytes = b""
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Batches:
 
     def without_rows(self) -> Data:
         """The client as it would be if it had no rows."""
-        return Data(np.empty((0, self.n_features)), np.empty(0), gate=self.gate)
+        return Data(np.empty((0, self.n_features)), np.empty(0), policy=self.policy)
 
     def sample(self, rng: Rng, most: int = SAMPLE_ROWS) -> Data:
         """Rows drawn without replacement, each as likely as any other, in their order."""

@@ -36,6 +36,6 @@ def quorum_of(channel: Channel) -> int:
     return channel.quorum if isinstance(channel, Lossy) else 1
 
 
-def why_silent(channel: Channel) -> str:
+def reasons_for_silence(channel: Channel) -> str:
     """What the channel knows of those who did not answer."""
     return channel.why() if isinstance(channel, Lossy) else ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import CheckpointError
 from .files import write_atomically
-from .loop import AnyAlgorithm, Participation, Plan, Round
+from .loop import AnyAlgorithm, ClientSampling, Plan, Round
 
 _FORMAT = 1
 _HEADER = "fedclust"
@@ -41,7 +41,7 @@ def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
         **_agreement(plan),
         "round": done.number,
         "cohort": done.cohort,
-        "participation": vars(done.participation),
+        "sampling": vars(done.sampling),
     }
     arrays = {f"state.{name}": array for name, array in done.state.arrays().items()}
     arrays[_HEADER] = np.array(json.dumps(header))
@@ -58,7 +58,7 @@ def load_round(path: str | os.PathLike[str], plan: Plan) -> Round:
             header["round"],
             plan.algorithm.state.from_arrays(state),
             tuple(header["cohort"]),
-            participation=Participation(**header["participation"]),
+            sampling=ClientSampling(**header["sampling"]),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise CheckpointError(f"{path}: not a readable checkpoint ({problem})") from None

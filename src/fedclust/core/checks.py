@@ -11,11 +11,11 @@ from .errors import ConfigError
 LARGEST = 1e150  # beyond, a squared distance is no number
 
 
-def whole(owner: Any, field: str, low: int = 1) -> None:
+def integer(owner: Any, field: str, low: int = 1) -> None:
     """The field is an integer of at least `low`."""
     value = getattr(owner, field)
     if type(value) is bool or not isinstance(value, Integral) or value < low:
-        raise _wrong(owner, field, value, f"a whole number of at least {low}")
+        raise _wrong(owner, field, value, f"an integer of at least {low}")
 
 
 def number(
@@ -29,7 +29,7 @@ def number(
         raise _wrong(owner, field, value, f"a number {start}" + _most(high))
 
 
-def flag(owner: Any, field: str) -> None:
+def boolean(owner: Any, field: str) -> None:
     """The field is True or False."""
     value = getattr(owner, field)
     if not isinstance(value, bool):

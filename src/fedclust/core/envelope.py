@@ -35,7 +35,7 @@ Build = Callable[[PlanConfig], Plan]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class DecodedRequest:
     """A request as it arrives at a client."""
 
     id: str
@@ -51,7 +51,7 @@ def encode_request(
 
     `about` says on whose behalf it is asked, `data` of which of the client's rows.
     """
-    header, arrays = describe(plan)
+    header, arrays = encode_plan(plan)
     arrays |= {_DOWN + n: a for n, a in request.down.arrays().items()}
     header |= {
         "kind": ROUND,
@@ -64,7 +64,7 @@ def encode_request(
     return pack(header, arrays)
 
 
-def describe(plan: Plan) -> Frame:
+def encode_plan(plan: Plan) -> Frame:
     """A plan as plain values and arrays: the name and fields of an algorithm, never its code."""
     settings = _fields(plan.algorithm)
     header = {
@@ -76,29 +76,29 @@ def describe(plan: Plan) -> Frame:
     return Frame(header, {_PLAN + n: v for n, v in settings.items() if isinstance(v, np.ndarray)})
 
 
-def described(frame: Frame) -> PlanConfig:
+def decode_plan(frame: Frame) -> PlanConfig:
     """Inverse of `describe`, as far as it goes without a registry."""
     header, arrays = frame
     return PlanConfig(
         text(header, "algorithm"),
         {**table(header, "settings"), **_part(arrays, _PLAN)},
         _transforms(header.get("transforms")),
-        whole(header, "seed"),
+        integer(header, "seed"),
     )
 
 
-def decode_request(frame: Frame, build: Build) -> Asked:
+def decode_request(frame: Frame, build: Build) -> DecodedRequest:
     """The request that a frame holds; `build` makes the plan, of what is installed here."""
     header, arrays = frame
-    plan = build(described(frame))
+    plan = build(decode_plan(frame))
     cohort = header.get("cohort")
     if not isinstance(cohort, list) or not all(isinstance(c, str) for c in cohort):
         raise MessageError("the cohort is not a list of names")
     if set(arrays) - {n for n in arrays if n.startswith((_PLAN, _DOWN))}:
         raise MessageError("arrays came that are neither the plan's nor the broadcast's")
     down = record_of(plan.algorithm.down, _part(arrays, _DOWN))
-    request = Request(whole(header, "round"), tuple(cohort), down)
-    return Asked(text(header, "id"), plan, request, header.get("data"))
+    request = Request(integer(header, "round"), tuple(cohort), down)
+    return DecodedRequest(text(header, "id"), plan, request, header.get("data"))
 
 
 def encode_reply(
@@ -167,11 +167,11 @@ def text(header: Mapping[str, Any], name: str) -> str:
     return found
 
 
-def whole(header: Mapping[str, Any], name: str) -> int:
+def integer(header: Mapping[str, Any], name: str) -> int:
     """An entry of a header that must be a whole number."""
     found = header.get(name)
     if type(found) is not int:
-        raise MessageError(f"{name!r} is not a whole number")
+        raise MessageError(f"{name!r} is not an integer")
     return found
 
 

@@ -33,7 +33,7 @@ class TooFewClients(FedclustError, RuntimeError):
     """Not enough clients answered."""
 
 
-class NothingToSay(TooFewClients):
+class EmptyRound(TooFewClients):
     """Clients answered, but none had anything to send."""
 
 

@@ -9,11 +9,11 @@ from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .batches import Batches
-from .channel import Channel, quorum_of, why_silent
-from .errors import ConfigError, MessageError, NothingToSay, TooFewClients
+from .channel import Channel, quorum_of, reasons_for_silence
+from .errors import ConfigError, EmptyRound, MessageError, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
-from .transform import Transform, Turn, check_order, prepare, receive, send
+from .transform import RoundContext, Transform, check_order, prepare, receive, send
 
 AnyAlgorithm = Algorithm[Any, Any, Any]
 SERVER = "server"
@@ -47,7 +47,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Participation:
+class ClientSampling:
     """Who is asked in each round."""
 
     fraction: float = 1.0
@@ -55,7 +55,7 @@ class Participation:
 
     def __post_init__(self) -> None:
         checks.number(self, "fraction", 0.0, 1.0, above=True)
-        checks.whole(self, "min_clients")
+        checks.integer(self, "min_clients")
 
     def cohort(self, clients: Sequence[str], rng: Rng) -> tuple[str, ...]:
         """The clients of a round, drawn afresh, in the order of their ids."""
@@ -66,8 +66,8 @@ class Participation:
         return tuple(everyone[i] for i in sorted(rng.choice(len(everyone), size, replace=False)))
 
 
-EVERYONE = Participation()
-_ONE = Participation(fraction=1e-9)
+ALL_CLIENTS = ClientSampling()
+_ONE = ClientSampling(fraction=1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Round:
     cohort: tuple[str, ...]  # those that answered
     bytes_down: int = 0
     sent: Mapping[str, int] = field(default_factory=dict)  # bytes, by client
-    participation: Participation = EVERYONE
+    sampling: ClientSampling = ALL_CLIENTS
 
     @property
     def bytes_up(self) -> int:
@@ -108,7 +108,7 @@ class Run:
 
     algorithm: AnyAlgorithm
     state: Any
-    history: tuple["Line", ...]  # of the rounds run here: after a resume, those since
+    history: tuple["RoundSummary", ...]  # of the rounds run here: after a resume, those since
     sent: Mapping[str, int]  # bytes up, by client, over these rounds
     n_rounds: int  # all rounds, those before a resume included
 
@@ -119,7 +119,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Line:
+class RoundSummary:
     """One line of a run's history."""
 
     round: int
@@ -134,18 +134,20 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
     rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
-    turn = Turn(request.round, client, request.cohort, len(data), plan, request.down, data)
-    if data.gate is not None:
-        data.gate.look(turn)  # the client's own rules come before the plan's
+    context = RoundContext(
+        request.round, client, request.cohort, len(data), plan, request.down, data
+    )
+    if data.policy is not None:
+        data.policy.admit(context)  # the client's own rules come before the plan's
 
     def step(rows: Data) -> Message:
         if algorithm.partition == "horizontal":
-            rows = prepare(plan.transforms, rows, turn)
+            rows = prepare(plan.transforms, rows, context)
         return cast(Message, algorithm.client_step(request.down, rows, rng))
 
     message = _over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
     released: Message = algorithm.release(message)
-    return send(plan.transforms, released, turn)
+    return send(plan.transforms, released, context)
 
 
 def _over_batches(
@@ -169,42 +171,42 @@ def rounds(
     channel: Channel,
     schema: Schema,
     *,
-    participation: Participation = EVERYONE,
+    sampling: ClientSampling = ALL_CLIENTS,
     resume: Round | None = None,
 ) -> Iterator[Round]:
     """Run the plan, yielding after every round: iterate to observe, break to stop."""
     algorithm = plan.algorithm
-    if plan.needs_all and participation.fraction < 1:
+    if plan.needs_all and sampling.fraction < 1:
         raise ConfigError(
             f"{algorithm.key}: every client takes part in every round; fraction must be 1"
         )
     if algorithm.one_client:
-        participation = _ONE
-    if resume and resume.participation != participation:
+        sampling = _ONE
+    if resume and resume.sampling != sampling:
         raise ConfigError(
-            f"resume: the run began with {resume.participation}, now {participation}; "
+            f"resume: the run began with {resume.sampling}, now {sampling}; "
             "resume with the same, or start anew"
         )
     number = resume.number + 1 if resume else 0
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
     first = resume.cohort if resume else None
     while not algorithm.done(state):
-        cohort = _asked(participation, tuple(channel.clients()), plan.rng(_COHORT, number))
+        cohort = _asked(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
         first = first or cohort
         if algorithm.partition == "vertical" and cohort != first:
             raise TooFewClients(_other_owners(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
-        least = max(participation.min_clients, min(quorum_of(channel), len(cohort)))
-        answered = _enough(plan, least, request, replies, why_silent(channel))
+        least = max(sampling.min_clients, min(quorum_of(channel), len(cohort)))
+        answered = _enough(plan, least, request, replies, reasons_for_silence(channel))
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
-        turn = Turn(number, SERVER, answered, 0, plan)
-        merged = receive(plan.transforms, merged, turn)
+        context = RoundContext(number, SERVER, answered, 0, plan)
+        merged = receive(plan.transforms, merged, context)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
         sent = {client: replies[client].nbytes for client in answered}
-        yield Round(number, state, answered, down, sent, participation)
+        yield Round(number, state, answered, down, sent, sampling)
         number += 1
 
 
@@ -213,14 +215,16 @@ def run(
     channel: Channel,
     schema: Schema,
     *,
-    participation: Participation = EVERYONE,
+    sampling: ClientSampling = ALL_CLIENTS,
     resume: Round | None = None,
 ) -> Run:
     """Run the plan to its end."""
     last, history, sent = resume, [], dict.fromkeys(channel.clients(), 0)
-    for last in rounds(plan, channel, schema, participation=participation, resume=resume):
+    for last in rounds(plan, channel, schema, sampling=sampling, resume=resume):
         shift = getattr(last.state, "shift", float("nan"))
-        history.append(Line(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up))
+        history.append(
+            RoundSummary(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
+        )
         for client, size in last.sent.items():
             sent[client] = sent.get(client, 0) + size
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
@@ -237,17 +241,17 @@ class Runner(Protocol):
         channel: Channel,
         schema: Schema,
         *,
-        participation: Participation = EVERYONE,
+        sampling: ClientSampling = ALL_CLIENTS,
     ) -> Run:
         """Run the plan to its end."""
 
 
-def _asked(participation: Participation, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
-    if len(clients) < participation.min_clients:
+def _asked(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
+    if len(clients) < sampling.min_clients:
         raise TooFewClients(
-            f"{len(clients)} clients are there, but min_clients={participation.min_clients}"
+            f"{len(clients)} clients are there, but min_clients={sampling.min_clients}"
         )
-    return participation.cohort(clients, rng)
+    return sampling.cohort(clients, rng)
 
 
 def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
@@ -292,8 +296,8 @@ def _merged(
     if not merged.is_finite():
         culprits = ", ".join(repr(c) for c, m in replies if not m.is_finite()) or "their sum"
         raise MessageError(f"round {number}: values that are not finite numbers from {culprits}")
-    if merged.says_nothing():
-        raise NothingToSay(
+    if merged.is_empty():
+        raise EmptyRound(
             f"round {number}: none of the {len(replies)} clients had anything to send: they have "
             "no rows, or privacy rules withheld all they have"
         )

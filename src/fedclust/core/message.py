@@ -104,7 +104,7 @@ class Message(Record):
         """What a client sends in order to say nothing: neutral under `merge`."""
         raise NotImplementedError
 
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether this is the identity."""
         raise NotImplementedError
 
@@ -135,7 +135,7 @@ class Summed(Message):
     def identity(self) -> Self:
         return self._map(lambda a, _: np.zeros_like(a))
 
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not any(a.any() for a in self.arrays().values())
 
     def on_grid(self, grid: Grid) -> Self:
@@ -178,5 +178,5 @@ class Stacked(Message):
     def identity(self) -> Self:
         return self._map(lambda a, _: a[:0])
 
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return all(len(a) == 0 for a in self.arrays().values())

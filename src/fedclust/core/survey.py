@@ -12,11 +12,11 @@ Up = TypeVar("Up", bound=Message)
 
 
 @dataclass(frozen=True, eq=False)
-class Nothing(Record):
+class Empty(Record):
     """Nothing to say: a broadcast that only begins a round, or a state before the first."""
 
 
-class Survey(Algorithm[Any, Down, Up], Generic[Down, Up]):
+class OneRoundQuery(Algorithm[Any, Down, Up], Generic[Down, Up]):
     """Statistics, scores, profiles: the server's state is the merged message itself."""
 
     def __init_subclass__(cls) -> None:
@@ -24,14 +24,14 @@ class Survey(Algorithm[Any, Down, Up], Generic[Down, Up]):
         if "up" in vars(cls):
             cls.state = cls.up
 
-    def start(self, schema: Schema, rng: Rng) -> Nothing:
-        return Nothing()
+    def start(self, schema: Schema, rng: Rng) -> Empty:
+        return Empty()
 
-    def server_step(self, state: Nothing, merged: Up, rng: Rng) -> Up:
+    def server_step(self, state: Empty, merged: Up, rng: Rng) -> Up:
         return merged
 
     def done(self, state: Any) -> bool:
-        return not isinstance(state, Nothing)
+        return not isinstance(state, Empty)
 
     def model(self, state: Up) -> Any:
         return state

@@ -23,7 +23,7 @@ class Stage(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class RoundContext:
     """Whose message it is, and when."""
 
     round: int
@@ -50,18 +50,18 @@ class Transform:
             vars(self)[name] >= value for name, value in vars(wanted).items()
         )
 
-    def meet(self, turn: Turn) -> None:
+    def check_cohort(self, context: RoundContext) -> None:
         """Client: refuse those it is asked with, before anything is counted or computed."""
 
-    def at_rows(self, data: Data, turn: Turn) -> Data:
+    def at_rows(self, data: Data, context: RoundContext) -> Data:
         """Client: before its rows are used, where rows are split between clients."""
         return data
 
-    def at_client(self, message: M, turn: Turn) -> M:
+    def at_client(self, message: M, context: RoundContext) -> M:
         """Client: before the message leaves."""
         return message
 
-    def at_server(self, merged: M, turn: Turn) -> M:
+    def at_server(self, merged: M, context: RoundContext) -> M:
         """Server: after the merge."""
         return merged
 
@@ -76,22 +76,22 @@ def check_order(transforms: Sequence[Transform], algorithm: Algorithm[Any, Any, 
         transform.check(algorithm)
 
 
-def prepare(transforms: Sequence[Transform], data: Data, turn: Turn) -> Data:
+def prepare(transforms: Sequence[Transform], data: Data, context: RoundContext) -> Data:
     """A client's rows as the plan wants them."""
     for transform in transforms:
-        data = transform.at_rows(data, turn)
+        data = transform.at_rows(data, context)
     return data
 
 
-def send(transforms: Sequence[Transform], message: M, turn: Turn) -> M:
+def send(transforms: Sequence[Transform], message: M, context: RoundContext) -> M:
     """All client halves, first to last."""
     for transform in transforms:
-        message = transform.at_client(message, turn)
+        message = transform.at_client(message, context)
     return message
 
 
-def receive(transforms: Sequence[Transform], merged: M, turn: Turn) -> M:
+def receive(transforms: Sequence[Transform], merged: M, context: RoundContext) -> M:
     """All server halves, last to first."""
     for transform in reversed(transforms):
-        merged = transform.at_server(merged, turn)
+        merged = transform.at_server(merged, context)
     return merged

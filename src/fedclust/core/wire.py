@@ -1,4 +1,4 @@
-"""Bytes on the wire: a JSON header and named arrays, nothing that could run.
+"""Bytes on the message_dtype: a JSON header and named arrays, nothing that could run.
 
 A frame is ``fedclust`` and a version, the length of the header, a checksum of what follows, the
 header, and the arrays' bytes one after the other as the header announces them. Whatever arrives is

@@ -6,6 +6,8 @@ import numpy as np
 
 from ..core import DataError
 
+NA_VALUES = ("", "NA", "NaN", "?")  # words in text files that stand for a missing value
+
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or pandas' NA."""

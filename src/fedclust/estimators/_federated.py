@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithms import ALGORITHMS, did_you_mean, make
-from ..chain import Clustering, Init, cluster
 from ..channels import LocalChannel
-from ..core import AnyAlgorithm, ConfigError, Data, DataError, Participation, Schema, checks
+from ..clustering.rows import Clustering, Init, cluster
+from ..core import AnyAlgorithm, ClientSampling, ConfigError, Data, DataError, Schema, checks
 from ..data.client_tables import column, rows_by_owner, tables_by_client
 from ..data.values import no_dates_or_words
 from ..kernels import nearest, sq_distances
@@ -48,7 +48,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         n_init: int = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
-        participation: float = 1.0,
+        sampling: float = 1.0,
         min_clients: int = 1,
         privacy: Privacy = "none",
         bounds: Any = None,
@@ -60,7 +60,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.n_init = n_init
         self.max_rounds = max_rounds
         self.tol = tol
-        self.participation = participation
+        self.sampling = sampling
         self.min_clients = min_clients
         self.privacy = privacy
         self.bounds = bounds
@@ -84,10 +84,10 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        checks.whole(self, "n_clusters")
-        checks.whole(self, "n_init")
-        checks.number(self, "participation", 0.0, 1.0, above=True)
-        checks.whole(self, "min_clients")
+        checks.integer(self, "n_clusters")
+        checks.integer(self, "n_init")
+        checks.number(self, "sampling", 0.0, 1.0, above=True)
+        checks.integer(self, "min_clients")
         tables = tables_by_client(X, clients, sample_weight)
         if tables is None:
             owners, all_rows = self._split(X, clients, sample_weight)
@@ -101,7 +101,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             init=self.init,
             n_init=self.n_init,
             privacy=self._tier(),
-            participation=Participation(self.participation, self.min_clients),
+            sampling=ClientSampling(self.sampling, self.min_clients),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
         self._learn(found, all_rows)
@@ -252,7 +252,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.converged_ = found.converged
         self.history_ = [asdict(line) for line in found.run.history]
         self.bytes_sent_ = dict(found.sent)
-        self.promise_ = found.promise
+        self.promise_ = found.guarantee
         self._n_features_out = self.n_clusters
 
     def _warn(self) -> None:
@@ -266,7 +266,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             )
         # Whoever set the number of rounds wanted that number.
         unasked = self.max_rounds is None and isinstance(self.algorithm, str)
-        if unasked and self.participation == 1 and not self.converged_:
+        if unasked and self.sampling == 1 and not self.converged_:
             most = tier_of(self.privacy).most_rounds(self.algorithm_)
             cut = most is not None and self.n_rounds_ >= most
             mend = "raise max_rounds, or tol"

@@ -11,15 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..alignment import Alignment, aligned_tables
 from ..channels import LocalChannel
-from ..core import ConfigError, Data, DataError, Schema, checks
-from ..data.client_tables import tables_by_client
-from ..data.owner_tables import Table, cut, like_before, same_records
-from ..data.values import is_one_dimensional, no_dates_or_words
-from ..kernels.columns import nearest_of
-from ..typing import FloatArray, IntArray
-from ..vertical import (
+from ..clustering.alignment import Alignment, aligned_tables
+from ..clustering.columns import (
     TRUST,
     AnyRecordAlgorithm,
     ColumnClustering,
@@ -27,6 +21,12 @@ from ..vertical import (
     cluster_columns,
     distances_to,
 )
+from ..core import ConfigError, Data, DataError, Schema, checks
+from ..data.client_tables import tables_by_client
+from ..data.owner_tables import Table, cut, like_before, same_records
+from ..data.values import is_one_dimensional, no_dates_or_words
+from ..kernels.columns import nearest_of
+from ..typing import FloatArray, IntArray
 from ._federated import TABLE
 
 
@@ -43,7 +43,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         n_init: int = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
-        wire: str = "float64",
+        message_dtype: str = "float64",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -51,7 +51,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.max_rounds = max_rounds
         self.tol = tol
-        self.wire = wire
+        self.message_dtype = message_dtype
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, owners: Any = None) -> Self:
@@ -197,8 +197,8 @@ class Vertical(ClusterMixin, BaseEstimator):
         )
 
     def _fit(self, tables: dict[str, Table], found: Alignment) -> Self:
-        checks.whole(self, "n_clusters")
-        checks.whole(self, "n_init")
+        checks.integer(self, "n_clusters")
+        checks.integer(self, "n_init")
         n = found.n_records
         if n < max(2, self.n_clusters):
             raise DataError(
@@ -233,7 +233,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         sent = best.sent
         del best  # it holds as many numbers as there are records times clusters
         d2, done = distances_to(
-            self._parts, {o: d.X for o, d in data.items()}, self.algorithm_.wire
+            self._parts, {o: d.X for o, d in data.items()}, self.algorithm_.message_dtype
         )
         self.bytes_sent_ = {owner: sent[owner] + done.sent[owner] for owner in data}
         self._assign(d2)
@@ -272,7 +272,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         return like_before(tables, self._columns)
 
     def _distances(self, tables: dict[str, FloatArray]) -> FloatArray:
-        return distances_to(self._parts, tables, self.algorithm_.wire)[0]
+        return distances_to(self._parts, tables, self.algorithm_.message_dtype)[0]
 
     def _owner(self, owner: Any) -> str:
         if str(owner) not in self._parts:

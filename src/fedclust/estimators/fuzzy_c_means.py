@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..chain import Init
+from ..clustering.rows import Init
 from ..core import AnyAlgorithm
 from ..kernels import memberships
 from ..metrics import fuzzy_objective
@@ -26,7 +26,7 @@ class FederatedFuzzyCMeans(Federated):
         "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
         "llf-fcm", "ffcm-avg1", "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm", or an algorithm made by
         `fedclust.make`.
-    init, n_init, max_rounds, tol, participation, min_clients, privacy, bounds, random_state
+    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, random_state
         As for `FederatedKMeans`.
 
     Attributes
@@ -57,7 +57,7 @@ class FederatedFuzzyCMeans(Federated):
         n_init: int = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
-        participation: float = 1.0,
+        sampling: float = 1.0,
         min_clients: int = 1,
         privacy: Privacy = "none",
         bounds: Any = None,
@@ -70,7 +70,7 @@ class FederatedFuzzyCMeans(Federated):
             n_init=n_init,
             max_rounds=max_rounds,
             tol=tol,
-            participation=participation,
+            sampling=sampling,
             min_clients=min_clients,
             privacy=privacy,
             bounds=bounds,

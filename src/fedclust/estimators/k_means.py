@@ -29,7 +29,7 @@ class FederatedKMeans(Federated):
         Most rounds of communication; the algorithm's own default if None.
     tol : float, optional
         Stop when a round moves the centres by at most this share of their spread.
-    participation : float, default=1.0
+    sampling : float, default=1.0
         Share of clients asked in each round, drawn afresh every time.
     min_clients : int, default=1
         Fewest clients asked, and answering, in a round.
@@ -37,7 +37,7 @@ class FederatedKMeans(Federated):
         "none" is the exact result, in the open. "paper" withholds what the algorithm's paper
         withholds. "guarded" withholds differences that would show single records. "secure" hides
         every client's sums in their total, exactly. "dp" and "secure+dp" add noise: differential
-        privacy. A tier of `fedclust.privacy` has settings; `fedclust.privacy.promise` says in
+        privacy. A tier of `fedclust.privacy` has settings; `fedclust.privacy.guarantee` says in
         plain words what each promises.
     bounds : (low, high), optional
         Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";

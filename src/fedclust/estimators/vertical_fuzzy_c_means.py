@@ -5,9 +5,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import vertical_fuzzy_c_means
+from ..clustering.columns import Start
 from ..kernels.columns import powered_memberships
 from ..typing import FloatArray
-from ..vertical import Start
 from ._vertical import Vertical
 
 
@@ -23,7 +23,7 @@ class VerticalFuzzyCMeans(Vertical):
         Number of clusters.
     fuzzifier : float, default=2.0
         How soft memberships are, above 1: near 1 they are almost labels.
-    init, n_init, max_rounds, tol, wire, random_state
+    init, n_init, max_rounds, tol, message_dtype, random_state
         As for `VerticalKMeans`.
 
     Attributes
@@ -46,7 +46,7 @@ alignment_, trust_
         n_init: int = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
-        wire: str = "float64",
+        message_dtype: str = "float64",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ alignment_, trust_
             n_init=n_init,
             max_rounds=max_rounds,
             tol=tol,
-            wire=wire,
+            message_dtype=message_dtype,
             random_state=random_state,
         )
         self.fuzzifier = fuzzifier

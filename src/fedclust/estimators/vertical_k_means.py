@@ -24,7 +24,7 @@ class VerticalKMeans(Vertical):
         Most rounds of communication; 300 if None.
     tol : float, optional
         A run ends when distances change by at most this share; 1e-6 if None.
-    wire : {"float64", "float32"}, default="float64"
+    message_dtype : {"float64", "float32"}, default="float64"
         Type of what is sent. "float32" halves the bytes and keeps seven digits of each distance:
         the result is then no longer exactly that of one table.
     random_state : int, RandomState instance or None, default=None

@@ -15,7 +15,7 @@ from .agreement import (
 from .contingency import Contingency
 from .federated import Evaluated, Evaluation
 from .indices import Better, Index, Measure, Rows, cluster_sizes
-from .profile import Outline, Presence, Profile
+from .profile import ClientCounts, ClusterShapes, Profile
 from .registry import INDICES, evaluate, register, reported_indices, unregister
 from .standard import (
     davies_bouldin,
@@ -37,8 +37,8 @@ __all__ = [
     "INDICES",
     "Index",
     "Measure",
-    "Outline",
-    "Presence",
+    "ClusterShapes",
+    "ClientCounts",
     "Profile",
     "Rows",
     "adjusted_rand_index",

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Nothing, Record, Rule, Summed, Survey, checks
+from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Rule, Summed, checks
 from ..kernels import nearest
 from ..typing import BoolArray, FloatArray, Rng
 
@@ -31,7 +31,7 @@ class Both(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency(Survey[Both, Table]):
+class Contingency(OneRoundQuery[Both, Table]):
     """Rows of all clients counted by their nearest centre in each of two sets."""
 
     n_clusters: int
@@ -45,7 +45,7 @@ class Contingency(Survey[Both, Table]):
     up: ClassVar[type[Message]] = Table
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
         checks.centers(self, "first")
         checks.centers(self, "second")
 
@@ -57,7 +57,7 @@ class Contingency(Survey[Both, Table]):
         """Ours: the clusters of one record are that record's affair."""
         return Rule(min_samples=2)
 
-    def broadcast(self, state: Nothing) -> Both:
+    def broadcast(self, state: Empty) -> Both:
         return Both(self.first, self.second)
 
     def client_step(self, down: Both, data: Data, rng: Rng) -> Table:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Nothing, Record, Rule, Schema, Summed, Survey, checks
+from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Rule, Schema, Summed, checks
 from ..typing import BoolArray, FloatArray, Rng
 from .indices import Index, cluster_sizes, sums_over
 from .registry import find_index
@@ -38,7 +38,7 @@ class Evaluated(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Survey[At, Totals]):
+class Evaluation(OneRoundQuery[At, Totals]):
     """Indices of given centres over all clients' rows; equal to those of the pooled rows.
 
     One index is a number. Several go into one message, with the clusters' sizes: `Evaluated`.
@@ -56,7 +56,7 @@ class Evaluation(Survey[At, Totals]):
     up: ClassVar[type[Message]] = Totals
 
     def __post_init__(self) -> None:
-        checks.whole(self, "n_clusters")
+        checks.integer(self, "n_clusters")
         checks.centers(self)
         checks.fuzzifier(self)
         for index in self._indices():
@@ -86,7 +86,7 @@ class Evaluation(Survey[At, Totals]):
         """Ours: how far one record is from the centres is that record's affair."""
         return Rule(min_samples=2)
 
-    def broadcast(self, state: Nothing) -> At:
+    def broadcast(self, state: Empty) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Totals:

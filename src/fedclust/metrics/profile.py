@@ -16,13 +16,13 @@ import numpy as np
 from ..core import (
     Data,
     Dims,
+    Empty,
     Message,
-    Nothing,
+    OneRoundQuery,
     Record,
     Schema,
     Stacked,
     Summed,
-    Survey,
     checks,
 )
 from ..kernels import memberships, nearest
@@ -60,7 +60,7 @@ class ProfileSums(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class Profile(Survey[At, ProfileSums]):
+class Profile(OneRoundQuery[At, ProfileSums]):
     """Sizes, means and spreads of clusters."""
 
     n_clusters: int
@@ -75,9 +75,9 @@ class Profile(Survey[At, ProfileSums]):
 
     def __post_init__(self) -> None:
         checks.centers(self)
-        checks.whole(self, "min_count")
+        checks.integer(self, "min_count")
 
-    def broadcast(self, state: Nothing) -> At:
+    def broadcast(self, state: Empty) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> ProfileSums:
@@ -101,7 +101,7 @@ class Profile(Survey[At, ProfileSums]):
 
 
 @dataclass(frozen=True, eq=False)
-class OutlineSums(Summed):
+class ClusterShapeSums(Summed):
     """Sums and products of the rows of each cluster on two axes, around its centre."""
 
     size: Annotated[FloatArray, Dims("C")]
@@ -110,7 +110,7 @@ class OutlineSums(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class Outline(Survey[At, OutlineSums]):
+class ClusterShapes(OneRoundQuery[At, ClusterShapeSums]):
     """Where on a plane each cluster lies, and how far it reaches."""
 
     n_clusters: int
@@ -121,22 +121,22 @@ class Outline(Survey[At, OutlineSums]):
     key: ClassVar[str] = "outline"
     additive: ClassVar[bool] = True
     down: ClassVar[type[Record]] = At
-    up: ClassVar[type[Message]] = OutlineSums
+    up: ClassVar[type[Message]] = ClusterShapeSums
 
-    def broadcast(self, state: Nothing) -> At:
+    def broadcast(self, state: Empty) -> At:
         return At(self.init)
 
-    def client_step(self, down: At, data: Data, rng: Rng) -> OutlineSums:
+    def client_step(self, down: At, data: Data, rng: Rng) -> ClusterShapeSums:
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
-    def _sums(self, centers: FloatArray, rows: FloatArray) -> OutlineSums:
+    def _sums(self, centers: FloatArray, rows: FloatArray) -> ClusterShapeSums:
         labels = nearest(rows, centers)[0]
         own = np.eye(len(centers))[labels]
         flat = (rows - centers[labels]) @ self.axes  # (n, 2)
         products = (flat[:, :, None] * flat[:, None, :]).reshape(-1, 4)
-        return OutlineSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
+        return ClusterShapeSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
 
-    def release(self, message: OutlineSums) -> OutlineSums:
+    def release(self, message: ClusterShapeSums) -> ClusterShapeSums:
         return message.keep(message.size >= self.min_count)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
@@ -152,7 +152,7 @@ class Counts(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class Presence(Survey[At, Counts]):
+class ClientCounts(OneRoundQuery[At, Counts]):
     """How many rows each client has in each cluster and on each part of the map.
 
     Counts below `min_count` are sent as zero.
@@ -171,7 +171,7 @@ class Presence(Survey[At, Counts]):
     down: ClassVar[type[Record]] = At
     up: ClassVar[type[Message]] = Counts
 
-    def broadcast(self, state: Nothing) -> At:
+    def broadcast(self, state: Empty) -> At:
         return At(self.init)
 
     def client_step(self, down: At, data: Data, rng: Rng) -> Counts:

@@ -17,11 +17,11 @@ from ..core import (
     DataError,
     Message,
     MessageError,
+    RoundContext,
     Schema,
     Stage,
     Summed,
     Transform,
-    Turn,
     checks,
 )
 from ..core.message import COARSER
@@ -45,7 +45,7 @@ class FixedPoint(Transform):
     stage: ClassVar[Stage] = Stage.ENCODE
 
     def __post_init__(self) -> None:
-        checks.whole(self, "max_records")
+        checks.integer(self, "max_records")
         checks.number(self, "max_weight", above=True)
         for name in ("low", "high"):  # as plain numbers: two sides must write them alike
             object.__setattr__(self, name, tuple(float(v) for v in getattr(self, name)))
@@ -86,12 +86,12 @@ class FixedPoint(Transform):
                 "fuzzifier or max_records"
             )
 
-    def at_rows(self, data: Data, turn: Turn) -> Data:
+    def at_rows(self, data: Data, context: RoundContext) -> Data:
         """The client's rows with the grid, once they are seen to lie within the bounds."""
-        who = f"client {turn.party!r}"
+        who = f"client {context.party!r}"
         # A sum of up to eight times max_records is seen to be too large; beyond it could wrap.
-        most = min(self.max_records, 8 * self.max_records // max(1, len(turn.cohort)))
-        if turn.samples > most:
+        most = min(self.max_records, 8 * self.max_records // max(1, len(context.cohort)))
+        if context.samples > most:
             raise DataError(
                 f"{who}: more than {most} rows, the most that a client may have with "
                 f"max_records={self.max_records}; raise it"
@@ -108,25 +108,25 @@ class FixedPoint(Transform):
                 )
         return replace(data, grid=self.grid)
 
-    def at_client(self, message: M, turn: Turn) -> M:
+    def at_client(self, message: M, context: RoundContext) -> M:
         whole = cast(Summed, message).on_grid(self.grid)
         if whole is message:  # made by records, whose number is bounded, hence so is their sum
             return message
-        most = 2**62 // len(turn.cohort)
+        most = 2**62 // len(context.cohort)
         if any(a.size and max(a.max(), -a.min()) > most for a in whole.arrays().values()):
             raise MessageError(
-                f"client {turn.party!r}: {len(turn.cohort)} sums of this size could overflow; "
-                + COARSER
+                f"client {context.party!r}: {len(context.cohort)} sums of this size could "
+                f"overflow; {COARSER}"
             )
         return cast(M, whole)
 
-    def at_server(self, merged: M, turn: Turn) -> M:
+    def at_server(self, merged: M, context: RoundContext) -> M:
         weight = getattr(merged, "weight", None)
         if weight is not None and weight.dtype == np.int64:
             most = self.max_records * self.grid.mass * self.max_weight
             if (weight < 0).any() or weight.astype(float).sum() > most:
                 raise MessageError(
-                    f"round {turn.round}: the clients' weights sum to less than nothing, or to "
+                    f"round {context.round}: the clients' weights sum to less than nothing, or to "
                     f"more than max_records={self.max_records} allows"
                 )
         return cast(M, cast(Summed, merged).off_grid(self.grid))

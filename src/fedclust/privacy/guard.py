@@ -21,15 +21,15 @@ from ..core import (
     Data,
     Message,
     Refusal,
+    RoundContext,
     Stage,
     Transform,
-    Turn,
     checks,
 )
 from ..kernels import nearest
 from ..typing import BoolArray, IntArray
-from .gate import gate_of
-from .questions import plan_digest, question
+from .policy import policy_of
+from .queries import plan_digest, query_digest
 
 M = TypeVar("M", bound=Message)
 PAIRED = 40  # clusters up to which unions of two are looked at: they grow with the square
@@ -46,7 +46,7 @@ class ChangeGuard(Transform):
     guards: ClassVar[tuple[str, ...]] = ("llf-cm", "profile", "outline")
 
     def __post_init__(self) -> None:
-        checks.whole(self, "change", 2)
+        checks.integer(self, "change", 2)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         if algorithm.key not in self.guards:
@@ -55,23 +55,23 @@ class ChangeGuard(Transform):
                 f"guards {', '.join(self.guards)}"
             )
 
-    def at_client(self, message: M, turn: Turn) -> M:
-        gate, data = gate_of(turn.data), turn.data
+    def at_client(self, message: M, context: RoundContext) -> M:
+        policy, data = policy_of(context.data), context.data
         if data is None or len(data) == 0:
             return message
-        asked, run = question(turn), plan_digest(turn.plan)
-        if asked not in gate.last:
-            if any(len(before) != len(data) for before in gate.told):
+        asked, run = query_digest(context), plan_digest(context.plan)
+        if asked not in policy.last:
+            if any(len(before) != len(data) for before in policy.told):
                 raise Refusal(
                     "the number of rows has changed since the last release; a guard "
                     "cannot compare them: reset the ledger"
                 )
-            last = gate.last.get(run) or _Told(np.full(len(data), -1), message.identity())
-            k = len(turn.down.centers)  # type: ignore[union-attr]
-            now = self._decided(message, k, _labels(turn, data), last, gate.told)
-            gate.last[run] = gate.last[asked] = now
-            gate.tell(now.labels)
-        told: M = gate.last[asked].message
+            last = policy.last.get(run) or _Told(np.full(len(data), -1), message.identity())
+            k = len(context.down.centers)  # type: ignore[union-attr]
+            now = self._decided(message, k, _labels(context, data), last, policy.told)
+            policy.last[run] = policy.last[asked] = now
+            policy.tell(now.labels)
+        told: M = policy.last[asked].message
         return told
 
     def _decided(
@@ -129,9 +129,9 @@ class _Told:
     message: Any = field(repr=False)
 
 
-def _labels(turn: Turn, data: Data | Batches) -> IntArray:
+def _labels(context: RoundContext, data: Data | Batches) -> IntArray:
     parts = data if isinstance(data, Batches) else [data]
-    centers = turn.down.centers  # type: ignore[union-attr]
+    centers = context.down.centers  # type: ignore[union-attr]
     return np.concatenate([nearest(part.X, centers)[0] for part in parts]).astype(np.int64)
 
 

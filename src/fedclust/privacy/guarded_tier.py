@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
-from .gate import Released
 from .guard import PAIRED, ChangeGuard
+from .policy import QueryLimit
 from .suppression import MinCount, MinSamples
 from .tiers import RELEASES, ROUNDS, Tier, uncovered
 
@@ -29,15 +29,15 @@ class Guarded(Tier):
     """The client withholds what differs by too little from what it has said."""
 
     change: int = 5
-    max_releases: int = RELEASES
+    max_queries: int = RELEASES
 
     name: ClassVar[str] = "guarded"
     guards: ClassVar[bool] = True
-    sparing: ClassVar[bool] = True
+    limits_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.whole(self, "change", 2)
-        checks.whole(self, "max_releases")
+        checks.integer(self, "change", 2)
+        checks.integer(self, "max_queries")
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int:
         return SOFT_ROUNDS if algorithm.soft else ROUNDS
@@ -45,7 +45,7 @@ class Guarded(Tier):
     def transforms(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
-        limit = Released(self.max_releases)
+        limit = QueryLimit(self.max_queries)
         if algorithm.key in ChangeGuard.guards:
             return limit, MinSamples(2 * self.change), ChangeGuard(self.change)
         if algorithm.soft and issubclass(algorithm.up, Summed):
@@ -70,7 +70,7 @@ class Guarded(Tier):
         if algorithm.unguarded:
             raise ConfigError(f"{name}: {algorithm.unguarded}")
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         algorithm, stages = plan.algorithm, {t.stage for t in plan.transforms}
         if Stage.NOISE in stages:  # the gate sees to its strength
             return ""
@@ -92,7 +92,7 @@ class Guarded(Tier):
     def _words(self) -> str:
         return (
             "A heuristic, not a proof. Clients repeat their last message while fewer than "
-            f"{self.change} members of a cluster changed, answer {self.max_releases} questions per "
+            f"{self.change} members of a cluster changed, answer {self.max_queries} questions per "
             "data set, and say nothing if they are small. The attacks we know recover no record "
             "of a client of 50 or more. The result is not exact."
         )

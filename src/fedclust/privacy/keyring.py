@@ -37,7 +37,7 @@ class _Secrets:
 
 
 @dataclass(frozen=True)
-class Asked:
+class MaskedQuery:
     """A question under masks: of which run and plan, of whom, and everything else in a hash."""
 
     run: str
@@ -47,7 +47,7 @@ class Asked:
     header: bytes
 
 
-Answers = dict[tuple[str, bytes], dict[int, tuple[Asked, bytes]]]  # by run and plan, by round
+Answers = dict[tuple[str, bytes], dict[int, tuple[MaskedQuery, bytes]]]  # by run and plan, by round
 
 
 class Keyring:
@@ -116,7 +116,7 @@ class Keyring:
             check()
             self._done.add(what)
 
-    def admit(self, asked: Asked, payload: bytes, *, steady: bool = False) -> None:
+    def admit(self, asked: MaskedQuery, payload: bytes, *, steady: bool = False) -> None:
         """Let an answer go, or refuse: masks hide one answer to one question, and no second.
 
         With `steady`, no cohort may lose members: the noise of those who left would be missing.
@@ -141,7 +141,7 @@ class Keyring:
             answered[asked.round] = asked, payload
 
     def _same_again(
-        self, asked: Asked, payload: bytes, before: Asked, sent: bytes, *, steady: bool
+        self, asked: MaskedQuery, payload: bytes, before: MaskedQuery, sent: bytes, *, steady: bool
     ) -> None:
         if asked == before:
             if payload != sent:
@@ -189,7 +189,7 @@ def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
         answers: Answers = {}
         for run, plan, number, cohort, header, payload in found["answers"]:
             key = bytes.fromhex(plan)
-            asked = Asked(run, key, number, tuple(cohort), bytes.fromhex(header))
+            asked = MaskedQuery(run, key, number, tuple(cohort), bytes.fromhex(header))
             answers.setdefault((run, key), {})[number] = asked, bytes.fromhex(payload)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(

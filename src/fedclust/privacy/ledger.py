@@ -23,7 +23,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
         self._read = 0  # bytes of the file that are in here
-        self._questions: set[str] = set()
+        self._queries: set[str] = set()
         self._cohorts: set[tuple[str, ...]] = set()
         self._sent_to: dict[str, list[str]] = {}
         self._described: dict[str, set[str]] = {}
@@ -33,23 +33,23 @@ class Ledger:
                 self._catch_up(file)
 
     @property
-    def releases(self) -> int:
+    def n_queries(self) -> int:
         """Different questions answered since the last reset."""
-        return len(self._questions)
+        return len(self._queries)
 
-    def release(self, question: bytes, *, what: str, most: int | None = None) -> None:
+    def record_query(self, query: bytes, *, what: str, most: int | None = None) -> None:
         """Count a release, or refuse; the same question again is no further release."""
-        name = question.hex()[:32]
+        name = query.hex()[:32]
         with self._open() as file:
             self._catch_up(file)
-            if name in self._questions:
+            if name in self._queries:
                 return
-            if most is not None and self.releases >= most:
+            if most is not None and self.n_queries >= most:
                 raise Refusal(
-                    f"{what}: this data set has answered {self.releases} questions, and {most} "
-                    f"are allowed, by the study's max_releases or this client's{self._where()}"
+                    f"{what}: this data set has answered {self.n_queries} questions, and {most} "
+                    f"are allowed, by the study's max_queries or this client's{self._where()}"
                 )
-            self._write(file, {"event": "release", "question": name, "what": what})
+            self._write(file, {"event": "query", "query": name, "what": what})
 
     def join(
         self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int, steady: bool = False
@@ -122,7 +122,7 @@ class Ledger:
 
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
-            self._questions, self.spent = set(), 0.0
+            self._queries, self.spent = set(), 0.0
             self._cohorts, self._sent_to, self._described = set(), {}, {}
         elif entry["event"] == "column":
             self._described.setdefault(entry["column"], set()).add(entry["words"])
@@ -132,7 +132,7 @@ class Ledger:
         elif entry["event"] == "noise":
             self.spent += float(entry["cost"])
         else:
-            self._questions.add(entry["question"])
+            self._queries.add(entry["query"])
 
     def _write(self, file: IO[bytes] | None, entry: dict[str, Any]) -> None:
         entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}

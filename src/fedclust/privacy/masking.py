@@ -14,12 +14,21 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Summed, Transform, Turn
+from ..core import (
+    AnyAlgorithm,
+    ConfigError,
+    Message,
+    Refusal,
+    RoundContext,
+    Stage,
+    Summed,
+    Transform,
+)
 from ..typing import Array
 from .crypto import KEY_BYTES, SIGNATURE_BYTES, digest, is_signed, key_for, mask_words
-from .gate import Gate, gate_of
-from .keyring import Asked, offered
-from .questions import broadcast_digest, plan_digest
+from .keyring import MaskedQuery, offered
+from .policy import ClientPolicy, policy_of
+from .queries import broadcast_digest, plan_digest
 
 M = TypeVar("M", bound=Message)
 
@@ -48,42 +57,50 @@ class PairwiseMasks(Transform):
                 f"PairwiseMasks: messages of {algorithm.key} stack, and masks cancel in sums only"
             )
 
-    def meet(self, turn: Turn) -> None:
-        gate, keys = gate_of(turn.data), self._keys(turn)
-        gate.keys.once(self._agreement(turn), lambda: self._recognise(gate, turn.party, keys))
+    def check_cohort(self, context: RoundContext) -> None:
+        policy, keys = policy_of(context.data), self._keys(context)
+        policy.keys.once(
+            self._agreement(context), lambda: self._recognise(policy, context.party, keys)
+        )
 
-    def _agreement(self, turn: Turn) -> bytes:
-        return digest(self._listed, *(client.encode() for client in turn.cohort))
+    def _agreement(self, context: RoundContext) -> bytes:
+        return digest(self._listed, *(client.encode() for client in context.cohort))
 
-    def at_client(self, message: M, turn: Turn) -> M:
-        gate, keys = gate_of(turn.data), self._keys(turn)
+    def at_client(self, message: M, context: RoundContext) -> M:
+        policy, keys = policy_of(context.data), self._keys(context)
         arrays = {name: np.asarray(array) for name, array in message.arrays().items()}
         if any(a.dtype != np.int64 for a in arrays.values()):
             raise ConfigError("PairwiseMasks: masks need whole numbers; put FixedPoint before them")
-        self.meet(turn)
-        plan = plan_digest(turn.plan)
+        self.check_cohort(context)
+        plan = plan_digest(context.plan)
         shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
-        header = digest(plan, str(turn.round).encode(), broadcast_digest(turn), *shapes)
-        asked = Asked(self.run, plan, turn.round, turn.cohort, header)
-        noisy = any(t.stage == Stage.NOISE for t in turn.plan.transforms)
-        gate.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
-        bound = digest(self._agreement(turn), header)
-        mask = _mask(gate, self.run, turn.party, keys, bound, sum(a.size for a in arrays.values()))
+        header = digest(plan, str(context.round).encode(), broadcast_digest(context), *shapes)
+        asked = MaskedQuery(self.run, plan, context.round, context.cohort, header)
+        noisy = any(t.stage == Stage.NOISE for t in context.plan.transforms)
+        policy.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
+        bound = digest(self._agreement(context), header)
+        mask = _mask(
+            policy, self.run, context.party, keys, bound, sum(a.size for a in arrays.values())
+        )
         return _shifted(message, arrays, mask)
 
-    def _keys(self, turn: Turn) -> dict[str, bytes]:
+    def _keys(self, context: RoundContext) -> dict[str, bytes]:
         """The public keys of the cohort."""
         listed = {client: bytes.fromhex(key) for client, key, *_ in self.roster}
-        missing = [client for client in turn.cohort if client not in listed]
-        if missing or turn.party not in turn.cohort or len(set(turn.cohort)) < len(turn.cohort):
+        missing = [client for client in context.cohort if client not in listed]
+        if (
+            missing
+            or context.party not in context.cohort
+            or len(set(context.cohort)) < len(context.cohort)
+        ):
             raise Refusal(
                 f"the cohort does not fit the roster of the run: {missing or 'odd names'}"
             )
-        return {client: listed[client] for client in turn.cohort}
+        return {client: listed[client] for client in context.cohort}
 
-    def _recognise(self, gate: Gate, me: str, keys: dict[str, bytes]) -> None:
+    def _recognise(self, policy: ClientPolicy, me: str, keys: dict[str, bytes]) -> None:
         """Refuse a roster in which anybody is not who it says."""
-        if not gate.keys.has_offered(self.run, keys[me]):
+        if not policy.keys.has_offered(self.run, keys[me]):
             raise Refusal(f"the roster has another key for {me!r} than it offered in this run")
         if len(set(keys.values())) < len(keys):
             raise Refusal("two clients of the roster have the same key")
@@ -91,8 +108,8 @@ class PairwiseMasks(Transform):
             if client not in keys:
                 continue
             who = bytes.fromhex(identity)
-            if gate.peers is not None and client != me:
-                _known(gate.peers, client, who)
+            if policy.peers is not None and client != me:
+                _known(policy.peers, client, who)
             text = offered(self.run, bytes.fromhex(key))
             if not is_signed(who, text, bytes.fromhex(signed)):
                 raise Refusal(f"the key of {client!r} is not signed by its identity")
@@ -125,13 +142,15 @@ def _is_entry(entry: tuple[Any, ...]) -> bool:
     )
 
 
-def _mask(gate: Gate, run: str, me: str, keys: dict[str, bytes], bound: bytes, size: int) -> Array:
+def _mask(
+    policy: ClientPolicy, run: str, me: str, keys: dict[str, bytes], bound: bytes, size: int
+) -> Array:
     """The sum of this client's masks with all others: plus towards later names, minus earlier."""
     total = np.zeros(size, np.int64)
     for peer, public in keys.items():
         if peer == me:
             continue
-        words = mask_words(key_for(gate.keys.shared_with(run, peer, public), bound), size)
+        words = mask_words(key_for(policy.keys.shared_with(run, peer, public), bound), size)
         total += words if me < peer else -words
     return total
 

@@ -11,10 +11,19 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Message, Refusal, Stage, Transform, Turn, checks
+from ..core import (
+    AnyAlgorithm,
+    ConfigError,
+    Message,
+    Refusal,
+    RoundContext,
+    Stage,
+    Transform,
+    checks,
+)
 from ..typing import IntArray
-from .gate import Released, gate_of
-from .questions import question
+from .policy import QueryLimit, policy_of
+from .queries import query_digest
 
 M = TypeVar("M", bound=Message)
 LARGEST = 2.0**52  # standard deviation of noise, in steps: a thousand of them do not overflow
@@ -40,22 +49,24 @@ class IntegerGaussian(Transform):
                 "messages"
             )
 
-    def at_client(self, message: M, turn: Turn) -> M:
-        asked, gate, plan = question(turn), gate_of(turn.data), turn.plan
-        what = f"{plan.algorithm.key}, round {turn.round}"
+    def at_client(self, message: M, context: RoundContext) -> M:
+        asked, policy, plan = query_digest(context), policy_of(context.data), context.plan
+        what = f"{plan.algorithm.key}, round {context.round}"
         masked = any(t.stage == Stage.MASK for t in plan.transforms)
         # Under masks half of the cohort must be enough for all the noise; else each client is.
-        if any(t.stage == Stage.SUPPRESS and not isinstance(t, Released) for t in plan.transforms):
+        if any(
+            t.stage == Stage.SUPPRESS and not isinstance(t, QueryLimit) for t in plan.transforms
+        ):
             # Whether something is withheld may hang on one record, and no noise hides that.
             raise Refusal(f"{what}: nothing may be withheld where noise is added")
-        if self.share < (1.0 / math.ceil(len(turn.cohort) / 2) if masked else 1.0) - 1e-12:
+        if self.share < (1.0 / math.ceil(len(context.cohort) / 2) if masked else 1.0) - 1e-12:
             raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
-        size = plan.algorithm.sensitivity(turn.down) / self.mu * self.share**0.5
+        size = plan.algorithm.sensitivity(context.down) / self.mu * self.share**0.5
         if not size < LARGEST:  # beyond, sums would wrap, and what wraps is not hidden
             raise Refusal(f"{what}: mu={self.mu:g} asks for more noise than whole numbers hold")
         arrays = message.arrays()
         n = sum(a.size for a in arrays.values())
-        noise = gate.noise(asked, self.mu**2, what, lambda: gaussian(size, n))
+        noise = policy.noise(asked, self.mu**2, what, lambda: gaussian(size, n))
         parts = np.split(noise, np.cumsum([a.size for a in arrays.values()])[:-1])
         noised = {
             name: array + part.reshape(array.shape)

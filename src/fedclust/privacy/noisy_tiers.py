@@ -23,11 +23,11 @@ class Private(Tier):
     name: ClassVar[str] = "dp"
     sums_only: ClassVar[bool] = True
     noisy: ClassVar[bool] = True
-    sparing: ClassVar[bool] = True
+    limits_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         mu_for(self.epsilon, self.delta)
-        checks.whole(self, "rounds")
+        checks.integer(self, "rounds")
         checks.number(self, "seed_share", 0.01, 0.99)
 
     @property
@@ -55,7 +55,7 @@ class Private(Tier):
     ) -> tuple[Transform, ...]:
         return (IntegerGaussian(self.mu(algorithm), self.variance_share(n_clients)),)
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         whole = any(isinstance(t, IntegerGaussian) and t.share == 1 for t in plan.transforms)
         return "" if whole else "noise enough for a client that trusts nobody"
 
@@ -85,13 +85,13 @@ class SecurePrivate(Private):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self, "min_cohort", 3)
+        checks.integer(self, "min_cohort", 3)
 
     def variance_share(self, n_clients: int) -> float:
         """Half of the clients are enough for all the noise, so half may be dishonest."""
         return 1.0 / math.ceil(n_clients / 2)
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         both = {Stage.NOISE, Stage.MASK} <= {t.stage for t in plan.transforms}
         return "" if both else "noise and masks"
 

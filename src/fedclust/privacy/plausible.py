@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Channel, Message, Plan, Request, Schema, Stage
-from ..core.channel import quorum_of, why_silent
+from ..core.channel import quorum_of, reasons_for_silence
 from ..typing import FloatArray
 from .fixed_point import FixedPoint
 
@@ -53,7 +53,7 @@ class CheckedChannel:
     def why(self) -> str:
         """Who was left out and why, after what the channel below knows of the silent."""
         left_out = "".join(f"; {client}: {odd}" for client, odd in self.left_out.items())
-        return why_silent(self._channel) + left_out
+        return reasons_for_silence(self._channel) + left_out
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies of those that sent what an honest client can send."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
-from ..core.channel import quorum_of, why_silent
+from ..core.channel import quorum_of, reasons_for_silence
 from .conservation import Conservation
+from .key_exchange import KeyExchange
 from .keyring import FEWEST
-from .keys import KeyExchange
 from .masking import PairwiseMasks
 
 ATTEMPTS = 8  # with one client in a hundred failing, twenty clients fail so often once in a million
@@ -66,14 +66,14 @@ class SecureChannel:
 
     def why(self) -> str:
         """What the channel below knows of those who did not answer."""
-        return why_silent(self._channel)
+        return reasons_for_silence(self._channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """Masked replies of the whole cohort, which may have lost members on the way."""
         if set(request.cohort) != set(self._cohort):
             raise ConfigError(
                 "secure aggregation asks every client in every round: sums over changing cohorts "
-                "tell clients apart; set participation to 1, and choose no seeding that asks one"
+                "tell clients apart; set sampling to 1, and choose no seeding that asks one"
             )
         masked = replace(plan, transforms=(*plan.transforms, self.masks))
         while True:
@@ -113,7 +113,7 @@ class _Steady:
         return quorum_of(self._channel)
 
     def why(self) -> str:
-        return why_silent(self._channel)
+        return reasons_for_silence(self._channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
         replies: dict[str, Message] = {}

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError, Message, Stage, Transform, Turn, checks
+from ..core import AnyAlgorithm, ConfigError, Message, RoundContext, Stage, Transform, checks
 
 M = TypeVar("M", bound=Message)
 
@@ -24,7 +24,7 @@ class MinCount(Transform):
     stage: ClassVar[Stage] = Stage.SUPPRESS
 
     def __post_init__(self) -> None:
-        checks.whole(self, "count")
+        checks.integer(self, "count")
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         if not algorithm.counted:
@@ -33,7 +33,7 @@ class MinCount(Transform):
                 "use MinSamples"
             )
 
-    def at_client(self, message: M, turn: Turn) -> M:
+    def at_client(self, message: M, context: RoundContext) -> M:
         support = np.asarray(getattr(message, "support"))  # noqa: B009
         return message.keep(support >= self.count)
 
@@ -47,7 +47,7 @@ class MinSamples(Transform):
     stage: ClassVar[Stage] = Stage.SUPPRESS
 
     def __post_init__(self) -> None:
-        checks.whole(self, "samples")
+        checks.integer(self, "samples")
 
-    def at_client(self, message: M, turn: Turn) -> M:
-        return message if turn.samples >= self.samples else message.identity()
+    def at_client(self, message: M, context: RoundContext) -> M:
+        return message if context.samples >= self.samples else message.identity()

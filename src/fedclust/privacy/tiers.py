@@ -17,8 +17,8 @@ from ..core import (
     checks,
 )
 from .fixed_point import MAX_RECORDS, FixedPoint
-from .gate import Released
 from .guard import ChangeGuard
+from .policy import QueryLimit
 from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
 
@@ -27,7 +27,7 @@ ROUNDS = 40  # of a run, which leaves some of these for seeds and a score
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """A tier as its users are told of it."""
 
     tier: str
@@ -48,7 +48,7 @@ class Tier(ABC):
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     noisy: ClassVar[bool] = False
     guards: ClassVar[bool] = False  # clients withhold what is too like what they have said
-    sparing: ClassVar[bool] = False  # so few questions are answered that none may be wasted
+    limits_queries: ClassVar[bool] = False  # so few questions are answered that none may be wasted
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int | None:
         """Rounds after which a run ends, whatever the algorithm says."""
@@ -72,7 +72,7 @@ class Tier(ABC):
         n_clients = len(tuple(channel.clients()))
         return Plan(algorithm, self.transforms(algorithm, schema, n_clients), seed)
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         """What a plan lacks to be as strict as this tier, in words; nothing if it is."""
         return ""
 
@@ -92,9 +92,9 @@ class Tier(ABC):
         return False
 
     @property
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """What is promised, in plain words."""
-        return Promise(self.name, asdict(self), self._words(), self.exact)
+        return Guarantee(self.name, asdict(self), self._words(), self.exact)
 
     @abstractmethod
     def _words(self) -> str:
@@ -135,7 +135,7 @@ class Paper(Tier):
             wanted.append(MinCount(rule.min_count))
         return tuple(wanted)
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         if {Stage.NOISE, Stage.MASK} & {t.stage for t in plan.transforms}:
             return ""
         if hasattr(plan.algorithm, "sensitivity"):  # made for noise, and withholds nothing
@@ -154,19 +154,19 @@ class Secure(Tier):
     """Masks: the server sees sums over at least three clients."""
 
     min_cohort: int = 3
-    max_releases: int = RELEASES
+    max_queries: int = RELEASES
     max_records: int = MAX_RECORDS
     change: int | None = None  # guard k-means inside the masks too, at the price of exactness
 
     name: ClassVar[str] = "secure"
     sums_only: ClassVar[bool] = True
-    sparing: ClassVar[bool] = True
+    limits_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.whole(self, "min_cohort", 3)
-        checks.whole(self, "max_releases")
+        checks.integer(self, "min_cohort", 3)
+        checks.integer(self, "max_queries")
         if self.change is not None:
-            checks.whole(self, "change", 2)
+            checks.integer(self, "change", 2)
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int:
         return ROUNDS
@@ -175,7 +175,7 @@ class Secure(Tier):
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
         limit, grid = (
-            Released(self.max_releases),
+            QueryLimit(self.max_queries),
             FixedPoint.over(schema, max_records=self.max_records),
         )
         if self.change is None or algorithm.key not in ChangeGuard.guards:
@@ -191,7 +191,7 @@ class Secure(Tier):
     def exact(self) -> bool:
         return self.change is None
 
-    def lacking(self, plan: Plan, schema: Schema) -> str:
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
         return "" if any(t.stage == Stage.MASK for t in plan.transforms) else "masks"
 
     def _words(self) -> str:

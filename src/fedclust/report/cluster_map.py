@@ -71,14 +71,14 @@ def _density(grid: Mapping[str, Any], counts: list[list[float | None]]) -> Spec:
 def _ring(ellipse: Mapping[str, Any], deviations: int) -> Spec:
     """The outline at so many standard deviations."""
     (x, y), (a, b) = ellipse["center"], ellipse["radii"]
-    turn = math.radians(ellipse["angle"] or 0)
+    context = math.radians(ellipse["angle"] or 0)
     around = [2 * math.pi * corner / _CORNERS for corner in range(_CORNERS + 1)]
     along = [(deviations * a * math.cos(t), deviations * b * math.sin(t)) for t in around]
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [x + u * math.cos(turn) - v * math.sin(turn) for u, v in along],
-        "y": [y + u * math.sin(turn) + v * math.cos(turn) for u, v in along],
+        "x": [x + u * math.cos(context) - v * math.sin(context) for u, v in along],
+        "y": [y + u * math.sin(context) + v * math.cos(context) for u, v in along],
         "line": {
             "color": colour(ellipse["id"]),
             "width": 3 if deviations == 1 else 1.5,

@@ -95,7 +95,7 @@ MODEL = fields(
     rounds=whole,
     converged=flag,
     bytes_sent=named(number),
-    privacy=fields(tier=text, promise=text),
+    privacy=fields(tier=text, guarantee=text),
     seed=maybe(whole),
     versions=named(text),
     preparation=fields(

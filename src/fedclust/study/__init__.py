@@ -1,6 +1,6 @@
 """A study: what is asked of whose files, written down in one TOML file."""
 
-from .client import Problem
+from ..client.files import Problem
 from .file import Study, read_study
 from .preflight import Examination, examine
 from .schema import json_schema

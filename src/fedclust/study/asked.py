@@ -7,7 +7,7 @@ from typing import Any, cast
 from ..algorithms import make
 from ..core import AnyAlgorithm, ConfigError
 from ..privacy import Tier
-from ..privacy.rules import TIERS
+from ..privacy.lookup import TIERS
 from ..protection import with_rounds
 from .contents import Study
 
@@ -35,7 +35,7 @@ def asked_tier(study: Study, default: str) -> Tier:
     privacy = study.privacy
     kind = TIERS[privacy["tier"] or default]
     known = {field.name for field in fields(kind)}
-    names = ("epsilon", "delta", "change", "max_releases")
+    names = ("epsilon", "delta", "change", "max_queries")
     wanted = {n: privacy[n] for n in names if privacy[n] is not None}
     for name in wanted:
         if name not in known:

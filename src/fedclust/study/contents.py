@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..clustering.preparation import Column
 from ..data.files import named_files
-from ..preprocessing import Column
 from .keys import K_RANGE
 
 
@@ -19,7 +19,7 @@ class Study:
     features: tuple[Column, ...] | None  # None: all numeric columns that every client has
     clustering: Mapping[str, Any]
     data: Mapping[str, Any]
-    participation: Mapping[str, Any]
+    sampling: Mapping[str, Any]
     privacy: Mapping[str, Any]
     outputs: Mapping[str, Any]
     given: frozenset[tuple[str, str]] = frozenset()  # table and key of what is no default

@@ -26,7 +26,7 @@ def contradictions(study: Study) -> Wrong:
     if study.data["split"] == "columns":
         yield from inconsistent(study)
         return
-    asked, least = study.clustering, study.participation["min_clients"]
+    asked, least = study.clustering, study.sampling["min_clients"]
     try:
         algorithm = asked_algorithm(asked, 2)
     except ConfigError as problem:
@@ -41,7 +41,7 @@ def contradictions(study: Study) -> Wrong:
         yield ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
     if study.clients and least > len(study.clients):
         words = f"min_clients = {least}, but there are {len(study.clients)} clients"
-        yield ("participation", "min_clients"), words
+        yield ("sampling", "min_clients"), words
     if asked["init"] in _DRAWN and not study.bounded:
         words = (
             f'init = "{asked["init"]}" draws within public bounds: give every feature low and high '
@@ -56,7 +56,7 @@ def unprotected(tier: Tier, study: Study) -> Wrong:
         yield from exposed(tier, study)
         return
     asked, name = study.clustering, f"tier = {tier.name!r}"
-    if asked["n_clusters"] == "auto" and tier.sparing:
+    if asked["n_clusters"] == "auto" and tier.limits_queries:
         words = f"{name} answers too few questions for a sweep: give n_clusters a number"
         yield ("clustering", "n_clusters"), words
     if asked["n_init"] > 1 and tier.noisy:
@@ -124,9 +124,9 @@ def _cohort(tier: Tier, study: Study) -> Wrong:
     fewest = vars(tier).get("min_cohort")
     if fewest is None:
         return
-    if study.participation["fraction"] < 1:
+    if study.sampling["fraction"] < 1:
         words = f"tier = {tier.name!r} asks every client in every round: fraction must be 1"
-        yield ("participation", "fraction"), words
+        yield ("sampling", "fraction"), words
     if study.clients and len(study.clients) < fewest:
         n = len(study.clients)
         words = f"tier = {tier.name!r} needs {fewest} clients or more, and there are {n}"
@@ -135,7 +135,7 @@ def _cohort(tier: Tier, study: Study) -> Wrong:
 
 def _questions(tier: Tier, study: Study) -> Wrong:
     """Several starts must not run out of questions half way: clients count them for good."""
-    n_init, most = study.clustering["n_init"], vars(tier).get("max_releases")
+    n_init, most = study.clustering["n_init"], vars(tier).get("max_queries")
     if n_init == 1 or most is None:
         return
     algorithm = asked_algorithm(study.clustering, 2)

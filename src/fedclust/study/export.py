@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..clustering.model import Model
 from ..core import ConfigError
 from ..core.files import write_atomically
-from .model import Model
 
 _OPSET = 17
 

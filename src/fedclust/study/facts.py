@@ -9,14 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
-from ..chain import Clustering
+from ..clustering.model import Model
+from ..clustering.rows import Clustering
 from ..core import config
 from ..privacy import Private, Tier
 from ..privacy.accounting import epsilon_of
 from .asked import asked_algorithm
 from .file import Study
 from .journal import Told
-from .model import Model
 
 CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are told as a whole
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
@@ -31,7 +31,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "study": study.path.stem,
         "algorithm": settings,
-        "lossless": found.algorithm.lossless and found.promise.exact,
+        "lossless": found.algorithm.lossless and found.guarantee.exact,
         "soft": found.algorithm.soft,
         "inertia": None if math.isnan(found.inertia) else found.inertia,
         "rounds": found.run.n_rounds,
@@ -90,13 +90,13 @@ def bytes_sent(told: Sequence[Told]) -> dict[str, int]:
 
 def promised(told: Sequence[Told], tier: Tier) -> dict[str, Any]:
     """The tier as the model states it; noise that was drawn twice is in its words."""
-    promise = tier.promise
-    said: dict[str, Any] = {"tier": promise.tier, "promise": promise.words}
-    said["parameters"] = dict(promise.parameters)
+    guarantee = tier.guarantee
+    said: dict[str, Any] = {"tier": guarantee.tier, "guarantee": guarantee.words}
+    said["parameters"] = dict(guarantee.parameters)
     again = sum(run.paid_again for run in told)
     if again and isinstance(tier, Private):
         spent = epsilon_of(math.sqrt(tier.budget + again), tier.delta)
-        said["promise"] += (
+        said["guarantee"] += (
             f" Rounds were asked again after an interruption, with other noise: all of it together "
             f"allows epsilon={spent:.3g}."
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import did_you_mean
+from ..clustering.preparation import Column
+from ..clustering.preparation.column import as_text
 from ..core import ConfigError
-from ..preprocessing import Column
-from ..preprocessing.column import as_text
 from ..privacy import Tier
 from .asked import asked_tier
 from .contents import Study as Study
@@ -71,9 +71,7 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
     clients = _clients(given["clients"], lines) if files or given["clients"] else {}
     features = _features(given["features"], lines)
     if sections["data"]["split"] == "columns":  # every owner is needed, from the first round on
-        sections["participation"]["min_clients"] = max(
-            len(clients), sections["participation"]["min_clients"]
-        )
+        sections["sampling"]["min_clients"] = max(len(clients), sections["sampling"]["min_clients"])
         if files and sections["data"]["id"] is None:
             words = 'split = "columns" aligns records by their ids: name the column by id'
             raise lines.error(("data", "id"), words)

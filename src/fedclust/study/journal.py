@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..core import (
-    EVERYONE,
+    ALL_CLIENTS,
     Channel,
+    ClientSampling,
     ConfigError,
-    Line,
     Message,
-    Participation,
     Plan,
     Request,
     Round,
+    RoundSummary,
     Run,
     Schema,
     load_round,
@@ -84,7 +84,7 @@ class Journal:
         channel: Channel,
         schema: Schema,
         *,
-        participation: Participation = EVERYONE,
+        sampling: ClientSampling = ALL_CLIENTS,
     ) -> Run:
         """Run the plan to its end, from where an earlier process left it."""
         place, self._next = self._folder / f"{self._next:05d}", self._next + 1
@@ -95,7 +95,7 @@ class Journal:
         if costs:  # a noisy round that is asked again is paid for again: none is asked for nothing
             channel = _Noted(channel, asked)
         saved = time.monotonic()
-        for last in rounds(plan, channel, schema, participation=participation, resume=left):
+        for last in rounds(plan, channel, schema, sampling=sampling, resume=left):
             kept.add(last)
             if costs or time.monotonic() - saved > _PAUSE:
                 self._save(place, plan, last, kept)
@@ -153,13 +153,13 @@ class _Kept:
     """The history of a run, round by round, so that what is ahead of the state can be cut off."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[RoundSummary] = []
         self._sent: list[dict[str, int]] = []
 
     def add(self, last: Round) -> None:
         shift = getattr(last.state, "shift", float("nan"))
         self.lines.append(
-            Line(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
+            RoundSummary(last.number, len(last.cohort), shift, last.bytes_down, last.bytes_up)
         )
         self._sent.append(dict(last.sent))
 
@@ -183,6 +183,6 @@ class _Kept:
         if last is not None:
             told = json.loads(place.with_suffix(".json").read_text(encoding="utf-8"))
             n = last.number + 1
-            kept.lines = [Line(**line) for line in told["lines"]][:n]
+            kept.lines = [RoundSummary(**line) for line in told["lines"]][:n]
             kept._sent = told["sent"][:n]
         return kept

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..algorithms import ALGORITHMS, SEEDINGS
+from ..clustering.preparation.prepare import MISSING, SCALINGS
 from ..data.formats import label_suffixes, writes_labels
-from ..preprocessing.prepare import MISSING, SCALINGS
-from ..privacy.rules import TIERS
+from ..data.values import NA_VALUES
+from ..privacy.lookup import TIERS
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
@@ -83,9 +84,7 @@ DATA: Mapping[str, Key] = {
         default=None,
         low=0,
     ),
-    "gaps": Key(
-        "texts", "words in text files that stand for a gap", default=("", "NA", "NaN", "?")
-    ),
+    "gaps": Key("texts", "words in text files that stand for a gap", default=NA_VALUES),
 }
 OUTPUTS: Mapping[str, Key] = {
     "labels": Key("text", "how labels are written", default="parquet", choices=LabelChoices()),
@@ -113,7 +112,7 @@ PRIVACY_KEYS: Mapping[str, Key] = {
     "epsilon": Key("number", "with dp: what a record may tell", default=None, low=0, above=True),
     "delta": Key("number", "with dp: the chance of more", default=None, low=0, high=1, above=True),
     "change": Key("whole", "guarded, secure: fewest rows to change", default=None, low=2),
-    "max_releases": Key(
+    "max_queries": Key(
         "whole", "guarded, secure: questions answered per data set", default=None, low=1
     ),
     "min_count": Key(
@@ -131,7 +130,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
     "clustering": CLUSTERING,
     "data": DATA,
     "outputs": OUTPUTS,
-    "participation": PARTICIPATION,
+    "sampling": PARTICIPATION,
     "privacy": PRIVACY_KEYS,
 }
 FREE = ("clients", "features")  # tables whose keys are the user's own names

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from ..client.labels import Labelled, refuse_id, write_labels, writer_for
+from ..clustering.model import Model
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
 from ..data.streams import Held, Source, Stream, kinds
-from .labels import Labelled, refuse_id, write_labels, writer_for
-from .model import Model
 
 
 def label_files(

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..client.files import ClientFiles, Counted, Problem
+from ..clustering.preparation import Column
 from ..core import ConfigError, DataError
-from ..preprocessing import Column
 from .asked import asked_algorithm
-from .client import ClientFiles, Counted, Problem
 from .file import Study
 
 ALL = "all"  # whose problem is nobody's own

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..chain import SCORING, Clustering
-from ..core import AnyAlgorithm, Channel, NothingToSay, Run, Runner, Schema
-from ..metrics import Evaluation, Outline, Presence, Profile, reported_indices
-from ..metrics.profile import OutlineSums, ProfileSums
+from ..clustering.model import Model
+from ..clustering.rows import SCORING, Clustering
+from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
+from ..metrics import ClientCounts, ClusterShapes, Evaluation, Profile, reported_indices
+from ..metrics.profile import ClusterShapeSums, ProfileSums
 from ..privacy import Tier
 from ..typing import FloatArray
-from .model import Model
 
 _CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave most of them empty
 _REACH = 3.5  # standard deviations around clusters that the map shows
@@ -46,7 +46,7 @@ def profile_sums(found: Clustering, ask: Asker) -> ProfileSums:
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
     asked = Profile(C, found.centers, fuzzifier, ask.min_count)
     if not ask.tier.noisy:  # where every answer would have to be paid for
-        with suppress(NothingToSay):  # every cluster is too small, or too like what was told
+        with suppress(EmptyRound):  # every cluster is too small, or too like what was told
             sums: ProfileSums = ask(asked, "profile").model
             return sums
     return ProfileSums.none(C, P)
@@ -56,7 +56,7 @@ def profile(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     """Clusters in their own units, a map, and how many rows each client has where."""
     P, drawn = model.centers.shape[1], None
     if P > 1 and not ask.tier.noisy:
-        with suppress(NothingToSay):  # every cluster is too small to be described
+        with suppress(EmptyRound):  # every cluster is too small to be described
             drawn = _map(model, sums, ask)
     by_client = drawn.pop("sizes") if drawn else _sizes_only(model, ask)
     return {
@@ -156,7 +156,7 @@ def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     # How columns vary together within clusters nobody tells: it takes sums over all rows.
     axes = np.linalg.eigh(between + np.diag(within))[1][:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    found: OutlineSums = ask(Outline(C, model.centers, axes, ask.min_count), "map").model
+    found: ClusterShapeSums = ask(ClusterShapes(C, model.centers, axes, ask.min_count), "map").model
     ellipses = _ellipses(model, found, axes)
     shares = _variance(model.centers @ axes, found) / max((between.trace() + within.sum()), 1e-300)
     low, high = _frame(ellipses, model.centers @ axes)
@@ -177,7 +177,7 @@ def _map(model: Model, sums: ProfileSums, ask: Asker) -> dict[str, Any]:
     }
 
 
-def _variance(centers: FloatArray, found: OutlineSums) -> FloatArray:
+def _variance(centers: FloatArray, found: ClusterShapeSums) -> FloatArray:
     """Of all rows, along the two axes."""
     n, held = max(found.size.sum(), 1.0), np.maximum(found.size, 1.0)[:, None]
     means = centers + found.total / held
@@ -187,7 +187,7 @@ def _variance(centers: FloatArray, found: OutlineSums) -> FloatArray:
     return variance
 
 
-def _ellipses(model: Model, found: OutlineSums, axes: FloatArray) -> list[dict[str, Any]]:
+def _ellipses(model: Model, found: ClusterShapeSums, axes: FloatArray) -> list[dict[str, Any]]:
     drawn = []
     for c, id in enumerate(model.ids):
         if found.size[c] == 0:
@@ -220,7 +220,7 @@ def _presence(
     side = int(np.clip(np.sqrt(sum(n or 0 for n in model.sizes) / (2 * ask.min_count)), *_CELLS))
     if not ask.by_client:
         return {"sizes": {}, "cells": {}}, side
-    asked = Presence(len(model.ids), model.centers, axes, *frame, side, ask.min_count)
+    asked = ClientCounts(len(model.ids), model.centers, axes, *frame, side, ask.min_count)
     done = ask(asked, "counts")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counted = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..clustering.preparation import Preparation, by_bounds, prepare_over
 from ..core import Channel, DataError, Runner, Schema
-from ..preprocessing import Preparation, by_bounds, prepare_over
 from ..privacy import Tier
-from .clients import Clients
 from .file import Study
+from .pool.local_rows import Clients
 from .preflight import Seen
 
 

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import make
-from ..chain import Clustering, cluster
-from ..choice import Choice, choose
-from ..core import ConfigError, Participation
-from ..preprocessing import Column, Preparation
+from ..client.labels import writer_for
+from ..clustering.choose_k import Choice, choose
+from ..clustering.model import Model
+from ..clustering.preparation import Column, Preparation
+from ..clustering.rows import Clustering, cluster
+from ..core import ClientSampling, ConfigError
 from ..privacy import Tier
 from ..typing import FloatArray, IntArray
 from .asked import asked_algorithm
-from .clients import Clients, LocalClients
 from .facts import CHOOSING, COMPARING, about, bytes_sent, phases, promised, took_part
 from .file import Study, protected
-from .folder import Folder, label_files
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
-from .labels import writer_for
-from .model import Model
+from .pool.local_rows import Clients, LocalClients
 from .preflight import refuse
 from .profile import Asker, profile, profile_sums, quality
 from .rows import Ready, make_ready, total
+from .run_directory import Folder, label_files
 
 _ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
 
@@ -110,7 +110,7 @@ def _clustered(
     common: dict[str, Any] = {
         "init": asked["init"],
         "privacy": tier,
-        "participation": Participation(**study.participation),
+        "sampling": ClientSampling(**study.sampling),
         "seed": asked["seed"],
         "runner": journal,
     }
@@ -172,7 +172,7 @@ def _pooled(found: Clustering, ready: Ready, journal: Journal, compares: bool) -
 
     None where clients withhold something, or have not agreed to be asked for more.
     """
-    if not found.promise.exact:
+    if not found.guarantee.exact:
         return None
     if found.algorithm.lossless:
         return found.centers

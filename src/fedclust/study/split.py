@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from ..algorithms import make
+from ..clustering.columns import TRUST, AnyRecordAlgorithm
 from ..core import ConfigError, Schema, Transform
-from ..privacy import FixedPoint, Promise, Tier
+from ..privacy import FixedPoint, Guarantee, Tier
 from ..privacy.keyring import FEWEST
-from ..vertical import TRUST, AnyRecordAlgorithm
 from .asked import asked_algorithm
 from .contents import Study
 from .keys import RECORD_STARTS
@@ -35,16 +35,16 @@ def inconsistent(study: Study) -> Iterator[Wrong]:
     """Settings that cannot be met over split columns."""
     yield from _of_clustering(study.clustering)
     yield from _of_data(study)
-    n_owners, least = len(study.clients), study.participation["min_clients"]
-    if study.participation["fraction"] < 1:
+    n_owners, least = len(study.clients), study.sampling["min_clients"]
+    if study.sampling["fraction"] < 1:
         words = f"{_SPLIT} needs every owner in every round: fraction must be 1"
-        yield ("participation", "fraction"), words
+        yield ("sampling", "fraction"), words
     if n_owners and least > n_owners:
         words = f"min_clients = {least}, but there are {n_owners} clients"
-        yield ("participation", "min_clients"), words
+        yield ("sampling", "min_clients"), words
     if least < 2:
         words = f"{_SPLIT} needs two owners or more: say how many there are by min_clients"
-        yield ("participation", "min_clients"), words
+        yield ("sampling", "min_clients"), words
 
 
 def _of_clustering(clustering: Mapping[str, Any]) -> Iterator[Wrong]:
@@ -87,12 +87,12 @@ def exposed(tier: Tier, study: Study) -> Iterator[Wrong]:
         words = f"{name} means nothing where columns are split; there are none and secure"
         yield ("privacy", "tier"), words
         return
-    for key in ("change", "max_releases"):
+    for key in ("change", "max_queries"):
         if study.privacy[key] is not None:
             yield ("privacy", key), f"{key} has no meaning with {_SPLIT}"
     if not tier.sums_only:
         return
-    if study.participation["min_clients"] < FEWEST:
+    if study.sampling["min_clients"] < FEWEST:
         words = f"{name} hides owners among {FEWEST} or more: set tier to none, or find more owners"
         yield ("privacy", "tier"), words
     if not study.bounded:
@@ -107,6 +107,6 @@ def columns_transforms(tier: Tier, schema: Schema) -> tuple[Transform, ...]:
     return (FixedPoint.over(schema),) if tier.sums_only else ()
 
 
-def columns_promise(tier: Tier) -> Promise:
+def columns_promise(tier: Tier) -> Guarantee:
     """What is promised where columns are split, in plain words."""
-    return Promise(tier.name, {}, _SEEN[tier.name] + TRUST)
+    return Guarantee(tier.name, {}, _SEEN[tier.name] + TRUST)

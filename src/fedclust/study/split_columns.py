@@ -11,19 +11,18 @@ import numpy as np
 
 from .. import __version__
 from ..algorithms.record_alignment import RecordAlignment
-from ..alignment import MIN_OVERLAP, enough_shared
+from ..client.labels import writer_for
+from ..client.vertical import Ending, Wanted
+from ..clustering.alignment import MIN_OVERLAP, enough_shared
+from ..clustering.columns import ColumnClustering, cluster_columns
 from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, config, run
 from ..metrics import inertia
 from ..privacy import Tier
 from ..typing import Array
-from ..vertical import ColumnClustering, cluster_columns
 from .facts import bytes_sent, phases, versions
 from .file import Study, protected
-from .folder import Folder
 from .journal import Journal, OnRound
-from .labels import writer_for
-from .owner import Ending, Wanted
-from .owners import (
+from .pool.local_columns import (
     LocalOwners,
     Offered,
     OwnerExamination,
@@ -33,6 +32,7 @@ from .owners import (
     owner_files,
 )
 from .preflight import refuse
+from .run_directory import Folder
 from .split import columns_algorithm, columns_promise, columns_transforms
 
 # Each owner has its own preparation, and tells nobody.
@@ -173,7 +173,7 @@ def _about(
 ) -> dict[str, Any]:
     settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
     settings |= {name: study.clustering[name] for name in ("init", "n_init")}
-    promise = columns_promise(tier)
+    guarantee = columns_promise(tier)
     return {
         "fedclust": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -184,7 +184,7 @@ def _about(
         "inertia": found.inertia,
         "rounds": len(found.history),
         "converged": found.converged,
-        "privacy": {"tier": promise.tier, "promise": promise.words, "parameters": {}},
+        "privacy": {"tier": guarantee.tier, "guarantee": guarantee.words, "parameters": {}},
         "seed": study.clustering["seed"],
         "like": None,
         "versions": versions(),

@@ -1,0 +1,1 @@
+"""The work behind commands that are no part of a study: drafts, examples, budgets."""

@@ -1,0 +1,105 @@
+"""What epsilon costs: made-up data of a study's size, clustered under several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from ...algorithms import make
+from ...channels import LocalChannel
+from ...clustering.rows import cluster
+from ...core import ConfigError, Schema
+from ...core.files import write_atomically
+from ...kernels import nearest
+from ...metrics import adjusted_rand_index
+from ...privacy import Private, SecurePrivate
+from ...typing import FloatArray, IntArray, Rng
+
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_TIERS = {kind.name: kind for kind in (Private, SecurePrivate)}
+_APART = 6.0  # deviations between centres
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How well clusters were found with one epsilon: agreement with the true ones."""
+
+    epsilon: float
+    median: float
+    worst: float
+
+
+def try_epsilons(
+    n_rows: int,
+    n_clusters: int,
+    n_features: int,
+    n_clients: int,
+    *,
+    tier: str = "secure+dp",
+    delta: float = 1e-6,
+    n_seeds: int = 3,
+    epsilons: Sequence[float] = EPSILONS,
+) -> list[Tried]:
+    """Cluster round blobs of this size under each epsilon, a few times."""
+    if tier not in _TIERS:
+        raise ConfigError(f"--tier must be one of {', '.join(_TIERS)}, got {tier!r}")
+    for name, number in (("--seeds", n_seeds), ("--features", n_features)):
+        if number < 1:
+            raise ConfigError(f"{name} must be at least 1, got {number}")
+    least = 3 if tier == SecurePrivate.name else 1
+    if n_clients < least or n_rows < max(n_clients, 2 * n_clusters) or n_clusters < 2:
+        raise ConfigError(
+            f"{tier} needs {least} clients or more, 2 clusters or more, and rows for all of them"
+        )
+    found = []
+    for epsilon in epsilons:
+        chosen = _TIERS[tier](epsilon=epsilon, delta=delta)
+        scores = []
+        for seed in range(n_seeds):
+            rng = np.random.default_rng(seed)
+            X, truth = _blobs(n_rows, n_clusters, n_features, rng)
+            owner = rng.integers(0, n_clients, n_rows)
+            tables = {f"c{m:03d}": X[owner == m] for m in range(n_clients)}
+            box = Schema(n_features, low=np.zeros(n_features), high=np.ones(n_features))
+            made = cluster(
+                make("llf-cm", n_clusters), LocalChannel(tables), box, privacy=chosen, seed=seed
+            )
+            scores.append(adjusted_rand_index(truth, nearest(X, made.centers)[0]))
+        found.append(Tried(epsilon, median(scores), min(scores)))
+    return found
+
+
+def _blobs(n: int, k: int, F: int, rng: Rng) -> tuple[FloatArray, IntArray]:
+    """Round clusters in the unit cube, their centres drawn apart, the spread to fit."""
+    centers = rng.uniform(0.1, 0.9, (1, F))
+    while len(centers) < k:  # the farthest of a few: a spread that no two clusters share
+        drawn = rng.uniform(0.1, 0.9, (20, F))
+        apart = np.linalg.norm(drawn[:, None] - centers, axis=2).min(axis=1)
+        centers = np.vstack([centers, drawn[apart.argmax()]])
+    between = np.linalg.norm(centers[:, None] - centers, axis=2)
+    np.fill_diagonal(between, np.inf)
+    truth = rng.integers(0, k, n)
+    rows = rng.normal(centers[truth], between.min() / _APART)
+    return np.clip(rows, 0.0, 1.0), truth
+
+
+def draw(found: Sequence[Tried], target: Path) -> None:
+    """Agreement against epsilon, as a picture."""
+    if target.suffix not in (".png", ".svg"):
+        raise ConfigError(f"{target}: pictures are .png or .svg files")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigError(f"{target}: needs matplotlib: pip install 'fedclust[plot]'") from None
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    epsilons = [one.epsilon for one in found]
+    axes.semilogx(epsilons, [one.median for one in found], "o-", label="median")
+    axes.semilogx(epsilons, [one.worst for one in found], "v:", label="least")
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+    axes.set(xlabel="epsilon", ylabel="agreement with the true clusters", ylim=(-0.05, 1.05))
+    axes.axhline(0.95, color="gray", linewidth=0.8)
+    axes.legend(loc="lower right")
+    write_atomically(target, lambda file: figure.savefig(file, format=target.suffix[1:]))

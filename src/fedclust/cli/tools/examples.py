@@ -1,0 +1,105 @@
+"""Public data whose rows have natural owners, as the files that these owners would have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...core.files import write_text
+from ...datasets import load
+from ...typing import FloatArray
+
+_PENGUINS = """
+[clustering]
+algorithm = "lossless"
+n_clusters = 3
+
+[data]
+id = "bird"
+
+[features]
+{features}
+"""
+
+_HEART = """
+[clustering]
+algorithm = "lossless"
+n_clusters = "auto"              # chosen by the data
+k_range = [2, 8]
+n_init = 5
+
+[data]
+id = "patient"
+missing = "drop"                 # or "mean": then nobody is left out
+
+[features]                       # three columns that most hospitals did not record are left out
+age = { unit = "years", low = 0, high = 120 }
+sex = { categories = ["female", "male"] }
+cp = { categories = ["typical angina", "atypical angina", "other pain", "no pain"] }
+trestbps = { unit = "mmHg" }
+thalach = { unit = "beats per minute" }
+exang = { categories = ["no", "yes"] }
+oldpeak = { unit = "mm" }
+"""
+
+_WHOLESALE = """
+[clustering]
+algorithm = "lossless"
+n_clusters = "auto"
+
+[features]                       # spending is skewed: its logarithm is not
+{logs}
+"""
+
+_WORDS: Mapping[str, Mapping[str, Mapping[float, str]]] = {
+    "heart_disease": {
+        "sex": {0: "female", 1: "male"},
+        "cp": {1: "typical angina", 2: "atypical angina", 3: "other pain", 4: "no pain"},
+        "exang": {0: "no", 1: "yes"},
+    }
+}
+
+
+@dataclass(frozen=True)
+class _Example:
+    study: str
+    id: str
+
+
+EXAMPLES: Mapping[str, _Example] = {
+    "penguins": _Example(_PENGUINS, "bird"),
+    "heart_disease": _Example(_HEART, "patient"),
+    "wholesale_customers": _Example(_WHOLESALE, "customer"),
+}
+
+
+def write_example(name: str, folder: Path) -> None:
+    """A CSV file for each owner, gaps and all, and a study of them."""
+    chosen, data = EXAMPLES[name], load(name)
+    assert data.client is not None  # noqa: S101  (every example has natural owners)
+    owners = [str(owner) for owner in data.client_names] or [
+        f"region {c}" for c in np.unique(data.client)
+    ]
+    folder.mkdir(parents=True)
+    files = {owner: f"{owner.lower().replace(' ', '-')}.csv" for owner in owners}
+    for number, (owner, file) in enumerate(files.items()):
+        rows = data.X[data.client == np.unique(data.client)[number]]
+        write_text(folder / file, _csv(name, chosen.id, owner, data.feature_names, rows))
+    clients = "\n".join(f'"{owner}" = "{file}"' for owner, file in files.items())
+    study = chosen.study.replace("{features}", "\n".join(f"{f} = {{}}" for f in data.feature_names))
+    logs = "\n".join(f"{f} = {{ log = true }}" for f in data.feature_names)
+    study = study.replace("{logs}", logs)
+    write_text(folder / "study.toml", f"[clients]\n{clients}\n{study}")
+
+
+def _csv(name: str, id: str, owner: str, columns: tuple[str, ...], rows: FloatArray) -> str:
+    words = _WORDS.get(name, {})
+    lines = [",".join([id, *columns])]
+    for number, row in enumerate(rows):
+        cells = [
+            "" if np.isnan(v) else words.get(column, {}).get(float(v), f"{v:g}")
+            for column, v in zip(columns, row, strict=True)
+        ]
+        lines.append(",".join([f"{owner[:2].upper()}{number:04d}", *cells]))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,101 @@
+"""The study's question put to many more clients: its rows, dealt anew to simulated owners."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...channels import LocalChannel
+from ...clustering.rows import Clustering, cluster
+from ...core import Batches, ClientSampling, ConfigError, Schema, run
+from ...datasets import dirichlet, iid
+from ...kernels import nearest
+from ...study.asked import asked_algorithm, asked_tier
+from ...study.file import Study
+from ...study.pool.local_rows import LocalClients
+from ...study.preflight import refuse
+from ...study.rows import make_ready
+from ...typing import FloatArray, IntArray
+
+SPLITS = ("iid", "dirichlet")
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What so many clients found together, and what it cost them."""
+
+    algorithm: str
+    clients: int
+    rows: tuple[int, int, int]  # of a client: fewest, median, most
+    rounds: int
+    seconds: float
+    bytes_up: int  # of all clients, in all rounds
+    inertia: float
+    pooled: float  # inertia of one client with all rows, from the same start
+
+
+def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.5) -> Simulation:
+    """Run the study's algorithm over its rows as if so many clients had them."""
+    asked = study.clustering
+    if asked["n_clusters"] == "auto":
+        raise ConfigError(f"{study.path}: a simulation needs a number of clusters, not auto")
+    if study.data["split"] == "columns":
+        raise ConfigError(f'{study.path}: split = "columns" cannot be dealt to more clients')
+    if split not in SPLITS:
+        raise ConfigError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}")
+    rows, schema = _all_rows(study)
+    if not 1 <= n_clients <= len(rows):
+        raise ConfigError(f"--clients must be from 1 to the {len(rows)} rows there are")
+    algorithm = asked_algorithm(asked, study.n_clusters[0])
+    settings: dict[str, Any] = {"n_init": asked["n_init"], "seed": asked["seed"]}
+    alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=asked["init"], **settings)
+    owner = _dealt(rows, alone, n_clients, split, alpha, asked["seed"])
+    tables = {f"{m:0{len(str(n_clients))}d}": rows[owner == m] for m in range(n_clients)}
+    start = vars(alone.algorithm).get("init")
+    begun = time.perf_counter()
+    found = cluster(
+        algorithm,
+        LocalChannel(tables),
+        schema,
+        init="auto" if start is None else start,
+        privacy=asked_tier(study, "none"),
+        sampling=ClientSampling(**study.sampling),
+        **settings,
+    )
+    seconds = time.perf_counter() - begun
+    sizes = [len(table) for table in tables.values()]
+    return Simulation(
+        algorithm.key,
+        n_clients,
+        (min(sizes), int(np.median(sizes)), max(sizes)),
+        found.run.n_rounds,
+        seconds,
+        sum(found.sent.values()),
+        found.inertia,
+        alone.inertia,
+    )
+
+
+def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
+    """All rows in one table, on one scale: a simulation is for one who has them all."""
+    clients, tier = LocalClients({}), asked_tier(study, "none")
+    seen = clients.look(study, tier)
+    refuse(seen)
+    ready = make_ready(study, clients, seen, tier, run)
+    parts = []
+    for files in clients.files.values():
+        rows = files.prepared(ready.preparation)
+        if isinstance(rows, Batches):
+            raise ConfigError("a simulation needs all rows in memory; set batch_rows = 0")
+        parts.append(rows.X)
+    return np.concatenate(parts), ready.schema
+
+
+def _dealt(
+    rows: FloatArray, alone: Clustering, n_clients: int, split: str, alpha: float, seed: int
+) -> IntArray:
+    """Owners that are all alike, or that have their own shares of each cluster."""
+    if split == "iid":
+        return iid(len(rows), n_clients, seed)
+    return dirichlet(nearest(rows, alone.centers)[0], n_clients, alpha, seed)

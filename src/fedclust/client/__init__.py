@@ -1,0 +1,1 @@
+"""Everything that runs beside the rows: files, preflight, consent, policy, labels, disclosures."""

@@ -1,0 +1,100 @@
+"""Labels and memberships of a client's rows, batch by batch, into a file that is the client's."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..clustering.model import Model
+from ..core import ConfigError, DataError
+from ..data.formats import Columns, Writer, label_writer
+from ..typing import Array, BoolArray
+
+_CLUSTER, _MEMBERSHIP = "cluster", "membership_"  # columns of labels
+
+
+class Labelled(NamedTuple):
+    """How many rows each cluster has, and how many a gap left out."""
+
+    sizes: dict[int, int]
+    left_out: int
+
+
+def write_labels(
+    model: Model, batches: Iterable[Columns], target: Path, id: str | None, who: str
+) -> Labelled:
+    """One line per row of the client's file, in its order.
+
+    A row that a gap leaves out has an empty cluster and empty memberships. The file is there
+    whole or not at all.
+    """
+    sizes, rows = np.zeros(len(model.ids), dtype=int), 0
+    with _whole_or_not(target, who) as writer:
+        for columns, places in _labelled(model, batches, id, who):
+            writer.write(columns)
+            sizes += np.bincount(places, minlength=len(sizes))
+            rows += len(columns[_CLUSTER])
+    counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
+    return Labelled(counted, rows - sum(counted.values()))
+
+
+def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
+    """The same from columns that are known already."""
+    with _whole_or_not(target, who) as writer:
+        writer.write(columns)
+
+
+@contextmanager
+def _whole_or_not(target: Path, who: str) -> Iterator[Writer]:
+    """A writer to a file that takes its place when all is written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with label_writer(target, scratch) as writer:
+            yield writer
+        if not scratch.exists():
+            raise DataError(f"{who}: there are no rows to label")
+        os.replace(scratch, target)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _labelled(
+    model: Model, batches: Iterable[Columns], id: str | None, who: str
+) -> Iterator[tuple[dict[str, Array], Array]]:
+    first = 0
+    for batch in batches:
+        rows, kept = model.rows(batch, who)
+        places = model.nearest(rows)
+        name = id or "row"
+        columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}
+        columns[_CLUSTER] = _spread(np.array(model.ids)[places], kept)
+        if model.fuzzifier is not None:
+            U = model.memberships(rows)
+            columns |= {
+                f"{_MEMBERSHIP}{id}": _spread(U[:, c], kept) for c, id in enumerate(model.ids)
+            }
+        first += len(kept)
+        yield columns, places
+
+
+def _spread(values: Array, kept: BoolArray) -> Array:
+    """Values of the rows that were kept, among masked ones where rows were left out."""
+    all_rows: Any = np.zeros(len(kept), dtype=values.dtype)
+    all_rows[kept] = values
+    return np.ma.MaskedArray(all_rows, mask=~kept)
+
+
+def refuse_id(id: str | None, key: str) -> None:
+    """Refuse an id of a name that labels have a column of: one would overwrite the other."""
+    if id is not None and (id == _CLUSTER or re.fullmatch(rf"{_MEMBERSHIP}\d+", id)):
+        raise ConfigError(f"{key}: labels have a column of this name; rename the column of ids")
+
+
+def writer_for(target: Path) -> None:
+    """Refuse a kind of file that cannot be written, before anything is computed."""
+    label_writer(target)

@@ -1,0 +1,279 @@
+"""One owner of columns: which of its rows take part, on which scale, and what it gets in the end.
+
+The same code runs where all files are at hand and beside an owner's own data, so that the same
+numbers come out.
+"""
+
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..algorithms.record_alignment import RecordAlignment
+from ..clustering.columns import AnyRecordAlgorithm
+from ..clustering.preparation import Column, Preparation
+from ..clustering.preparation.prepare import SCALINGS
+from ..core import Data, DataError, MessageError, Record
+from ..core.files import write_text
+from ..data.ids import Ids, read_ids, tokens
+from ..typing import Array, BoolArray, FloatArray, IntArray
+from .files import ClientFiles, Counted, Problem
+from .labels import write_columns
+
+_NOTHING: FloatArray = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a study asks of every owner, in the same words."""
+
+    columns: tuple[Column, ...] | None  # an owner uses those it has; None: all its numbers
+    scaling: str
+    missing: str
+
+    def of(self, files: ClientFiles) -> tuple[Column, ...]:
+        """The columns that an owner has; its ids are none."""
+        if self.columns is None:
+            return tuple(Column(name) for name in files.numbers)
+        there = set(files.names) - {files.id}
+        return tuple(column for column in self.columns if column.name in there)
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a message."""
+        columns = None if self.columns is None else [asdict(column) for column in self.columns]
+        return {"columns": columns, "scaling": self.scaling, "missing": self.missing}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Inverse of `as_config`; what cannot be is a ValueError."""
+        columns, scaling, missing = (config[name] for name in ("columns", "scaling", "missing"))
+        if columns is not None:
+            columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in columns)
+        named = all(isinstance(column.name, str) for column in columns or ())
+        if not named or scaling not in SCALINGS or missing not in ("drop", "mean"):
+            raise ValueError("unknown words")
+        return cls(columns, scaling, missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """What every owner is told when clusters are found."""
+
+    study: str
+    algorithm: AnyRecordAlgorithm
+    last: Record  # the assignment that makes the centres
+    order: IntArray  # the clusters from the largest to the smallest: numbers 1, 2, ...
+
+    @classmethod
+    def of(cls, study: str, algorithm: AnyRecordAlgorithm, last: Record) -> Self:
+        """With clusters numbered by size; of two of one size, as the algorithm has them."""
+        sizes = np.bincount(labels_in(last), minlength=algorithm.n_clusters)
+        return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """The number of each record's cluster."""
+        return np.argsort(self.order)[labels_in(self.last)] + 1
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many records each cluster has, in the order of their numbers."""
+        n = len(self.order)
+        return tuple(np.bincount(self.labels, minlength=n + 1)[1:].tolist())
+
+    @cached_property
+    def memberships(self) -> FloatArray | None:
+        """Of each record in each cluster, in the order of their numbers; none where hard."""
+        weights = self.last.arrays().get("weights")
+        if weights is None:
+            return None
+        root: FloatArray = weights[:, self.order] ** (1.0 / vars(self.algorithm)["fuzzifier"])
+        return root
+
+
+def labels_in(last: Record) -> IntArray:
+    """The cluster of each record, as an assignment has it: labels, or u^m."""
+    arrays = last.arrays()
+    found: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """An owner's rows of the shared records, in their common order and on its own scale."""
+
+    rows: IntArray  # positions in the owner's file
+    X: FloatArray
+    preparation: Preparation
+
+    def data(self, policy: Any, form: bytes = b"") -> Data:
+        """The rows for plans, with the owner's keeper of keys and releases."""
+        return Data(self.X, _NOTHING, policy=policy, form=form)
+
+
+class Owner:
+    """One owner's files, as a study over split columns sees them."""
+
+    def __init__(
+        self, files: ClientFiles, columns: Sequence[Column], wanted: Wanted, secret: bytes
+    ) -> None:
+        self.files, self.columns, self._wanted = files, tuple(columns), wanted
+        self._secret, self._who = secret, f"owner {files.name!r}"
+
+    def look(self) -> tuple[list[Problem], Counted]:
+        """What is wrong with the columns and the ids, and how many rows there are."""
+        name, id = self.files.name, str(self.files.id)  # what is wrong with ids tells some
+        if not self.columns:
+            words = "none of the study's features is among its columns"
+            return [Problem(name, "", words)], Counted(0, 0)
+        problems, counted = self.files.look(self.columns)
+        found = [problem for problem in problems if problem.column != id]
+        if id not in self.files.names:
+            found.append(Problem(name, "", f"the id column {id!r} is not there"))
+            return found, counted
+        try:
+            _ = self.ids
+        except DataError as problem:
+            found.append(Problem(name, "", str(problem).partition(": ")[2]))
+        return found, counted
+
+    @property
+    def width(self) -> int:
+        """How many columns there are once categories have one each."""
+        return sum(len(column.encoded_names) for column in self.columns)
+
+    @property
+    def in_unit_box(self) -> bool:
+        """Whether no value is farther than one from any other of its column."""
+        bounded = all(c.categories or c.low is not None for c in self.columns)
+        return self._wanted.scaling == "min-max" and bounded
+
+    def used(self, counted: Counted) -> int:
+        """How many rows are offered to the alignment."""
+        return counted.rows if self._wanted.missing == "mean" else counted.complete
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of all rows, in one spelling."""
+        id = str(self.files.id)
+        return read_ids(self.files.held(id), self.files.name, id)
+
+    @cached_property
+    def _encoded(self) -> FloatArray:
+        found = self.files.encoded(self.columns)
+        if not isinstance(found, Data):
+            raise DataError(f"{self._who}: all rows are needed in memory; leave out batch_rows")
+        return found.X
+
+    @cached_property
+    def _offered(self) -> tuple[IntArray, Array]:
+        """Rows that may take part, in the order of their tokens: that of the file would tell."""
+        whole: BoolArray = np.ones(len(self._encoded), dtype=bool)
+        if self._wanted.missing == "drop":
+            whole = np.asarray(~np.isnan(self._encoded).any(axis=1))
+        rows, found = np.flatnonzero(whole), tokens(self.ids, self._secret)[whole]
+        order = np.lexsort(found.T[::-1])
+        return rows[order], found[order]
+
+    @property
+    def tokens(self) -> Array:
+        """A keyed hash of the id of every row that may take part."""
+        return self._offered[1]
+
+    def aligned(self, shared: Array) -> Aligned:
+        """The rows of the shared records, on the owner's own scale."""
+        rows, mine = self._offered
+        if shared.ndim != 2 or shared.shape[1:] != (2,) or shared.dtype != mine.dtype:
+            raise MessageError("the shared records are not two numbers each")
+        if len(np.unique(shared, axis=0)) < len(shared):
+            raise MessageError("a shared record stands twice")
+        try:
+            places = RecordAlignment().assign(shared, Data(mine, _NOTHING))
+        except KeyError:
+            raise MessageError("a shared record is none that this owner offered") from None
+        found = self._encoded[rows[places]]
+        ready = self._prepared(found)
+        filled = found if ready.fill is None else np.where(np.isnan(found), ready.fill, found)
+        X = np.ascontiguousarray((filled - ready.offset) / ready.scale)
+        Data.of(X, client=self._who, names=ready.names)
+        return Aligned(rows[places], X, ready)
+
+    def _prepared(self, found: FloatArray) -> Preparation:
+        """The scale of the shared records, of which the owner has its columns whole.
+
+        Columns always have their mean at zero: distances do not depend on it, and the centre of
+        a cluster without records, which is zero, then tells nothing.
+        """
+        by_encoded = [column for column in self.columns for _ in column.encoded_names]
+        mean, scale = np.zeros(len(by_encoded)), np.ones(len(by_encoded))
+        for place, column in enumerate(by_encoded):  # alone: its bits depend on no other column
+            values = found[~np.isnan(found[:, place]), place]
+            if len(values) == 0:
+                raise DataError(f"{self._who}: column {column.name!r} has no value to be used")
+            mean[place] = values.mean()
+            if not column.categories:
+                scale[place] = self._spread(column, values, mean[place])
+        fill = mean if self._wanted.missing == "mean" else None
+        return Preparation(self.columns, mean, scale, fill)
+
+    def _spread(self, column: Column, values: FloatArray, mean: float) -> float:
+        if self._wanted.scaling == "min-max" and column.low is not None:
+            low, high = np.array([column.low, column.high], dtype=float)
+            return float(np.log(high) - np.log(low) if column.log else high - low)
+        if self._wanted.scaling != "standard":
+            return 1.0
+        spread = float(np.sqrt(np.mean((values - mean) ** 2)))
+        flat = spread <= 1e-12 * max(abs(mean), 1e-300)  # what does not vary is not stretched
+        return 1.0 if flat else spread
+
+    def fingerprint(self, mine: Aligned) -> str:
+        """What changes if the owner's rows do; of other records it is another, even if they agree.
+
+        Else equal fingerprints would tell that records do, and so in which order they are.
+        """
+        words = f"{mine.X.shape} {mine.preparation.names} {mine.rows.tolist()}".encode()
+        return hmac.new(self._secret, words + mine.X.tobytes(), "sha256").hexdigest()
+
+    def finish(self, mine: Aligned, end: Ending, centers: Path, labels: Path | None) -> None:
+        """Write the owner's part of the centres, and the clusters of its own rows."""
+        part = end.algorithm.part(end.last, mine.X)[end.order]
+        centers.parent.mkdir(parents=True, exist_ok=True)
+        write_text(centers, json.dumps(self._told(mine.preparation, end, part), indent=1))
+        if labels is None:
+            return
+        id, n = str(self.files.id), len(self._encoded)
+        columns: dict[str, Array] = {id: self.files.held(id)}
+        columns["cluster"] = _at_home(end.labels, mine.rows, n)
+        shares = end.memberships
+        if shares is not None:
+            for c in range(len(end.order)):
+                columns[f"membership_{c + 1}"] = _at_home(shares[:, c], mine.rows, n)
+        write_columns(columns, labels, self._who)
+
+    def _told(self, ready: Preparation, end: Ending, part: FloatArray) -> Mapping[str, Any]:
+        rows = zip(end.sizes, part, ready.in_units(part), strict=True)
+        return {
+            "study": end.study,
+            "owner": self.files.name,
+            "algorithm": end.algorithm.key,
+            "columns": ready.names,
+            "preparation": ready.as_config(),
+            "clusters": [
+                {"id": c, "size": n, "center": own.tolist(), "center_in_units": units.tolist()}
+                for c, (n, own, units) in enumerate(rows, 1)
+            ],
+        }
+
+
+def _at_home(values: Array, rows: IntArray, n: int) -> Array:
+    """Values of the shared records in the order of the owner's rows, masked elsewhere."""
+    home: Any = np.zeros(n, dtype=values.dtype)
+    home[rows] = values
+    mask = np.ones(n, dtype=bool)
+    mask[rows] = False
+    return np.ma.MaskedArray(home, mask=mask)

@@ -1,0 +1,1 @@
+"""Plans composed into a clustering: prepare, seed, cluster, score, choose k."""

@@ -1,0 +1,116 @@
+"""A column as owners have it, and as numbers."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core import ConfigError, DataError
+from ...data.text import number
+from ...data.values import is_missing
+from ...typing import Array, FloatArray
+
+_FREQUENT = 5  # rows that a value must stand in to be named in a message
+
+
+@dataclass(frozen=True)
+class Column:
+    """What everybody knows of a column before the first round."""
+
+    name: str
+    categories: tuple[str, ...] = ()  # none: it holds numbers
+    low: float | None = None  # public bounds
+    high: float | None = None
+    log: bool = False
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ConfigError(f"column {self.name!r}: give both bounds, or none")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ConfigError(f"column {self.name!r}: low must be below high")
+        if self.log and self.low is not None and self.low <= 0:
+            raise ConfigError(f"column {self.name!r}: the bounds of a logarithm must be above zero")
+        if self.categories and (self.log or self.low is not None):
+            raise ConfigError(f"column {self.name!r}: categories have neither bounds nor logarithm")
+        if len(set(self.categories)) < len(self.categories):
+            raise ConfigError(f"column {self.name!r}: a category stands twice")
+
+    def encoded(self, values: Any, client: str) -> FloatArray:
+        """The column as numbers: itself, its logarithm, or a column for each category."""
+        if self.categories:
+            return self._one_hot(np.asarray(values, dtype=object), client)
+        if np.asarray(values).dtype.kind in "mM":
+            raise DataError(f"{client}: column {self.name!r} holds dates or durations, no numbers")
+        try:
+            found = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{client}: column {self.name!r} holds values that are no numbers"
+            ) from None
+        if np.isinf(found).any():
+            raise DataError(f"{client}: column {self.name!r} holds infinite values")
+        if self.log:
+            if (found <= 0).any():
+                raise DataError(
+                    f"{client}: column {self.name!r} has values that are not above zero, and is to "
+                    "be taken as a logarithm"
+                )
+            found = np.log(found)
+        return found[:, None]
+
+    def _one_hot(self, values: Array, client: str) -> FloatArray:
+        gap = np.array([is_missing(v) for v in values], dtype=bool)
+        spelled = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
+        text = np.array(
+            [spelled[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
+        )
+        if odd := Counter(text[~gap]).keys() - set(self.categories):
+            raise DataError(f"{client}: column {self.name!r} {_undeclared(odd, text)}")
+        hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
+        hot[gap] = np.nan
+        return hot
+
+    @property
+    def box(self) -> FloatArray | None:
+        """Lowest and highest value of each column that this one becomes; None: nobody knows."""
+        if self.categories:
+            return np.tile([0.0, 1.0], (len(self.categories), 1))
+        if self.low is None or self.high is None:
+            return None
+        bounds = np.array([[self.low, self.high]], dtype=np.float64)
+        return np.log(bounds) if self.log else bounds
+
+    @property
+    def encoded_names(self) -> list[str]:
+        """Names of the columns that this one becomes."""
+        return [f"{self.name}={c}" for c in self.categories] or [self.name]
+
+
+def as_text(value: Any) -> str:
+    """A category as it is declared: 1, 1.0 and "1.0" are "1", True is "true".
+
+    A text that is a number counts as one: whether a file's column is read as numbers depends on
+    values that a client, or a batch, may not have.
+    """
+    if isinstance(value, str):
+        try:
+            value = number(value)
+        except ValueError:
+            return str(value).strip()
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _undeclared(odd: Collection[str], text: Array) -> str:
+    """Frequent values by name; rare ones may be somebody's own, and are only counted."""
+    counts = Counter(value for value in text if value in odd)
+    frequent = sorted(v for v, n in counts.items() if n >= _FREQUENT)[:_FREQUENT]
+    rare = sum(n for v, n in counts.items() if v not in frequent)
+    named = f": {', '.join(frequent)}" if frequent else ""
+    return f"has categories that were not declared{named}" + (f" ({rare} rows)" if rare else "")

@@ -1,0 +1,130 @@
+"""The server's part of a job: run the study over whatever transport it is given.
+
+What happens is written into a folder that the command which submitted the job is watching.
+"""
+
+import contextlib
+import fcntl
+import json
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..channels import Incident, RemoteChannel, Transport
+from ..client.config import CLIENT_FILE
+from ..core import FedclustError, Plan, Round, TooFewClients
+from ..core.files import write_text
+from ..study.file import read_study
+from ..study.pool.remote_columns import RemoteOwners
+from ..study.pool.remote_rows import RemoteClients
+from ..study.run import carry_out
+from ..study.run_directory import Folder
+from ..study.split_columns import carry_out_columns
+
+OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
+_PATIENCE = 30.0  # seconds for an earlier job of the same run to end
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Present:
+    """The clients of a transport whose processes came up."""
+
+    transport: Transport
+    names: tuple[str, ...]
+
+    def clients(self) -> tuple[str, ...]:
+        """Names of those who are there."""
+        return self.names
+
+    def exchange(self, clients: Sequence[str], request: bytes, seconds: float) -> Any:
+        """As the transport has it."""
+        return self.transport.exchange(clients, request, seconds)
+
+
+class StudyRun:
+    """Asks: the component that a job names at the server."""
+
+    def __init__(
+        self,
+        study: str,
+        folder: str,
+        work: str,
+        run: str,
+        deadline: float,
+        force: bool,
+        resume: bool,
+    ) -> None:
+        self._study, self._folder, self._work = Path(study), Path(folder), Path(work)
+        self._run, self._deadline = run, deadline
+        self._force, self._resume = force, resume
+
+    def run(self, transport: Transport, ready: Sequence[str]) -> None:
+        """Run the study; the outcome, good or bad, is a file."""
+        try:
+            with alone(self._work / "lock", _PATIENCE):
+                self._clustered(transport, ready)
+            outcome: dict[str, Any] = {"done": True}
+        except TooFewClients as problem:
+            again = CLIENT_FILE not in str(problem)  # what that forbids another job does not change
+            outcome = {"done": False, "error": str(problem), "again": again}
+        except FedclustError as problem:
+            outcome = {"done": False, "error": str(problem), "again": False}
+        except Exception as problem:
+            _log.exception("the study failed")
+            words = f"an unexpected error at the server: {problem!r}"
+            outcome = {"done": False, "error": words, "again": False}
+        write_text(self._work / OUTCOME, json.dumps(outcome))
+
+    def _clustered(self, transport: Transport, ready: Sequence[str]) -> None:
+        for client in sorted(set(transport.clients()) - set(ready)):
+            self._incident(Incident("start", 0, client, "its process did not come up in time"))
+        asked = read_study(self._study, files=False)
+        study = replace(asked, clients={})  # they have their own files
+        remote = RemoteChannel(
+            Present(transport, tuple(ready)),
+            run=self._run,
+            about={"study": study.path.stem},
+            deadline=self._deadline,
+            quorum=study.sampling["min_clients"],
+            record=self._incident,
+        )
+        place = Folder(study, self._folder, force=self._force, resume=self._resume)
+        if study.data["split"] == "columns":
+            owners = RemoteOwners(remote, tuple(asked.clients))
+            carry_out_columns(study, owners, place, on_round=self._heard)
+        else:
+            carry_out(study, RemoteClients(remote), place, on_round=self._heard)
+
+    def _heard(self, phase: str, plan: Plan, done: Round) -> None:
+        key, n = plan.algorithm.key, len(done.cohort)
+        self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
+
+    def _incident(self, incident: Incident) -> None:
+        self._append(INCIDENTS, asdict(incident))
+        self._append(PROGRESS, {"incident": asdict(incident)})
+
+    def _append(self, file: str, entry: dict[str, Any]) -> None:
+        line = {"when": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}
+        with open(self._work / file, "a", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
+
+
+@contextlib.contextmanager
+def alone(path: Path, patience: float) -> Iterator[None]:
+    """Keep others from the same run; wait for a job that is just ending."""
+    end = time.monotonic() + patience
+    with open(path, "w", encoding="utf-8") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise FedclustError(f"{path}: another job is at work on this run") from None
+                time.sleep(0.1)
+        yield

@@ -1,0 +1,206 @@
+"""The gate: what a client keeps to itself between rounds, and the questions it will not answer.
+
+Algorithms need no memory at the client; protection does. The gate holds the client's keys, the
+ledger of its releases, and what it last released. It belongs to the client (`Data.gate`), is never
+sent, and its rules are the client's own: no plan can loosen them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core import Batches, ConfigError, Data, Refusal, RoundContext, Stage, Transform, checks
+from ..core.files import write_atomically
+from ..typing import IntArray
+from .accounting import epsilon_of, mu_for
+from .keyring import FEWEST, Keyring
+from .ledger import Ledger
+from .queries import broadcast_digest, query_digest
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a client insists on, whatever the plan says."""
+
+    min_samples: int = 1  # with fewer records it does not answer at all
+    min_cohort: int = FEWEST  # under masks
+    max_rounds: int = 300  # of one plan
+    max_queries: int | None = None  # of the data set, over all plans, runs and restarts
+    max_cohorts: int = 3  # that its sums are ever hidden among: their differences tell of members
+    max_shrinks: int = 2  # cohorts that lose members, per run
+    bounds: Bounds | None = None  # centres outside are refused
+    requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
+    epsilon: float | None = None  # of the data set, for good
+    delta: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for name in ("min_samples", "min_cohort", "max_rounds", "max_cohorts"):
+            checks.integer(self, name)
+        checks.integer(self, "max_shrinks", 0)
+        if self.max_queries is not None:
+            checks.integer(self, "max_queries")
+
+    @property
+    def budget(self) -> float | None:
+        """The sum of squares of mu that epsilon and delta allow."""
+        return None if self.epsilon is None else mu_for(self.epsilon, self.delta) ** 2
+
+
+_NO_LIMITS = Limits()
+
+
+class ClientPolicy:
+    """A client's keeper of keys, releases and rules.
+
+    ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
+    as told at enrolment and not by the server: without them the server is believed. With rules or
+    a ledger every question is looked at before it is answered. ``keys`` is a file that remembers
+    keys of running runs, where every message is answered by a new process.
+    """
+
+    def __init__(
+        self,
+        identity: bytes | None = None,
+        *,
+        peers: Mapping[str, bytes] | None = None,
+        limits: Limits | None = None,
+        ledger: Ledger | None = None,
+        keys: Path | None = None,
+    ) -> None:
+        self.peers = dict(peers) if peers is not None else None
+        self.limits = limits or _NO_LIMITS
+        self._identity, self._given, self._keys = identity, ledger, keys
+        self._watchful = limits is not None or ledger is not None
+        self._noise: dict[bytes, IntArray] = {}
+        self._told: list[IntArray] | None = None
+        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
+
+    @cached_property  # thousands of simulated clients have a gate, and few of them use it
+    def keys(self) -> Keyring:
+        """The client's keys."""
+        return Keyring(
+            self._identity,
+            min_cohort=self.limits.min_cohort,
+            max_rounds=self.limits.max_rounds,
+            max_shrinks=self.limits.max_shrinks,
+            memory=self._keys,
+        )
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What the data set has released."""
+        return self._given or Ledger()
+
+    def admit(self, context: RoundContext) -> None:
+        """Before anything is computed: refuse what this client never answers, count the rest."""
+        if not self._watchful or not context.plan.algorithm.reads_rows:
+            return
+        limits, what = self.limits, f"{context.plan.algorithm.key}, round {context.round}"
+        missing = set(limits.requires) - {type(t).__name__ for t in context.plan.transforms}
+        if missing:
+            raise Refusal(f"{what}: this client answers plans with {', '.join(sorted(missing))}")
+        if context.samples < limits.min_samples:
+            raise Refusal(f"{what}: this client has too few records to answer")
+        if context.round >= limits.max_rounds:
+            raise Refusal(f"{what}: this client answers {limits.max_rounds} rounds")
+        self._within_bounds(context, what)
+        self.count(context)
+
+    def count(self, context: RoundContext) -> None:
+        """Enter a question in the ledger, or refuse it; the same question again is free."""
+        limits = [t.max_queries for t in context.plan.transforms if isinstance(t, QueryLimit)]
+        if self.limits.max_queries is not None:
+            limits.append(self.limits.max_queries)
+        what = f"{context.plan.algorithm.key}, round {context.round}"
+        stages = {t.stage for t in context.plan.transforms}
+        if Stage.MASK in stages:
+            for transform in context.plan.transforms:
+                transform.check_cohort(context)
+            cohorts, steady = self.limits.max_cohorts, Stage.NOISE in stages
+            sent = broadcast_digest(context)
+            self.ledger.join(context.cohort, sent, what=what, most=cohorts, steady=steady)
+        self.ledger.record_query(query_digest(context), what=what, most=min(limits, default=None))
+
+    def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
+        """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
+
+        The same question gets the same noise, for two draws could be averaged. What was drawn is
+        not kept on disk: after a restart it is drawn anew, and paid for anew.
+        """
+        if asked not in self._noise:
+            self.ledger.spend(cost, what=what, budget=self.limits.budget)
+            self._noise[asked] = draw()
+        return self._noise[asked]
+
+    @property
+    def epsilon(self) -> float:
+        """What all noised releases so far amount to, at the delta of the rules."""
+        spent = self.ledger.spent
+        return epsilon_of(spent**0.5, self.limits.delta) if spent else 0.0
+
+    @property
+    def told(self) -> list[IntArray]:
+        """Of each release of sums by cluster, the cluster of every record; for guards."""
+        if self._told is None:
+            file = self.ledger.memory
+            self._told = list(load_arrays(file)) if file is not None and file.exists() else []
+        return self._told
+
+    def tell(self, labels: IntArray) -> None:
+        """Remember a release, beside the ledger if that is a file: guards outlive a process."""
+        self.told.append(labels)
+        file = self.ledger.memory
+        if file is not None:
+            write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
+
+    def _within_bounds(self, context: RoundContext, what: str) -> None:
+        centers = getattr(context.down, "centers", None)
+        if centers is None or self.limits.bounds is None:
+            return
+        low, high = map(np.asarray, self.limits.bounds)
+        if not ((centers >= low) & (centers <= high)).all():
+            raise Refusal(f"{what}: centres outside the public bounds ask about single records")
+
+
+@dataclass(frozen=True)
+class QueryLimit(Transform):
+    """Count every question in the client's ledger, and refuse those beyond the limit.
+
+    A gate with rules of its own has a limit, too, and the lower one holds.
+    """
+
+    max_queries: int = 50
+
+    stage: ClassVar[Stage] = Stage.SUPPRESS
+
+    def __post_init__(self) -> None:
+        checks.integer(self, "max_queries")
+
+    def covers(self, wanted: Transform) -> bool:
+        return isinstance(wanted, QueryLimit) and self.max_queries <= wanted.max_queries
+
+    def at_rows(self, data: Data, context: RoundContext) -> Data:
+        policy_of(context.data).count(context)
+        return data
+
+
+def policy_of(data: Data | Batches | None) -> ClientPolicy:
+    """The client's gate, without which it has no keys and no memory."""
+    if data is None or not isinstance(data.policy, ClientPolicy):
+        raise ConfigError(
+            "this client has no gate to keep its keys and releases: give Data a gate "
+            "(fedclust.privacy.ClientPolicy)"
+        )
+    return data.policy
+
+
+def load_arrays(path: Path) -> list[IntArray]:
+    """What `tell` has written."""
+    with np.load(path, allow_pickle=False) as saved:
+        return [saved[name] for name in saved.files]

@@ -1,0 +1,40 @@
+"""A question in a hash: two are the same if a client would compute the same answer to them."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ..core import RoundContext
+from .crypto import digest
+
+
+def plan_digest(plan: Any) -> bytes:
+    """An algorithm with its settings, the transforms and the seed."""
+    algorithm = plan.algorithm
+    settings = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    words = (algorithm.key, *map(repr, plan.transforms), str(plan.seed))
+    whole = {n: v for n, v in settings.items() if isinstance(v, np.ndarray)}
+    plain = {n: v for n, v in settings.items() if n not in whole}
+    return digest(*(w.encode() for w in words), repr(plain).encode(), *array_parts(whole))
+
+
+def query_digest(context: RoundContext) -> bytes:
+    """A plan, a round, what was broadcast, and of which rows; not of whom else it was asked."""
+    return digest(plan_digest(context.plan), str(context.round).encode(), broadcast_digest(context))
+
+
+def broadcast_digest(context: RoundContext) -> bytes:
+    """What the server sent: the broadcast, and the form in which it wants rows."""
+    form = b"" if context.data is None else context.data.form
+    return digest(form, *array_parts(context.down.arrays() if context.down else {}))
+
+
+def array_parts(arrays: Mapping[str, Any]) -> list[bytes]:
+    """Arrays by name, type, shape and bytes."""
+    found = []
+    for name, value in arrays.items():
+        array = np.ascontiguousarray(value)
+        found += [f"{name} {array.dtype.str} {array.shape}".encode(), array.tobytes()]
+    return found

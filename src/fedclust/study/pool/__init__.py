@@ -1,0 +1,1 @@
+"""How a study reaches its clients: in this process, or behind a network."""
