@@ -205,10 +205,10 @@ def test_a_forgotten_pool_is_created_again() -> None:
 
 def test_a_worker_does_not_wait_for_workers() -> None:
     """Nested work runs in place: threads that wait for each other would deadlock."""
-    inner = threads.map_in_parallel(
+    nested = threads.map_in_parallel(
         lambda i: threads.map_in_parallel(lambda j: (i, j), range(3)), range(9)
     )
-    assert [pair for pairs in inner for pair in pairs] == [
+    assert [pair for pairs in nested for pair in pairs] == [
         (i, j) for i in range(9) for j in range(3)
     ]
 

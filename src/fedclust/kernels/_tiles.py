@@ -29,11 +29,8 @@ def _can_cache() -> bool:
     return True
 
 
-_OPTIONS = {
-    "cache": _can_cache(),
-    "nogil": True,
-    "error_model": "numpy",
-}  # no check before a division
+# The error model of NumPy omits the check for zero before each division.
+_OPTIONS = {"cache": _can_cache(), "nogil": True, "error_model": "numpy"}
 # Sums may be reordered and fused. NaN and infinity are handled correctly.
 _FAST = {"contract", "nsz", "reassoc", "arcp"}
 # Comparisons decide labels, which must not depend on the position of a point in its block.
