@@ -12,7 +12,8 @@ import pytest
 
 from fedclust.deploy.coordinator import How, run_federated
 from fedclust.deploy.job import StudyRun
-from fedclust.study.file import Study, read_study
+from fedclust.study.read import read_study
+from fedclust.study.settings import Study
 
 from .example import NAMES, InProcess, write_kits
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fedclust.cli import app
 from fedclust.cli.signals import ended_by_signals
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
 
@@ -54,7 +54,7 @@ def test_provision_and_doctor(tmp_path: Path) -> None:
 def test_a_wrong_file_is_a_sentence(tmp_path: Path) -> None:
     done = command("provision", written(tmp_path, "[federation]\n"))
     assert done.exit_code == 1
-    assert "must have name" in done.output
+    assert "needs name" in done.output
     assert "is not a kit" in command("doctor", tmp_path).output
     assert "is not a kit" in command("client", tmp_path).output
 
@@ -181,7 +181,7 @@ def test_a_glob_names_several_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     (tmp_path / "b.csv").write_text("x\n2\n")
     (tmp_path / "client.toml").write_text('[data]\nfile = "*.csv"\n')
-    names = [p.name for p in read_client_file(tmp_path / "client.toml").files()]
+    names = [p.name for p in read_client_config(tmp_path / "client.toml").files()]
     assert names == ["a.csv", "b.csv"]
 
 

@@ -87,7 +87,10 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (("n_clusters = 2", 'n_clusters = "auto"'), "answers too few questions for a sweep"),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
         (("[features]", '[data]\nscaling = "standard"\n[features]'), "by public bounds only"),
-        (("[features]", '[data]\nmissing = "mean"\n[features]'), "knows no means to fill gaps"),
+        (
+            ("[features]", '[data]\nmissing = "mean"\n[features]'),
+            '"mean" is not available',
+        ),
         (('"none"', '"secure"\nepsilon = 1'), "epsilon has no meaning for tier = 'secure'"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
