@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core import ConfigError
 from ..data.frames import columns_of
-from ..data.text import NA_VALUES
+from ..data.values import NA_VALUES
 from ..kernels import memberships, nearest
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ..settings import Key
-from .text import NA_VALUES
+from .values import NA_VALUES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..typing import Array
 
-NA_VALUES = ("", "NA", "NaN", "?")  # missing values, unless a study or a client says otherwise
 _NAN = ("nan", "NaN", "NAN", "Nan")  # a gap whatever a study says: it is what a number is not
 
 

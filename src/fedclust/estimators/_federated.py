@@ -28,7 +28,8 @@ from ..core import (
     checks,
     did_you_mean,
 )
-from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
+from ..data.client_tables import column, rows_by_owner, tables_by_client
+from ..data.values import no_dates_or_words
 from ..kernels import nearest, sq_distances
 from ..privacy import Privacy, Tier, tier_of
 from ..protection import refused_limits, with_rounds

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, VERTICAL
 from ..algorithms.bounded_c_means import BoundedCMeans
-from ..choice.score import EVIDENCE
+from ..clustering.choose_k.score import EVIDENCE
 from ..metrics import INDICES, Measure
 from .amounts import listed, plain, several
 from .folder import RunFiles

@@ -1,6 +1,6 @@
 """The settings of a study file: one frozen dataclass for each table."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -10,6 +10,7 @@ from ..clustering.preparation import Column
 from ..clustering.preparation.prepare import MISSING, SCALINGS
 from ..core import AnyAlgorithm, ConfigError
 from ..data.files import named_files
+from ..data.formats import label_suffixes, writes_labels
 from ..data.settings import FileSettings
 from ..privacy import Tier
 from ..privacy.lookup import TIERS
@@ -17,7 +18,6 @@ from ..protection import with_rounds
 from ..settings import Choices, Key, Setting, settings_of, table_schema
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
-LABELS = ("parquet", "csv", "none")
 SPLITS = ("rows", "columns")
 RECORD_STARTS = ("records", "partition")  # over split columns, where "auto" is k-means++
 
@@ -112,11 +112,28 @@ class PrivacySettings:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+class LabelChoices(Collection[str]):
+    """The formats that labels can be written in, by suffix, and "none".
+
+    A format can be registered at any time, so formats are looked up whenever they are needed.
+    """
+
+    def __contains__(self, value: object) -> bool:
+        return value == "none" or (isinstance(value, str) and writes_labels(f".{value}"))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (suffix.removeprefix(".") for suffix in label_suffixes())
+        yield "none"
+
+    def __len__(self) -> int:
+        return len(label_suffixes()) + 1
+
+
 @dataclass(frozen=True)
 class OutputSettings:
     """[outputs]: what is written besides the model."""
 
-    labels: Annotated[str, Key("format of the labels", LABELS)] = "parquet"
+    labels: Annotated[str, Key("format of the labels", LabelChoices())] = "parquet"
     labels_in: Annotated[
         str, Key("labels go beside each client's data, or into the run's folder", ("data", "run"))
     ] = "data"
