@@ -18,6 +18,7 @@ from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 
 NAMES = ("north", "south", "west")
+FEDERATION = {"name": "f", "server": "h", "port": 1, "coordinator": "ana@example.org"}
 Spoil = Callable[[int, str, bytes], "bytes | str | list[bytes | str]"]
 
 

@@ -145,7 +145,7 @@ def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
 
 def test_noisy_starts_are_one(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"dp"').replace("n_clusters = 2", "n_clusters = 2\nn_init = 3")
-    with pytest.raises(ConfigError, match="pays for every start: n_init must be 1"):
+    with pytest.raises(ConfigError, match="n_init must be 1 with tier = 'dp'"):
         read_study(write(tmp_path, text))
 
 

@@ -34,6 +34,7 @@ from ..client.session import Sites
 from ..core import ConfigError
 from ..core.files import write_text
 from ..privacy.crypto import fresh_secret, signing_public
+from ..settings import TomlFile
 from .federation_file import Federation, FederationSettings
 from .job import StudyRun
 from .templates import client_letter, client_toml, coordinator_letter, server_letter
@@ -69,11 +70,14 @@ def read_kit(folder: Path, role: str) -> Kit:
 
 
 def _read(folder: Path) -> Kit:
+    path = folder / ABOUT
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return Kit(folder, about["role"], about["name"], FederationSettings(**about["federation"]))
+        about = json.loads(path.read_text(encoding="utf-8"))
+        role, name, federation = about["role"], about["name"], dict(about["federation"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ConfigError(f"{folder / ABOUT}: not readable ({problem})") from None
+        raise ConfigError(f"{path}: not readable ({problem})") from None
+    settings = TomlFile(path, {"federation": federation}).section(FederationSettings, "federation")
+    return Kit(folder, role, name, settings)
 
 
 def _kits_below(folder: Path, role: str) -> Iterator[str]:
