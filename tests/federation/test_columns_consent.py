@@ -92,7 +92,7 @@ def test_a_secret_is_long_enough_and_never_repeated(tmp_path: Path) -> None:
         read_client_config(file)
     assert "too short" not in str(bad.value)
     file.write_text(file.read_text().replace('"too short"', "12345678901234567"))
-    with pytest.raises(ConfigError, match="secret must be text$"):
+    with pytest.raises(ConfigError, match="secret must be a string$"):
         read_client_config(file)
 
 
