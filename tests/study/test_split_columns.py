@@ -41,7 +41,7 @@ def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> 
     order = np.argsort(-sizes, kind="stable")
     number = {c: str(i + 1) for i, c in enumerate(order.tolist())} | {-1: ""}
     assert done.model.sizes == tuple(sizes[order].tolist())
-    assert done.model.about["inertia"] == pytest.approx(model.inertia_)
+    assert done.model.about.inertia == pytest.approx(model.inertia_)
     for owner, frame in frames().items():
         found = labels_of(tmp_path, owner)
         assert found["person"] == list(frame["person"])
@@ -101,7 +101,7 @@ def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: 
     )
     path = write(tmp_path, tables, 'scaling = "min-max"', more=more)
     done = run_columns(read_study(path), tmp_path / "run")
-    assert done.model.about["owners"] == {"bank": 3, "shop": 1}
+    assert done.model.owners == {"bank": 3, "shop": 1}
     told = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
     centers = [cluster["center_in_units"][0] for cluster in told["clusters"]]
     spent = np.array(tables["shop"]["spent"])
