@@ -9,7 +9,8 @@ import pytest
 
 from fedclust.client.files import ClientFiles
 from fedclust.clustering.preparation import Column
-from fedclust.data.files import Columns, read_table
+from fedclust.data import Columns, Selection
+from fedclust.data.files import read_table
 from fedclust.data.streams import Stream, kinds
 
 pytest.importorskip("pyarrow")
@@ -32,7 +33,7 @@ def whole(file: Path) -> Columns:
 
 def in_batches(file: Path) -> Columns:
     words = frozenset({"sex", "code", "stage"})
-    stream = Stream((file,), tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2)
+    stream = Stream((file,), Selection(tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2))
     parts = list(stream.batches())
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 

@@ -172,7 +172,7 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("secure+dp", noisy(1.0), "noise and masks"),
         ("guarded", Plan(HARD, (QueryLimit(10**9),)), "QueryLimit"),
         ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),
-        ("guarded", PLAN, "Released(most=1000)"),
+        ("guarded", PLAN, "QueryLimit(max_queries=1000)"),
         ("guarded", Plan(make("llf-fcm", 3, init=START)), "max_rounds of at most 10"),
         ("guarded", Plan(make("dwf", 3, init=START)), "nobody guards the rounds"),
         ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "MinSamples(samples=46)"),

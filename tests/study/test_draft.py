@@ -92,7 +92,7 @@ def test_large_files_are_known_by_their_columns(
 ) -> None:
     pytest.importorskip("pyarrow")
     write(tmp_path)
-    monkeypatch.setattr("fedclust.study.draft._SAMPLE_BYTES", 10)
+    monkeypatch.setattr("fedclust.cli.tools.draft._SAMPLE_BYTES", 10)
     target = tmp_path / "s.toml"
     target.write_text(draft({"north": tmp_path / "north.csv"}, target))
     assert "age = {}" in target.read_text() or "# age: holds words" in target.read_text()

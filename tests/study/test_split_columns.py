@@ -123,6 +123,8 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
     rounds = [client["rounds"] for client in profile["clients"]]
     assert rounds == [model["rounds"]] * 2
+    assert (model["ended_by_tier"], model["caveat"], profile["uncounted"]) == (False, "", 0)
+    assert [line["better"] for line in profile["quality"]] == ["lower"]
     assert len((tmp_path / "run" / "history.jsonl").read_text().splitlines()) == model["rounds"]
     assert (tmp_path / "run" / "study.toml").read_text() == (tmp_path / "s.toml").read_text()
     assert done.folder == tmp_path / "run"
@@ -147,7 +149,7 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
     assert like.exit_code == 1
     label = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(tmp_path / "bank.csv")])
     assert label.exit_code == 1
-    assert "nobody holds whole centres" in " ".join(label.output.split())
+    assert "no party has all centres" in " ".join(label.output.split())
 
 
 def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Path) -> None:

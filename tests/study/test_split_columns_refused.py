@@ -133,7 +133,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     run_columns(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="run is there already"):
         run_columns(study, tmp_path / "run")
-    with pytest.raises(ConfigError, match="nobody holds whole centres"):
+    with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")
 
 

@@ -10,8 +10,9 @@ from ..algorithms import did_you_mean
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation, encoded
 from ..core import Batches, Data, DataError
-from ..data.files import Columns, read_table
-from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
+from ..data.files import read_table
+from ..data.formats import BATCH_ROWS, Columns, Selection
+from ..data.streams import Held, Source, Stream, kinds
 from ..typing import Array
 from .column_check import Found
 from .labels import refuse_id, write_labels
@@ -170,7 +171,8 @@ class ClientFiles:
         wanted: Mapping[str, Column] = {column.name: column for column in columns}
         names = tuple(n for n in self._numbers if n in wanted or n == self.id)
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)
-        return Stream(self._paths, names, words, self._gaps, self.id, self._batch_rows)
+        wanted_rows = Selection(names, words, self._gaps, self.id, self._batch_rows)
+        return Stream(self._paths, wanted_rows)
 
 
 def is_index(name: str) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..data.frames import columns_of
+from ..data.values import NA_VALUES
 from ..kernels import memberships, nearest
 from ..results import RunDescription, build, parse_json, read_text, to_json
-from ..study.keys import DATA
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
@@ -50,7 +50,7 @@ class _ModelPart:
 
 @dataclass(frozen=True, eq=False)
 class _ColumnsModelPart:
-    """The same for split columns, of which nobody has all centres."""
+    """The same for split columns, where no party has all centres."""
 
     split: str
     algorithm: str
@@ -70,7 +70,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
     about: RunDescription | None = None  # None: built from parts, not by a run
-    gaps: tuple[str, ...] = DATA["gaps"].default  # words in text files that stand for a gap
+    gaps: tuple[str, ...] = NA_VALUES  # words in text files that stand for a gap
 
     @property
     def columns(self) -> list[str]:
@@ -140,7 +140,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsModel:
-    """The model of a run over split columns: sizes only, as nobody has all centres."""
+    """The model of a run over split columns: sizes only, as no party has all centres."""
 
     algorithm: str
     sizes: tuple[int, ...]  # the clusters' numbers are 1, 2, ...
@@ -207,7 +207,7 @@ def load(path: str | Path) -> Model:
     model = read_model(file / "model.json" if file.is_dir() else file)
     if isinstance(model, ColumnsModel):
         raise ConfigError(
-            f"{file}: nobody has all centres of a run over split columns, so it can neither "
+            f"{file}: no party has all centres of a run over split columns, so it can neither "
             "label new rows nor be exported; each owner's part is beside its own labels"
         )
     return model

@@ -1,16 +1,19 @@
 """What is written into kits for the people who get them."""
 
+from ..data import known_formats
 from .federation_file import Federation
 
 
 def client_toml(name: str) -> str:
     """A client.toml to be filled in: what is opened, what is allowed, where results go."""
+    *names, last = (format.name for format in known_formats())
+    listed = f"{', '.join(names)} or {last}"
     return f"""\
 # What client {name!r} opens and allows. Only this file decides: nothing that comes over the network
 # can change it. Paths are relative to this file.
 
 [data]
-file = "data.csv"            # CSV, NPZ, Parquet or Feather; or a glob such as "data/*.parquet"
+file = "data.csv"            # {listed}; or a glob such as "data/*.parquet"
 # id = "patient"             # a column that names records: never a feature, never sent
 # secret = "..."             # split columns: what all owners share, 16 characters or more
 

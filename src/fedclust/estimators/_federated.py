@@ -19,7 +19,8 @@ from ..algorithms import ALGORITHMS, did_you_mean, make
 from ..channels import LocalChannel
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import AnyAlgorithm, ClientSampling, ConfigError, Data, DataError, Schema, checks
-from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
+from ..data.client_tables import column, rows_by_owner, tables_by_client
+from ..data.values import no_dates_or_words
 from ..kernels import nearest, sq_distances
 from ..privacy import Privacy, Tier, tier_of
 from ..protection import refused_limits, with_rounds

@@ -113,7 +113,7 @@ class RunProfile:
     minimum: int  # smaller counts are withheld
     clients: tuple[ClientRecord, ...]
     clusters: tuple[ClusterProfile, ...]
-    map: ClusterMap | None  # None over split columns: nobody knows all columns
+    map: ClusterMap | None  # None over split columns: no party knows all columns
     quality: tuple[QualityRecord, ...]
     phases: tuple[PhaseRecord, ...]
     uncounted: int | None  # rows in clusters of which their client has fewer than the minimum

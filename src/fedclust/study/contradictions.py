@@ -78,7 +78,7 @@ def meaningless_across(study: Study) -> Iterator[str]:
             yield f"[data] {key} of the study is not used: each client.toml has its own"
     if ("outputs", "labels_in") in study.given:
         yield "[outputs] labels_in of the study is not used: labels stay with each client"
-    if ("outputs", "labels") in study.given and study.outputs["labels"] == "parquet":
+    if ("outputs", "labels") in study.given and study.outputs["labels"] not in ("csv", "none"):
         yield '[outputs] labels of the study: clients on other machines write "csv", or "none"'
 
 

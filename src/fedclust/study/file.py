@@ -190,7 +190,7 @@ def _wrong(value: Any, key: Key) -> str:
         return ""
     if key.kind == "range":
         value = value[0]
-    if key.choices and value not in key.choices:
+    if value not in key.choices and key.choices:  # a known value needs no list of all choices
         return f"one of {', '.join(key.choices)}"
     if key.above and value == key.low:
         return f"above {key.low:g}"

@@ -1,18 +1,36 @@
 """The keys of a study file: the one place that parsing, the JSON schema and the docs read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..algorithms import ALGORITHMS, SEEDINGS
 from ..clustering.preparation.prepare import MISSING, SCALINGS
+from ..data.formats import label_suffixes, writes_labels
+from ..data.values import NA_VALUES
 from ..privacy.lookup import TIERS
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
-LABELS = ("parquet", "csv", "none")
 SPLITS = ("rows", "columns")
 RECORD_STARTS = ("records", "partition")  # over split columns; "auto" is k-means++ there
 NOTHING = object()  # there is no default: the key must be given
+
+
+class LabelChoices(Collection[str]):
+    """The formats that labels can be written in, by suffix, and "none".
+
+    A format can be registered at any time, so formats are looked up whenever they are needed.
+    """
+
+    def __contains__(self, value: object) -> bool:
+        return value == "none" or (isinstance(value, str) and writes_labels(f".{value}"))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (suffix.removeprefix(".") for suffix in label_suffixes())
+        yield "none"
+
+    def __len__(self) -> int:
+        return len(label_suffixes()) + 1
 
 
 @dataclass(frozen=True)
@@ -22,7 +40,7 @@ class Key:
     kind: str  # "text", "whole", "number", "flag", "texts", "values", "count", "range"
     help: str
     default: Any = NOTHING
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     low: float | None = None
     high: float | None = None
     above: bool = False  # `low` itself is too low
@@ -66,12 +84,10 @@ DATA: Mapping[str, Key] = {
         default=None,
         low=0,
     ),
-    "gaps": Key(
-        "texts", "words in text files that stand for a gap", default=("", "NA", "NaN", "?")
-    ),
+    "gaps": Key("texts", "words in text files that stand for a gap", default=NA_VALUES),
 }
 OUTPUTS: Mapping[str, Key] = {
-    "labels": Key("text", "how labels are written", default="parquet", choices=LABELS),
+    "labels": Key("text", "how labels are written", default="parquet", choices=LabelChoices()),
     "labels_in": Key(
         "text",
         "beside each client's data, or in the run's folder",

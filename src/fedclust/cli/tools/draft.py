@@ -8,9 +8,10 @@ import numpy as np
 
 from ...client.files import is_index
 from ...core import ConfigError, DataError
-from ...data.files import Columns, named_files, read_table
+from ...data.files import named_files, read_table
+from ...data.formats import Columns, format_of
 from ...data.streams import kinds
-from ...data.tables import is_missing
+from ...data.values import is_missing
 from ...study.keys import DATA
 from ...typing import Array
 
@@ -75,7 +76,7 @@ def _found(client: str, file: Path) -> Path:
 
 
 def _columns(file: Path, gaps: tuple[str, ...]) -> Columns:
-    if file.suffix.lower() != ".npz" and file.stat().st_size > _SAMPLE_BYTES:
+    if format_of(file).batches is not None and file.stat().st_size > _SAMPLE_BYTES:
         empty = {True: np.empty(0), False: np.empty(0, dtype=object)}
         return {name: empty[is_number] for name, is_number in kinds([file], gaps).items()}
     return read_table([file], gaps)

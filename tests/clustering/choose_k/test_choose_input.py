@@ -14,7 +14,7 @@ from fedclust.privacy import MinSamples
 from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
-from .chosen import blobs, chosen, clients
+from .clients import blobs, chosen, clients
 
 
 def test_clients_too_small_to_halve_leave_stability_out_and_it_is_said() -> None:

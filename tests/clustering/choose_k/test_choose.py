@@ -17,7 +17,7 @@ from fedclust.core import ClientSampling, Data, Schema
 from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
-from .chosen import blobs, chosen, clients
+from .clients import blobs, chosen, clients
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 6])
