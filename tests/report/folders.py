@@ -161,7 +161,7 @@ def _model(
         "algorithm": key,
         "settings": {"n_clusters": len(ids), "tol": 1e-4, "init": "auto", "fuzzifier": fuzzifier},
         "fuzzifier": fuzzifier,
-        "gaps": ["NA"],
+        "na_values": ["NA"],
         "lossless": True,
         "soft": soft,
         "columns": [name for name, *_ in told],

@@ -44,7 +44,7 @@ class _ModelPart:
     clusters: tuple[_CenteredCluster, ...]
     columns: tuple[str, ...]
     fuzzifier: float | None
-    gaps: tuple[str, ...]
+    na_values: tuple[str, ...]
     preparation: Preparation
 
 
@@ -70,7 +70,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
     about: RunDescription | None = None  # None: built from parts, not by a run
-    gaps: tuple[str, ...] = NA_VALUES  # words in text files that stand for a gap
+    na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
 
     @property
     def columns(self) -> list[str]:
@@ -117,7 +117,7 @@ class Model:
         clusters = tuple(map(_CenteredCluster, self.ids, self.sizes, centers, in_units))
         names = tuple(self.preparation.names)
         part = _ModelPart(
-            self.algorithm, clusters, names, self.fuzzifier, self.gaps, self.preparation
+            self.algorithm, clusters, names, self.fuzzifier, self.na_values, self.preparation
         )
         return _as_config(self.about, part)
 
@@ -134,7 +134,7 @@ class Model:
             part.algorithm,
             part.fuzzifier,
             build(RunDescription, config, where) if "fedclust" in config else None,
-            part.gaps,
+            part.na_values,
         )
 
 

@@ -14,8 +14,8 @@ from ..core import AnyAlgorithm, RoundSummary, config
 from ..privacy import Guarantee, Private, Tier
 from ..privacy.accounting import epsilon_of
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
-from .file import Study
 from .journal import Told
+from .settings import Study
 
 CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are reported as one
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
@@ -51,7 +51,7 @@ def describe_run(
     for the way in which the data are split.
     """
     settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
-    settings |= {name: study.clustering[name] for name in ("init", "n_init")}
+    settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     return RunDescription(
         fedclust=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -65,7 +65,7 @@ def describe_run(
         ended_by_tier=_ended_by_tier(study, requested, found),
         caveat=found.caveat,
         privacy=describe_privacy(tier, guarantee, runs),
-        seed=study.clustering["seed"],
+        seed=study.clustering.seed,
         like=like.about.study if like and like.about else None,
         versions=find_versions(),
         bytes_sent=add_bytes(runs),
@@ -74,7 +74,7 @@ def describe_run(
 
 def _ended_by_tier(study: Study, requested: AnyAlgorithm, found: AnyClustering) -> bool:
     """Whether the run would have gone on, had the tier allowed more rounds."""
-    if study.clustering["max_rounds"] is not None:
+    if study.clustering.max_rounds is not None:
         return False
     wanted, allowed = (vars(a).get("max_rounds") for a in (requested, found.algorithm))
     return wanted != allowed and (allowed is None or not found.converged)

@@ -10,8 +10,8 @@ from ..clustering.model import ColumnsModel, Model
 from ..core import ConfigError, RoundSummary
 from ..core.files import write_text
 from ..results import RoundRecord, RunProfile, write_lines, write_record
-from .file import Study
 from .journal import Journal, OnRound
+from .settings import Study
 
 _WRITTEN = {
     "choice.json",
@@ -75,7 +75,7 @@ class Folder:
         write_lines(scratch / "history.jsonl", [RoundRecord(**asdict(line)) for line in history])
         if choice:
             write_record(scratch / "choice.json", choice.summarize())
-        if self._study.outputs["report"]:
+        if self._study.outputs.report:
             from ..report import write_report
 
             write_report(scratch)
@@ -106,7 +106,7 @@ def _writable(folder: Path, *, force: bool) -> None:
 
 def label_files(study: Study, folder: Path) -> dict[str, Path]:
     """Where each client's labels go: to its data, unless the study says otherwise."""
-    kind, where = study.outputs["labels"], study.outputs["labels_in"]
+    kind, where = study.outputs.labels, study.outputs.labels_in
     if kind == "none":
         return {}
     if where == "run":

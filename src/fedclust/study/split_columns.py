@@ -19,7 +19,6 @@ from ..privacy import Tier
 from ..results import ClusterProfile, QualityRecord, RunProfile
 from ..typing import Array
 from .describe_run import describe_clients, describe_run, summarize_phases
-from .file import Study, protected
 from .journal import Journal, OnRound
 from .pool.local_columns import (
     LocalOwners,
@@ -31,7 +30,9 @@ from .pool.local_columns import (
     owner_files,
 )
 from .preflight import refuse
+from .read import resolve_tier
 from .run_directory import Folder
+from .settings import Study
 from .split import columns_algorithm, columns_promise, columns_transforms
 
 
@@ -63,7 +64,7 @@ def run_columns(
     """
     place = Folder(study, folder, force=force, resume=resume)
     for target in owner_files(study, folder).values():
-        if study.outputs["labels"] != "none":
+        if study.outputs.labels != "none":
             writer_for(target)
         there = next((t for t in (target, centers_beside(target)) if t.exists()), None)
         if there and not force and not resume:
@@ -73,20 +74,20 @@ def run_columns(
 
 def examine_columns(study: Study) -> OwnerExamination:
     """All problems of all owners at once; nothing is computed."""
-    return examine_owners(study, wanted_of(study, protected(study, LocalOwners.tier)))
+    return examine_owners(study, wanted_of(study, resolve_tier(study, LocalOwners.tier)))
 
 
 def wanted_of(study: Study, tier: Tier) -> Wanted:
     """What the study asks of every owner."""
-    scaling = study.data["scaling"] or ("min-max" if tier.sums_only else "standard")
-    return Wanted(study.features, scaling, study.data["missing"])
+    scaling = study.data.scaling or ("min-max" if tier.sums_only else "standard")
+    return Wanted(study.features, scaling, study.data.missing)
 
 
 def carry_out_columns(
     study: Study, owners: Owners, place: Folder, *, on_round: OnRound | None = None
 ) -> ColumnsOutcome:
     """All that such a study is, wherever its owners are."""
-    tier = protected(study, owners.tier)
+    tier = resolve_tier(study, owners.tier)
     algorithm = columns_algorithm(study.clustering)
     seen = owners.look(study, wanted_of(study, tier))
     refuse(seen)
@@ -105,9 +106,9 @@ def carry_out_columns(
         algorithm,
         channel,
         schema,
-        init=study.clustering["init"],
-        n_init=study.clustering["n_init"],
-        seed=study.clustering["seed"],
+        init=study.clustering.init,
+        n_init=study.clustering.n_init,
+        seed=study.clustering.seed,
         transforms=columns_transforms(tier, schema),
         runner=journal,
     )
@@ -150,7 +151,7 @@ def _profile(
     used = dict.fromkeys(offered, len(end.labels))
     rounds = dict.fromkeys(offered, len(found.history))  # every round needs every owner
     return RunProfile(
-        minimum=study.privacy["min_count"],
+        minimum=study.privacy.min_count,
         clients=describe_clients(offered, used, rounds, "not at all owners"),
         clusters=tuple(
             ClusterProfile(id=c, size=size, by_client={}, features=(), entropy=_entropy(end, c))
