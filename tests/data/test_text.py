@@ -67,7 +67,7 @@ def test_every_reader_gives_the_same_values(
 def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows: int) -> None:
     (tmp_path / "t.csv").write_text(TEXT)
     client = ClientFiles(
-        "it", [tmp_path / "t.csv"], gaps=NA_VALUES, id="name", batch_rows=batch_rows
+        "it", [tmp_path / "t.csv"], na_values=NA_VALUES, id="name", batch_rows=batch_rows
     )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]

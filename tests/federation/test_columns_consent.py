@@ -16,7 +16,7 @@ from fedclust.algorithms.vertical_assignment import VerticalAssignment
 from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
 from fedclust.client.column_session import digest_of
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.client.requests import OWNED, SHARED
 from fedclust.client.vertical import Wanted
 from fedclust.clustering.preparation import Column, Moments
@@ -67,7 +67,7 @@ def test_an_owner_that_demands_masks_gets_them(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     sites = write_owners(tmp_path, ALLOWED + 'privacy = "secure"')
     done = run_across(write_study(tmp_path, HARD, "", SECURE), InProcess(sites), tmp_path / "run")
-    assert done.model.about["privacy"]["tier"] == "secure"
+    assert done.model.about.privacy.tier == "secure"
 
 
 def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
@@ -76,7 +76,7 @@ def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
     allowed = ALLOWED + 'columns = ["income", "spent", "calls"]'
     sites = write_owners(tmp_path, allowed)
     done = run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
-    assert done.model.about["owners"] == {"bank": 1, "shop": 1, "telecom": 1}
+    assert done.model.owners == {"bank": 1, "shop": 1, "telecom": 1}
     study = replace(write_study(tmp_path, HARD, "", NONE), features=(Column("debt"), Column("x")))
     with caplog.at_level(logging.ERROR), pytest.raises(TooFewClients) as refused:
         run_across(study, InProcess(sites), tmp_path / "again")
@@ -89,11 +89,11 @@ def test_a_secret_is_long_enough_and_never_repeated(tmp_path: Path) -> None:
     write_owners(tmp_path, data='secret = "too short"')
     file = tmp_path / "bank" / "client.toml"
     with pytest.raises(ConfigError, match=r"client.toml:4: secret must be .* at least 16") as bad:
-        read_client_file(file)
+        read_client_config(file)
     assert "too short" not in str(bad.value)
     file.write_text(file.read_text().replace('"too short"', "12345678901234567"))
-    with pytest.raises(ConfigError, match="secret must be text$"):
-        read_client_file(file)
+    with pytest.raises(ConfigError, match="secret must be a string$"):
+        read_client_config(file)
 
 
 def plan_of(key: str) -> Any:

@@ -15,8 +15,8 @@ from .example import SMALLEST, write
     [
         (("n_clusters = 2", "n_cluster = 2"), r"study.toml:8: .* no key 'n_cluster'; did you mean"),
         (("n_clusters = 2", "n_clusters = 0"), "study.toml:8: n_clusters must be at least 1, got"),
-        (("n_clusters = 2", 'n_clusters = "two"'), "must be a whole number or .auto., got"),
-        (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] must have n_clusters"),
+        (("n_clusters = 2", 'n_clusters = "two"'), "must be an integer or .auto., got"),
+        (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] needs n_clusters"),
         (('"lossless"', '"loseless"'), "algorithm must be one of .*; did you mean 'lossless'"),
         (("[clustering]", "[clusterin]"), "study.toml:6: there is no table .clusterin.; did you"),
         (("[clients]", "[clients"), "study.toml: "),
@@ -24,7 +24,7 @@ from .example import SMALLEST, write
         (("[clustering]", "seed = 1\n[clustering]"), "client 'seed' must have a file, got 1"),
         (("[clustering]", "[features]\nage = 3\n[clustering]"), "feature 'age' must be a table"),
         (("[clustering]", "[features.age]\nlow = 3\n[clustering]"), "give both bounds, or none"),
-        (("[clustering]", "[features.sex]\ncategories = 'f'\n[clustering]"), "a list of texts"),
+        (("[clustering]", "[features.sex]\ncategories = 'f'\n[clustering]"), "a list of strings"),
         (("[clustering]", "[sampling]\nfraction = 2\n[clustering]"), "must be at most 1"),
         (("[clustering]", "[features.age]\nlog = 1\n[clustering]"), "log must be true or false"),
         (('north = "north.csv"\nsouth = "south.csv"\n', ""), "no .clients.: give each"),
@@ -37,7 +37,7 @@ from .example import SMALLEST, write
         (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 4]"), "no meaning unless n_clusters"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "uniform"'), "draws within public bounds"),
         (("lossless", 'llf-fcm"\nfuzzy = false\n#'), "but llf-fcm finds memberships"),
-        (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 2]"), "k_range must be two whole numb"),
+        (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 2]"), "k_range must be two integers"),
         (("n_clusters = 2", "n_clusters = 2\nk_range = [1, 4]"), "k_range must be at least 2"),
         (("\n[clients]", "data = 3\n[clients]"), "data must be a table"),
     ],
@@ -55,6 +55,23 @@ def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_study(tmp_path / "nothing.toml")
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "epsilonn = 1.0",
+            r"study.toml:\d+: \[privacy\] has no key 'epsilonn'; did you mean 'epsilon'",
+        ),
+        ('tier = "guarded"\nchange = 1', r"study.toml:\d+: change must be at least 2, got 1"),
+        ('tier = "guarded"\nepsilon = 1', "epsilon has no meaning for tier = 'guarded'"),
+        ('tier = "guarded"\nmin_cohort = 3', "has no key 'min_cohort'"),
+    ],
+)
+def test_parameters_of_tiers_are_keys_of_privacy(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_study(write(tmp_path, f"{SMALLEST}\n[privacy]\n{lines}\n"))
+
+
 def test_the_schema_knows_every_key() -> None:
     schema = json_schema()
     assert schema["required"] == ["clients", "clustering"]
@@ -63,6 +80,7 @@ def test_the_schema_knows_every_key() -> None:
     count = clustering["properties"]["n_clusters"]
     assert count["anyOf"] == [{"type": "integer"}, {"const": "auto"}]
     assert count["minimum"] == 1
+    assert schema["properties"]["privacy"]["properties"]["change"]["minimum"] == 2
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"
     ]

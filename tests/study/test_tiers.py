@@ -64,7 +64,7 @@ def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     assert np.allclose(masked.model.centers, plain.model.centers, atol=1e-8)
     assert masked.model.sizes == plain.model.sizes
     assert masked.model.about is not None
-    assert masked.model.about["lossless"] is True
+    assert masked.model.about.lossless is True
     told = json.loads((tmp_path / "masked" / "profile.json").read_text())
     assert told["clusters"][0]["by_client"] == {}  # nobody is told apart
     assert told["map"]["grid"]["clients"] == {}
@@ -87,7 +87,10 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (("n_clusters = 2", 'n_clusters = "auto"'), "answers too few questions for a sweep"),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
         (("[features]", '[data]\nscaling = "standard"\n[features]'), "by public bounds only"),
-        (("[features]", '[data]\nmissing = "mean"\n[features]'), "knows no means to fill gaps"),
+        (
+            ("[features]", '[data]\nmissing = "mean"\n[features]'),
+            '"mean" is not available',
+        ),
         (('"none"', '"secure"\nepsilon = 1'), "epsilon has no meaning for tier = 'secure'"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
@@ -142,7 +145,7 @@ def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
 
 def test_noisy_starts_are_one(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"dp"').replace("n_clusters = 2", "n_clusters = 2\nn_init = 3")
-    with pytest.raises(ConfigError, match="pays for every start: n_init must be 1"):
+    with pytest.raises(ConfigError, match="n_init must be 1 with tier = 'dp'"):
         read_study(write(tmp_path, text))
 
 
@@ -205,7 +208,7 @@ def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: st
     text = STUDY.replace('"none"', f'"{tier}"').replace("n_clusters = 2", settings)
     done = run_study(read_study(three(tmp_path, text)), tmp_path / "run")
     assert done.model.about is not None
-    assert done.model.about["algorithm"]["init"] == init
+    assert done.model.about.settings["init"] == init
 
 
 @pytest.mark.parametrize(
