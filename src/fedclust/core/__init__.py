@@ -31,6 +31,7 @@ from .loop import (
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
 from .survey import Empty, OneRoundQuery
+from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Refusal",
     "Request",
     "Round",
+    "Role",
     "Rule",
     "Run",
     "Runner",
@@ -65,8 +67,10 @@ __all__ = [
     "Summed",
     "OneRoundQuery",
     "TooFewClients",
+    "Traits",
     "Transform",
     "RoundContext",
+    "Work",
     "config",
     "derived",
     "load_round",

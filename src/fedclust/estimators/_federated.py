@@ -15,10 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, did_you_mean, make
+from ..algorithms import ALGORITHMS, SEEDINGS, did_you_mean, make
 from ..channels import LocalChannel
 from ..clustering.rows import Clustering, Init, cluster
-from ..core import AnyAlgorithm, ClientSampling, ConfigError, Data, DataError, Schema, checks
+from ..core import (
+    Algorithm,
+    AnyAlgorithm,
+    ClientSampling,
+    ConfigError,
+    Data,
+    DataError,
+    Schema,
+    checks,
+)
 from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
 from ..kernels import nearest, sq_distances
 from ..privacy import Privacy, Tier, tier_of
@@ -42,7 +51,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self,
         n_clusters: int = 8,
         *,
-        algorithm: str | AnyAlgorithm = "lossless",
+        algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
         n_init: int = 1,
         max_rounds: int | None = None,
@@ -202,18 +211,31 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return Schema(F, low=low, high=high)
 
     def _algorithm(self) -> AnyAlgorithm:
-        fits = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.soft == self._soft)]
+        """The algorithm of a key, of a class, or the one given, with the estimator's parameters."""
         algorithm = self.algorithm
-        if isinstance(algorithm, str) and algorithm in fits:
-            key = self._lossless if algorithm == "lossless" else algorithm
-            return self._configured(make(key, self.n_clusters))
-        key = getattr(algorithm, "key", str(algorithm))
-        if key not in fits or isinstance(algorithm, str):
-            raise ConfigError(
-                f"algorithm: {key!r} is not for {type(self).__name__}; it takes {', '.join(fits)}"
-                f"{did_you_mean(key, fits)}"
-            )
+        if isinstance(algorithm, str):
+            return self._configured(self._by_key(algorithm))
+        if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
+            algorithm = cast(Any, algorithm)(self.n_clusters)
+        if not _clusters_rows(algorithm) or algorithm.soft != self._soft:
+            raise self._unsuitable(algorithm)
         return self._configured(algorithm)
+
+    def _by_key(self, key: str) -> AnyAlgorithm:
+        if key == "lossless":
+            return make(self._lossless, self.n_clusters)
+        if key not in ALGORITHMS or ALGORITHMS[key].traits.soft != self._soft:
+            raise self._unsuitable(key)
+        return make(key, self.n_clusters)
+
+    def _unsuitable(self, algorithm: Any) -> ConfigError:
+        name = getattr(algorithm, "key", str(algorithm))
+        soft = self._soft
+        fits = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.traits.soft == soft)]
+        return ConfigError(
+            f"algorithm: {name!r} is not for {type(self).__name__}; it takes {', '.join(fits)}"
+            f"{did_you_mean(name, fits)}"
+        )
 
     def _configured(self, algorithm: AnyAlgorithm) -> AnyAlgorithm:
         """The estimator's parameters in the algorithm; none is taken and ignored."""
@@ -276,3 +298,12 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _clusters_rows(algorithm: Any) -> bool:
+    """Whether it finds clusters of rows: not a seeding, a statistic, or for split columns."""
+    if not isinstance(algorithm, Algorithm) or algorithm.partition != "horizontal":
+        return False
+    kind = type(algorithm)
+    seeding = SEEDINGS.get(kind.key) is kind and ALGORITHMS.get(kind.key) is not kind
+    return kind.assign is not Algorithm.assign and not seeding

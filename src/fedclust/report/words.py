@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..algorithms import ALGORITHMS, VERTICAL
-from ..algorithms.bounded_c_means import BoundedCMeans
+from ..algorithms.registry import summary
 from ..choice.score import EVIDENCE
 from ..metrics import INDICES, Measure
 from .amounts import listed, plain, several
@@ -29,9 +28,7 @@ def _measure(index: str) -> Measure | None:
 
 def algorithm_words(model: Mapping[str, Any]) -> str:
     """What the algorithm does, as its own file says it."""
-    known = {**VERTICAL, **ALGORITHMS, BoundedCMeans.key: BoundedCMeans}
-    kind = known.get(model["algorithm"]["algorithm"])
-    return (kind.__doc__ or "").partition("\n")[0] if kind else ""
+    return summary(model["algorithm"]["algorithm"])
 
 
 def settings(model: Mapping[str, Any]) -> list[tuple[str, str]]:
