@@ -19,9 +19,10 @@ rows = sum(batch.num_rows for batch in scanner.to_batches())
 """,
     "the file reader that fedclust uses": """
 from pathlib import Path
+from fedclust.data import Selection
 from fedclust.data.streams import Stream
 names = tuple(f"c{i}" for i in range(10))
-stream = Stream((Path(path),), names, frozenset(), (), n_rows=16_384)
+stream = Stream((Path(path),), Selection(names, frozenset(), (), n_rows=16_384))
 rows = sum(len(batch["c0"]) for batch in stream.batches())
 """,
 }

@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from fedclust.cli import app
+from fedclust.data import known_formats, unregister_format
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -17,6 +19,16 @@ TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
+@pytest.fixture
+def forget_formats() -> Iterator[None]:
+    """Unregister the formats that a snippet registers: other tests list all that are known."""
+    before = known_formats()
+    yield
+    for format in set(known_formats()).difference(before):
+        unregister_format(format)
+
+
+@pytest.mark.usefixtures("forget_formats")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run(
     page: Path,

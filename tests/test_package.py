@@ -35,8 +35,7 @@ def test_exported_names_exist_and_nothing_else_is_promised() -> None:
         "metrics",
         "privacy",
         "channels",
-        "choice",
-        "datasets",
+        "data",
         "estimators",
     ],
 )
@@ -68,7 +67,7 @@ def test_every_module_imports() -> None:
 )
 def test_files_and_functions_stay_short(path: Path) -> None:
     text = path.read_text()
-    assert len(text.splitlines()) <= 300
+    assert len(text.splitlines()) <= 400
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

@@ -70,7 +70,7 @@ def test_a_half_is_seeded_from_its_own_rows() -> None:
 def test_settings_of_a_half_are_checked() -> None:
     with pytest.raises(ConfigError, match="second must be True or False"):
         HalfSeeding(3, second=1)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="split must be a whole number"):
+    with pytest.raises(ConfigError, match="split must be an integer"):
         HalfSeeding(3, split=-1)
 
 

@@ -13,10 +13,10 @@ from fedclust.metrics import Evaluation
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_clusters": 0}, "llf-fcm: n_clusters must be a whole number of at least 1, got 0"),
-        ({"n_clusters": 2.5}, "n_clusters must be a whole number .* got 2.5"),
-        ({"n_clusters": True}, "n_clusters must be a whole number .* got True"),
-        ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 0}, "llf-fcm: n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 2.5}, "n_clusters must be an integer .* got 2.5"),
+        ({"n_clusters": True}, "n_clusters must be an integer .* got True"),
+        ({"max_rounds": 0}, "max_rounds must be an integer of at least 1, got 0"),
         ({"tol": -1.0}, "tol must be a number of at least 0, got -1.0"),
         ({"tol": float("nan")}, "tol must be a number .* got nan"),
         ({"fuzzifier": 1.0}, "fuzzifier must be a number above 1, got 1.0"),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fedclust import DataError
-from fedclust.data.files import Columns, named_files, read_table
+from fedclust.data import Columns, Selection
+from fedclust.data.files import named_files, read_table
 from fedclust.data.streams import Stream, kinds
 
 pa = pytest.importorskip("pyarrow")
@@ -20,7 +21,7 @@ def whole(file: Path) -> Columns:
 
 
 def in_batches(file: Path) -> Columns:
-    stream = Stream((file,), tuple(kinds([file], ())), frozenset(), ())
+    stream = Stream((file,), Selection(tuple(kinds([file], ())), frozenset(), ()))
     return next(iter(stream.batches()))
 
 

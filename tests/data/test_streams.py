@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fedclust import ConfigError, DataError
+from fedclust.data import Selection
 from fedclust.data.files import read_table
 from fedclust.data.streams import Held, Stream, kinds
 
@@ -38,9 +39,9 @@ def write(folder: Path, kind: str) -> Path:
 
 def joined(stream: Stream) -> dict[str, list[Any]]:
     parts = list(stream.batches())
-    assert all(len(part["x"]) <= stream.n_rows for part in parts)
+    assert all(len(part["x"]) <= stream.selection.n_rows for part in parts)
     assert len(parts) > 2
-    return {n: np.concatenate([part[n] for part in parts]).tolist() for n in stream.names}
+    return {n: np.concatenate([part[n] for part in parts]).tolist() for n in stream.selection.names}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
@@ -49,7 +50,8 @@ def test_batches_are_the_rows_of_the_file(tmp_path: Path, kind: str) -> None:
     found = kinds([file], GAPS)
     assert list(found) == list(COLUMNS)
     assert [name for name, is_number in found.items() if is_number][-2:] == ["x", "n"]
-    stream = Stream((file, file), ("id", "x", "s"), frozenset({"s"}), GAPS, "id", n_rows=4)
+    selection = Selection(("id", "x", "s"), frozenset({"s"}), GAPS, "id", n_rows=4)
+    stream = Stream((file, file), selection)
     whole = read_table([file, file], GAPS, "id")
     for name, values in joined(stream).items():
         for one, other in zip(values, whole[name].tolist(), strict=True):
@@ -63,7 +65,7 @@ def test_what_is_in_memory_is_one_batch() -> None:
 
 def test_a_word_among_numbers_is_told_without_the_word(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n" + "1\n" * 20 + "secret\n")
-    stream = Stream((tmp_path / "t.csv",), ("x",), frozenset(), GAPS)
+    stream = Stream((tmp_path / "t.csv",), Selection(("x",), frozenset(), GAPS))
     with pytest.raises(DataError, match="holds a word further down; declare it") as caught:
         list(stream.batches())
     assert "secret" not in str(caught.value)
@@ -77,7 +79,7 @@ def test_damaged_files_are_named(tmp_path: Path, kind: str) -> None:
         with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
             kinds([file], GAPS)
         with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
-            list(Stream((file,), ("b",), frozenset(), GAPS).batches())
+            list(Stream((file,), Selection(("b",), frozenset(), GAPS)).batches())
 
 
 def test_files_of_one_client_have_the_same_columns(tmp_path: Path) -> None:
@@ -97,5 +99,6 @@ def test_without_pyarrow_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t.csv").write_text("x\n1\n")
     with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
         kinds([tmp_path / "t.csv"], GAPS)

@@ -9,7 +9,8 @@ import pytest
 
 from fedclust.client.files import ClientFiles
 from fedclust.clustering.preparation import Column
-from fedclust.data.files import Columns, read_table
+from fedclust.data import Columns, Selection
+from fedclust.data.files import read_table
 from fedclust.data.streams import Stream, kinds
 
 pytest.importorskip("pyarrow")
@@ -32,7 +33,7 @@ def whole(file: Path) -> Columns:
 
 def in_batches(file: Path) -> Columns:
     words = frozenset({"sex", "code", "stage"})
-    stream = Stream((file,), tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2)
+    stream = Stream((file,), Selection(tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2))
     parts = list(stream.batches())
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -60,7 +61,9 @@ def test_a_text_file_means_the_same_to_every_reader(
 @pytest.mark.parametrize("batch_rows", [0, 2])
 def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: int) -> None:
     (tmp_path / "t.csv").write_text(TEXT)
-    client = ClientFiles("it", [tmp_path / "t.csv"], gaps=GAPS, id="name", batch_rows=batch_rows)
+    client = ClientFiles(
+        "it", [tmp_path / "t.csv"], na_values=GAPS, id="name", batch_rows=batch_rows
+    )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
     problems, counted = client.look(wanted)

@@ -16,21 +16,21 @@ from fedclust import (
     make_seeding,
 )
 
-from .owned import owners, pd, rows
+from .row_owners import owners, pd, rows
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
-        ({"n_init": 0}, "n_init must be a whole number"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_init": 0}, "n_init must be an integer"),
         ({"algorithm": "fkn"}, "'fkn' is not for FederatedKMeans; .* did you mean 'fkm'"),
         ({"algorithm": "Loseless"}, "did you mean 'lossless'"),
         ({"algorithm": None}, "'None' is not for FederatedKMeans"),
         ({"algorithm": make_seeding("careful", 3)}, "'careful' is not for FederatedKMeans"),
         ({"init": ["a", "b", "c"]}, "init must be 'auto', the name of a seeding, .* got list"),
         ({"init": lambda X: X}, "init must be 'auto', the name of a seeding, .* got function"),
-        ({"min_clients": 0}, "min_clients must be a whole number"),
+        ({"min_clients": 0}, "min_clients must be an integer"),
         (
             {"algorithm": "llf-fcm"},
             "'llf-fcm' is not for FederatedKMeans; it takes lossless, llf",

@@ -66,7 +66,7 @@ def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any
 
 def test_few_records_are_not_aligned_and_alignments_are_questions(tmp_path: Path) -> None:
     """Distances between a handful of records are their values; every choice of them is a look."""
-    n, align = aligning(tmp_path, "split_columns = true\nmax_releases = 3")
+    n, align = aligning(tmp_path, "split_columns = true\nmax_queries = 3")
     assert "2 shared records are too few to hide among" in align([0, 1])
     assert align(range(n))["records"] == n
     assert align(range(n))["records"] == n  # the same again

@@ -9,7 +9,7 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.client.session import Site
 from fedclust.clustering.preparation import Moments
 from fedclust.core import ConfigError, Plan, Transform
@@ -172,7 +172,7 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("secure+dp", noisy(1.0), "noise and masks"),
         ("guarded", Plan(HARD, (QueryLimit(10**9),)), "QueryLimit"),
         ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),
-        ("guarded", PLAN, "Released(most=1000)"),
+        ("guarded", PLAN, "QueryLimit(max_queries=1000)"),
         ("guarded", Plan(make("llf-fcm", 3, init=START)), "max_rounds of at most 10"),
         ("guarded", Plan(make("dwf", 3, init=START)), "nobody guards the rounds"),
         ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "MinSamples(samples=46)"),
@@ -237,7 +237,7 @@ def test_a_tier_of_noise_needs_a_budget(tmp_path: Path) -> None:
     said = refusal(tmp_path, request(PLAN), 'privacy = "secure+dp"')
     assert said == "its client.toml, or a file that it names, is not usable"
     with pytest.raises(ConfigError, match=r"client.toml:\d+: privacy = 'secure\+dp' needs epsilon"):
-        read_client_file(tmp_path / "west" / "client.toml")
+        read_client_config(tmp_path / "west" / "client.toml")
 
 
 def test_a_minimum_is_a_minimum_for_every_plan(tmp_path: Path) -> None:

@@ -111,9 +111,9 @@ def test_odd_sizes_are_refused_by_the_server() -> None:
     ("settings", "said"),
     [
         ({"low": np.ones(2)}, "low must be below high"),
-        ({"cells": 1}, "cells must be a whole number"),
+        ({"cells": 1}, "cells must be an integer"),
         ({"cells": 2000}, "cells=2000 per direction are too many"),
-        ({"restarts": 0}, "restarts must be a whole number"),
+        ({"restarts": 0}, "restarts must be an integer"),
     ],
 )
 def test_odd_settings_are_refused(settings: dict[str, Any], said: str) -> None:

@@ -133,7 +133,7 @@ def test_a_client_without_rows_adds_nothing() -> None:
     ("settings", "said"),
     [
         ({"max_records": 2**32}, "max_records=4294967296 leaves 29 bits"),
-        ({"max_records": 0}, "max_records must be a whole number"),
+        ({"max_records": 0}, "max_records must be an integer"),
         ({"max_weight": 0.0}, "max_weight must be a number above 0"),
         ({"low": (0.0, 1.0)}, "low must be below high"),
         ({"low": (0.0,)}, "low must be below high"),

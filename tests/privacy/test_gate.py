@@ -38,7 +38,7 @@ BOUNDS = ((0.0, 0.0), (1.0, 1.0))
 
 
 @pytest.mark.parametrize(
-    ("rules", "question", "said"),
+    ("limits", "question", "said"),
     [
         (Limits(min_samples=61), {}, "llf-cm, round 0: this client has too few records to answer"),
         (Limits(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),
@@ -162,7 +162,7 @@ def test_seeds_have_no_centres_to_look_at() -> None:
     ],
 )
 def test_rules_are_whole_numbers(field: str, value: int) -> None:
-    with pytest.raises(ConfigError, match=f"{field} must be a whole number"):
+    with pytest.raises(ConfigError, match=f"{field} must be an integer"):
         Limits(**{field: value})  # type: ignore[arg-type]
 
 

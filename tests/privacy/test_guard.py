@@ -127,9 +127,9 @@ def test_a_client_without_rows_has_nothing_to_guard() -> None:
 def test_guards_are_for_sums_of_disjoint_clusters() -> None:
     with pytest.raises(ConfigError, match="llf-fcm has no sums of disjoint clusters"):
         Plan(make("llf-fcm", 2), (ChangeGuard(5),))
-    with pytest.raises(ConfigError, match="change must be a whole number of at least 2"):
+    with pytest.raises(ConfigError, match="change must be an integer of at least 2"):
         ChangeGuard(1)
-    with pytest.raises(ConfigError, match="most must be a whole number"):
+    with pytest.raises(ConfigError, match="max_queries must be an integer"):
         QueryLimit(0)
 
 

@@ -37,7 +37,7 @@ class Owner:
         self.answered: set[float] = set()
         self.spent = 0.0
 
-    def release(self, value: float) -> None:
+    def query(self, value: float) -> None:
         try:
             self.ledger.record_query(name(int(value)), what="round", most=5)
             self.answered.add(value)

@@ -46,7 +46,7 @@ def test_min_count_is_refused_where_nobody_counts() -> None:
 
 @pytest.mark.parametrize("kind", [MinCount, MinSamples])
 def test_a_minimum_is_a_whole_number(kind: type[MinCount] | type[MinSamples]) -> None:
-    with pytest.raises(ConfigError, match="whole number"):
+    with pytest.raises(ConfigError, match="an integer"):
         kind(0)
 
 

@@ -19,7 +19,8 @@ from pyarrow import parquet
 
 from fedclust import make
 from fedclust.core import Batches, Data, Plan, Request, Schema, respond
-from fedclust.data.streams import Stream, kinds
+from fedclust.data import Selection
+from fedclust.data.streams import Stream
 
 LIMIT = {limit} * 2**20
 ROWS, COLUMNS = 20_000, 10
@@ -38,7 +39,7 @@ def write(path, size):
 
 
 def step(path, n):
-    stream = Stream((path,), names, frozenset(), (), n_rows=ROWS)
+    stream = Stream((path,), Selection(names, frozenset(), (), n_rows=ROWS))
     def read():
         for columns in stream.batches():
             yield Data.of(np.column_stack([columns[name] for name in names]))

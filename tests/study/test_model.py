@@ -81,16 +81,13 @@ def test_what_is_no_model_is_named(done: Outcome, change: Any, words: str) -> No
         load(done.folder / "nothing")
 
 
-def test_files_larger_than_a_batch_are_labelled_in_batches(
-    done: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_larger_than_a_batch_are_labelled_in_batches(done: Outcome, tmp_path: Path) -> None:
     import pyarrow as pa
 
-    monkeypatch.setattr("fedclust.data.streams.BATCH_ROWS", 10)
     rng = np.random.default_rng(0)
     table = {"age": rng.normal(50, 9, 95), "weight": rng.normal(70, 9, 95)}
     pq.write_table(pa.table(table), tmp_path / "new.parquet")
-    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "new.csv")
+    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "new.csv", batch_rows=10)
     lines = (tmp_path / "new.csv").read_text().splitlines()
     assert lines[0] == "row,cluster,membership_1,membership_2"
     assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(95))
@@ -132,7 +129,7 @@ def test_a_model_says_what_it_is(done: Outcome) -> None:
 
 
 def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> None:
-    study = read_study(write(tmp_path, SMALLEST + '[data]\ngaps = ["unknown", "-9"]\n'))
+    study = read_study(write(tmp_path, SMALLEST + '[data]\nna_values = ["unknown", "-9"]\n'))
     for client in ("north", "south"):
         text = (tmp_path / f"{client}.csv").read_text()
         (tmp_path / f"{client}.csv").write_text(text.replace("NA", "unknown"))
@@ -157,7 +154,6 @@ def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> N
 def test_ids_of_any_kind_are_written(
     done: Outcome,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     ids: Any,
     written: Any,
     n_rows: int,
@@ -165,9 +161,9 @@ def test_ids_of_any_kind_are_written(
     """A first batch without ids must not decide that there are none."""
     import pyarrow as pa
 
-    monkeypatch.setattr("fedclust.data.streams.Stream.n_rows", n_rows)
     kind = pa.uint64() if 2**63 + 1 in ids else None
     table = {"age": [40.0] * 3, "weight": [70.0] * 3, "name": pa.array(ids, kind)}
     pq.write_table(pa.table(table), tmp_path / "new.parquet")
-    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "l.parquet", id="name")
+    files, target = [tmp_path / "new.parquet"], tmp_path / "l.parquet"
+    label_files(done.model, files, target, id="name", batch_rows=n_rows)
     assert pq.read_table(tmp_path / "l.parquet")["name"].to_pylist() == written

@@ -7,15 +7,14 @@ Within one process `register` does the same. A client builds plans from its own 
 is not registered there is refused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from ..core import Algorithm, AnyAlgorithm, ConfigError, Plan, Transform
+from ..core import Algorithm, AnyAlgorithm, ConfigError, Plan, Transform, did_you_mean
 from ..core.envelope import PlanConfig, one_line
 from ..core.registry import Registry
 from ..core.traits import limited_parameters
@@ -240,12 +239,6 @@ def _find(key: str, parameter: str, *registries: Registry[AnyAlgorithm]) -> type
     raise ConfigError(
         f"{parameter}={key!r} is not one of {', '.join(known)}{did_you_mean(key, known)}"
     )
-
-
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """The nearest known word, as the end of a sentence; nothing if none is near."""
-    close = get_close_matches(str(word).lower().replace("_", "-"), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _configured(

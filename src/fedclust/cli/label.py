@@ -10,7 +10,8 @@ def label(
     model: Annotated[Path, typer.Argument(help="A run's folder, or its model.json.")],
     data: Annotated[list[Path], typer.Argument(help="Files with the columns of the study.")],
     out: Annotated[
-        Path | None, typer.Option(help="Where labels go (.parquet or .csv); else beside the data.")
+        Path | None,
+        typer.Option(help="Where labels go, such as labels.csv; else to Parquet beside the data."),
     ] = None,
     id: Annotated[str | None, typer.Option(help="A column that names rows.")] = None,
     force: Annotated[bool, typer.Option(help="Replace a file of labels.")] = False,

@@ -30,7 +30,7 @@ from ..privacy.key_exchange import KeyExchange
 from ..study.pool.local_columns import centers_beside, tokens_as_data
 from ..study.split import KEYS
 from ..typing import Array
-from .config import ClientFile
+from .config import ClientConfig
 from .consent import Refused, allow_descriptions, demanded
 from .files import ClientFiles, Problem
 from .requests import ALIGN, OFFER, OWNED, SHARED
@@ -46,22 +46,23 @@ def digest_of(shared: Array) -> str:
     return hashlib.sha256(repr(shared.shape).encode() + shared.tobytes()).hexdigest()
 
 
-def owners_secret(file: ClientFile) -> bytes:
+def owners_secret(file: ClientConfig) -> bytes:
     """What owners share, once this one has agreed to take part at all."""
-    if not file.consent["split_columns"]:
+    if not file.consent.split_columns:
         raise Refused("client.toml does not allow studies over split columns (split_columns)")
-    for key in ("id", "secret"):
-        if file.data[key] is None:
-            raise Refused(f"client.toml has no {key} under [data], by which records are found")
-    if file.data["batch_rows"]:
+    id, secret = file.data.id, file.data.secret
+    if id is None or secret is None:
+        key = "id" if id is None else "secret"
+        raise Refused(f"client.toml has no {key} under [data], by which records are found")
+    if file.data.batch_rows:
         raise Refused("client.toml: split columns need all rows in memory: leave out batch_rows")
-    return secret_bytes(file.data["secret"])
+    return secret_bytes(secret)
 
 
 class ColumnsSite:
     """One owner's side of every study over split columns."""
 
-    def __init__(self, file: ClientFile, name: str, policy: ClientPolicy) -> None:
+    def __init__(self, file: ClientConfig, name: str, policy: ClientPolicy) -> None:
         self._file, self._name, self._gate = file, name, policy
         self._owner: tuple[Wanted, Owner] | None = None
         self._kept: tuple[Owner, str, Aligned] | None = None
@@ -91,7 +92,7 @@ class ColumnsSite:
         if shared is None:
             raise MessageError("there are no shared records in the request")
         owner = self._asked(frame.header.get(OWNED))
-        most = self._file.consent["max_queries"]
+        most = self._file.consent.max_queries
         named = digest_of(shared).encode()
         self._gate.ledger.record_query(digest(ALIGN.encode(), named), what=ALIGN, most=most)
         if any(problem.stops for problem in owner.look()[0]):
@@ -123,7 +124,7 @@ class ColumnsSite:
             self._allow_transforms(plan, owner, schema)
         down.check(plan.algorithm.sizes(schema))
         drawn = down.arrays().get("drawn", ())
-        if len(drawn) > max(_DRAWN, self._file.consent["max_clusters"]):
+        if len(drawn) > max(_DRAWN, self._file.consent.max_clusters):
             raise Refused(f"distances to {len(drawn)} records at once are too many")
         return found
 
@@ -168,15 +169,15 @@ class ColumnsSite:
     def _allow(self, algorithm: AnyAlgorithm, answered: int) -> None:
         """Refuse algorithms, settings and tiers beyond what client.toml allows."""
         consent = self._file.consent
-        listed = [KEYS[key] for key in consent["algorithms"] if key in KEYS]
-        if consent["algorithms"] and algorithm.key in VERTICAL and algorithm.key not in listed:
+        listed = [KEYS[key] for key in consent.algorithms if key in KEYS]
+        if consent.algorithms and algorithm.key in VERTICAL and algorithm.key not in listed:
             raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
-        if answered >= consent["max_rounds"]:
-            raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
-        n_clusters, most = vars(algorithm).get("n_clusters", 0), consent["max_clusters"]
+        if answered >= consent.max_rounds:
+            raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
+        n_clusters, most = vars(algorithm).get("n_clusters", 0), consent.max_clusters
         if n_clusters > most:
             raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
-        tier = consent["privacy"]
+        tier = consent.privacy
         if tier not in ("none", "secure"):
             raise Refused(
                 f'client.toml demands privacy = "{tier}", which studies over split columns cannot '
@@ -190,9 +191,9 @@ class ColumnsSite:
             self._count(wanted)
             data = self._file.data
             files = ClientFiles(
-                self._name, self._file.files(), gaps=data["gaps"], id=data["id"], batch_rows=0
+                self._name, self._file.files(), na_values=data.na_values, id=data.id, batch_rows=0
             )
-            allowed = self._file.consent["columns"]
+            allowed = self._file.consent.columns
             columns = wanted.of(files)
             if allowed and wanted.columns is None:
                 columns = tuple(column for column in columns if column.name in allowed)
@@ -207,7 +208,7 @@ class ColumnsSite:
     def _count(self, wanted: Wanted) -> None:
         """Enter what is wanted in the ledger: which ids are offered tells where gaps are."""
         words = json.dumps(wanted.as_config(), sort_keys=True).encode()
-        most = self._file.consent["max_queries"]
+        most = self._file.consent.max_queries
         self._gate.ledger.record_query(digest(OFFER.encode(), words), what=OFFER, most=most)
 
     def _describe(self, columns: Sequence[Column]) -> None:
@@ -216,7 +217,7 @@ class ColumnsSite:
             allow_descriptions(self._file, self._gate.ledger, columns)
         except Refusal as problem:
             _log.error("%s", problem)
-            most = self._file.consent["max_descriptions"]
+            most = self._file.consent.max_descriptions
             raise Refused(
                 f"a column was asked with {most} different bounds or categories"
             ) from None

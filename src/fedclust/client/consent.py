@@ -9,7 +9,7 @@ from ..core import AnyAlgorithm, ConfigError, Plan, Record, Request, Role, Schem
 from ..core.traits import Parameter, limited_parameters
 from ..privacy import FixedPoint, Guarded, Ledger, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
-from .config import ClientFile
+from .config import ClientConfig
 
 _MOST_NAMES = 1_000  # of clients in a cohort
 
@@ -18,44 +18,44 @@ class Refused(ConfigError):
     """A request that the client's own file does not allow."""
 
 
-def allow_caller(file: ClientFile, study: str, author: str) -> None:
+def allow_caller(file: ClientConfig, study: str, author: str) -> None:
     """Refuse studies and authors that are not listed."""
-    for what, name in (("studies", study), ("authors", author)):
-        allowed = file.consent[what]
-        if allowed and name not in allowed:
-            one = {"studies": "study", "authors": "author"}[what]
-            raise Refused(f"client.toml does not list {one} {name!r} under {what}")
+    consent = file.consent
+    if consent.studies and study not in consent.studies:
+        raise Refused(f"client.toml does not list study {study!r} under studies")
+    if consent.authors and author not in consent.authors:
+        raise Refused(f"client.toml does not list author {author!r} under authors")
 
 
-def allow_columns(file: ClientFile, names: Iterable[str]) -> None:
+def allow_columns(file: ClientConfig, names: Iterable[str]) -> None:
     """Refuse columns that are not listed, and the id column always."""
-    allowed, id = file.consent["columns"], file.data["id"]
+    allowed, id = file.consent.columns, file.data.id
     for name in names:
         if name == id or (allowed and name not in allowed):
             raise Refused(f"client.toml does not allow the column {name!r}")
 
 
-def allow_descriptions(file: ClientFile, ledger: Ledger, columns: Sequence[Column]) -> None:
+def allow_descriptions(file: ClientConfig, ledger: Ledger, columns: Sequence[Column]) -> None:
     """Refuse yet other bounds or categories of a column: each tells whether its values fit."""
-    most = file.consent["max_descriptions"]
+    most = file.consent.max_descriptions
     for c in columns:
         if c.categories or c.log or c.low is not None:
             words = json.dumps([c.low, c.high, c.log, *c.categories])
             ledger.describe(c.name, words, most=most)
 
 
-def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> None:
+def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -> None:
     """Refuse algorithms, settings and tiers beyond what is allowed."""
     algorithm, consent = plan.algorithm, file.consent
     key = algorithm.key
     if algorithm.partition != "horizontal":
         raise Refused(f"{key} is not answered over a network: its messages are not of rows")
     _allow_algorithm(file, algorithm)
-    if answered >= consent["max_rounds"]:
-        raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
+    if answered >= consent.max_rounds:
+        raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
     _allow_settings(file, algorithm, n_features)
     seen = plan
-    if consent["epsilon"] is None:  # noise of which nobody limits the cost may be none
+    if consent.epsilon is None:  # noise of which nobody limits the cost may be none
         kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
         seen = Plan(algorithm, kept, plan.seed)
     lacking = (
@@ -66,15 +66,15 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
     if lacking:
         raise Refused(
             f"{key} came without what client.toml demands by privacy = "
-            f'"{consent["privacy"]}" ({lacking}); set [privacy] tier in the study'
+            f'"{consent.privacy}" ({lacking}); set [privacy] tier in the study'
         )
 
 
-def demanded(file: ClientFile) -> Tier:
+def demanded(file: ClientConfig) -> Tier:
     """The least tier of a plan; how many questions is the client's own number, and its gate's."""
-    if file.consent["privacy"] == Guarded.name:
-        return Guarded(max_queries=file.consent["max_queries"])
-    return tier_of(file.consent["privacy"])
+    if file.consent.privacy == Guarded.name:
+        return Guarded(max_queries=file.consent.max_queries)
+    return tier_of(file.consent.privacy)
 
 
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
@@ -99,16 +99,16 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
             raise Refused("centres outside the public bounds ask about single records")
 
 
-def allow_key(file: ClientFile, key: str) -> None:
+def allow_key(file: ClientConfig, key: str) -> None:
     """Refuse a study whose algorithm is not listed, when it first looks at the data."""
-    listed = file.consent["algorithms"]
+    listed = file.consent.algorithms
     if listed and key not in listed:
         raise Refused(f"client.toml does not list {key!r} under algorithms")
 
 
-def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
+def _allow_algorithm(file: ClientConfig, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
-    listed, keys = file.consent["algorithms"], clustering_keys(type(algorithm))
+    listed, keys = file.consent.algorithms, clustering_keys(type(algorithm))
     if listed and keys and not keys & set(listed):
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
@@ -126,9 +126,9 @@ def allow_cohort(request: Request) -> None:
         raise Refused(f"a cohort of more than {_MOST_NAMES:,} is none")
 
 
-def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm, n_features: int) -> None:
+def _allow_settings(file: ClientConfig, algorithm: AnyAlgorithm, n_features: int) -> None:
     """Refuse parameters beyond the client's limits; the algorithm says which limit each has."""
-    least = file.consent["min_count"]
+    least = file.consent.min_count
     for parameter in limited_parameters(type(algorithm)):
         name, role, value = parameter.name, parameter.role, algorithm.parameter(parameter.name)
         if value is None or role is Role.FREE:  # None: the algorithm's own default
@@ -146,11 +146,11 @@ def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm, n_features: int) 
             raise Refused(f"{name} = {size}, this client allows {limit} = {most}")
 
 
-def _limit(file: ClientFile, parameter: Parameter, n_features: int) -> tuple[str, int]:
+def _limit(file: ClientConfig, parameter: Parameter, n_features: int) -> tuple[str, int]:
     """The name of a limit, and the largest value that it allows."""
     role = parameter.role
     if isinstance(role, Work):
         return parameter.name, role.most
     if role is Role.COLUMNS:
         return "columns", n_features
-    return role.value, file.consent[role.value]
+    return role.value, getattr(file.consent, role.value)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms import did_you_mean
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation, encoded
-from ..core import Batches, Data, DataError
-from ..data.files import Columns, read_table
-from ..data.streams import BATCH_ROWS, Held, Source, Stream, kinds
+from ..core import Batches, Data, DataError, did_you_mean
+from ..data.files import read_table
+from ..data.formats import BATCH_ROWS, Columns, Selection
+from ..data.streams import Held, Source, Stream, kinds
 from ..typing import Array
 from .column_check import Found
 from .labels import refuse_id, write_labels
@@ -48,20 +48,20 @@ class ClientFiles:
         name: str,
         paths: Sequence[Path],
         *,
-        gaps: Collection[str],
+        na_values: Collection[str],
         id: str | None = None,
         batch_rows: int | None = None,
     ) -> None:
         refuse_id(id, f"[data] id = {id!r}")
         self.name, self.id = name, id
-        self._paths, self._gaps = tuple(paths), tuple(gaps)
+        self._paths, self._na_values = tuple(paths), tuple(na_values)
         self._batch_rows = batch_rows or BATCH_ROWS
         self._held: Columns | None = None
         large = sum(path.stat().st_size for path in paths) >= _LARGE
         if batch_rows or (batch_rows is None and large):
-            self._numbers = kinds(paths, gaps)
+            self._numbers = kinds(paths, na_values)
         else:
-            self._held = read_table(paths, gaps, id)
+            self._held = read_table(paths, na_values, id)
             self._numbers = {n: v.dtype.kind in "fiu" for n, v in self._held.items()}
 
     @property
@@ -170,7 +170,8 @@ class ClientFiles:
         wanted: Mapping[str, Column] = {column.name: column for column in columns}
         names = tuple(n for n in self._numbers if n in wanted or n == self.id)
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)
-        return Stream(self._paths, names, words, self._gaps, self.id, self._batch_rows)
+        wanted_rows = Selection(names, words, self._na_values, self.id, self._batch_rows)
+        return Stream(self._paths, wanted_rows)
 
 
 def is_index(name: str) -> bool:

@@ -38,7 +38,7 @@ from ..core.envelope import (
 from ..core.wire import Frame, unpack
 from ..privacy import ClientPolicy
 from ..privacy.crypto import digest
-from .config import CLIENT_FILE, ClientFile, read_client_file
+from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import (
     Refused,
     allow_bounds,
@@ -84,8 +84,8 @@ class Site:
         self.answered = answered  # rounds of this job, here and in processes before
 
     @cached_property
-    def _file(self) -> ClientFile:
-        return _at_home(lambda: read_client_file(self._folder / CLIENT_FILE))
+    def _file(self) -> ClientConfig:
+        return _at_home(lambda: read_client_config(self._folder / CLIENT_FILE))
 
     @cached_property
     def _gate(self) -> ClientPolicy:
@@ -131,7 +131,7 @@ class Site:
     def _on_record(self, reply: bytes, entry: dict[str, Any], id: str) -> bytes:
         """What cannot be put on record does not leave."""
         try:
-            path = self._file.place(self._file.output["disclosures"])
+            path = self._file.place(self._file.output.disclosures)
         except FedclustError:
             path = self._folder / "disclosures.jsonl"
         try:
@@ -168,7 +168,7 @@ class Site:
 
     def _look(self, frame: Frame, id: str, entry: dict[str, Any]) -> bytes:
         """What is wrong with columns, and how many rows there are; each look is a question."""
-        header, allowed = frame.header, self._file.consent["columns"]
+        header, allowed = frame.header, self._file.consent.columns
         wanted = header.get("columns")
         if "algorithm" in header:  # what is not allowed is refused before anything is told
             allow_key(self._file, text(header, "algorithm"))
@@ -176,7 +176,7 @@ class Site:
         columns = [Column(name) for name in numbers] if wanted is None else columns_of(wanted)
         self._allow_columns(columns)
         asked = json.dumps([wanted, bool(header.get("counts"))])
-        most = self._file.consent["max_queries"]
+        most = self._file.consent.max_queries
         self._gate.ledger.record_query(digest(b"look", asked.encode()), what="look", most=most)
         problems, counted = self._files.look(columns)
         open_sums = bool(header.get("counts")) and not demanded(self._file).sums_only
@@ -211,7 +211,7 @@ class Site:
             raise MessageError("labels need centres of as many columns as there are")
         if not isinstance(ids, list) or len(ids) != len(centers) or not all(map(_is_whole, ids)):
             raise MessageError("labels need a number for each centre")
-        if len(centers) > self._file.consent["max_clusters"]:
+        if len(centers) > self._file.consent.max_clusters:
             raise Refused(f"{len(centers)} centres are more than client.toml allows")
         sizes = (0,) * len(ids)  # the others' are nobody's affair here
         model = Model(centers, tuple(ids), sizes, ready, text(header, "algorithm"), fuzzifier)
@@ -221,7 +221,7 @@ class Site:
         return encode_reply(None, answers=id, client=self._name, told={"labels": "written"})
 
     def _labels_of(self, study: str, id: str) -> Path:
-        return self._file.place(self._file.output["labels"]) / _labels_name(study, id)
+        return self._file.place(self._file.output.labels) / _labels_name(study, id)
 
     @cached_property
     def _columns(self) -> "ColumnsSite":

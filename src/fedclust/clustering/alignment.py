@@ -9,8 +9,8 @@ import numpy as np
 from ..algorithms.record_alignment import RecordAlignment
 from ..channels import LocalChannel
 from ..core import ConfigError, Data, DataError, Plan, Schema, run
-from ..data.columns import Table, as_names, column_names, table_of
 from ..data.ids import Ids, comparable, read_ids, secret_bytes, tokens
+from ..data.owner_tables import Table, as_names, column_names, table_of
 from ..privacy.psi import shared_by_psi
 from ..typing import Array, IntArray
 

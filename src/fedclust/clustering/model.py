@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core import ConfigError
 from ..data.frames import columns_of
+from ..data.values import NA_VALUES
 from ..kernels import memberships, nearest
-from ..study.keys import DATA
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
@@ -29,7 +29,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
     about: Mapping[str, Any] | None = None  # what else the file says: seed, rounds, versions ...
-    gaps: tuple[str, ...] = DATA["gaps"].default  # words in text files that stand for a gap
+    gaps: tuple[str, ...] = NA_VALUES  # words in text files that stand for a gap
 
     @property
     def columns(self) -> list[str]:

@@ -30,6 +30,7 @@ from .loop import (
 )
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
+from .spelling import did_you_mean
 from .survey import Empty, OneRoundQuery
 from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
@@ -73,6 +74,7 @@ __all__ = [
     "Work",
     "config",
     "derived",
+    "did_you_mean",
     "load_round",
     "respond",
     "rounds",

@@ -1,1 +1,23 @@
 """What clients hold: their files, data frames, ids and columns, as arrays."""
+
+from .formats import (
+    BatchReader,
+    Columns,
+    Format,
+    Selection,
+    Writer,
+    known_formats,
+    register_format,
+    unregister_format,
+)
+
+__all__ = [
+    "BatchReader",
+    "Columns",
+    "Format",
+    "Selection",
+    "Writer",
+    "known_formats",
+    "register_format",
+    "unregister_format",
+]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..core import DataError
-from .files import Columns
-from .tables import is_missing
+from .formats import Columns
+from .values import is_missing
 
 
 def columns_of(table: Any, who: str = "the table") -> Columns:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..typing import Array
-from .tables import is_missing
+from .values import is_missing
 
 ID_KINDS = ("auto", "number")
 _SECRET = 16  # characters: a shorter secret can be tried out

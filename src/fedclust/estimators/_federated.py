@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, SEEDINGS, did_you_mean, make
+from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..channels import LocalChannel
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import (
@@ -27,8 +27,10 @@ from ..core import (
     DataError,
     Schema,
     checks,
+    did_you_mean,
 )
-from ..data.tables import column, no_dates_or_words, rows_by_owner, tables_by_client
+from ..data.client_tables import column, rows_by_owner, tables_by_client
+from ..data.values import no_dates_or_words
 from ..kernels import nearest, sq_distances
 from ..privacy import Privacy, Tier, tier_of
 from ..protection import refused_limits, with_rounds

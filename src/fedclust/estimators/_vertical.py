@@ -22,8 +22,9 @@ from ..clustering.columns import (
     distances_to,
 )
 from ..core import ConfigError, Data, DataError, Schema, checks
-from ..data.columns import Table, cut, like_before, same_records
-from ..data.tables import no_dates_or_words, tables_by_client
+from ..data.client_tables import tables_by_client
+from ..data.owner_tables import Table, cut, like_before, same_records
+from ..data.values import is_one_dimensional, no_dates_or_words
 from ..kernels.columns import nearest_of
 from ..typing import FloatArray, IntArray
 from ._federated import TABLE
@@ -246,7 +247,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         return {n: getattr(self, n) for n in names if getattr(self, n, None) is not None}
 
     def _by_owner(self, X: Any, owners: Any, *, reset: bool) -> dict[str, Table]:
-        if isinstance(X, list | tuple) and X and all(_is_column(one) for one in X):
+        if isinstance(X, list | tuple) and X and all(is_one_dimensional(one) for one in X):
             raise DataError("X: each owner gives a table; of a single column, frame[['income']]")
         several = tables_by_client(X)
         if several is None:
@@ -293,8 +294,3 @@ class Vertical(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-def _is_column(X: Any) -> bool:
-    """A one-dimensional array or series, which could be meant as a row or as a column."""
-    return hasattr(X, "dtype") and np.ndim(X) == 1

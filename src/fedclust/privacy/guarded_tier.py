@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
 from .guard import PAIRED, ChangeGuard
 from .policy import QueryLimit
 from .suppression import MinCount, MinSamples
-from .tiers import RELEASES, ROUNDS, Tier, uncovered
+from .tiers import CHANGE, MAX_QUERIES, RELEASES, ROUNDS, Tier, uncovered
 
 _LEAST_FUZZIFIER = 1.5  # of sums in the open: below, memberships are nearly labels
 SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for the records
@@ -18,8 +18,8 @@ SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for th
 class Guarded(Tier):
     """The client withholds what differs by too little from what it has said."""
 
-    change: int = 5
-    max_queries: int = RELEASES
+    change: Annotated[int, CHANGE] = 5
+    max_queries: Annotated[int, MAX_QUERIES] = RELEASES
 
     name: ClassVar[str] = "guarded"
     guards: ClassVar[bool] = True

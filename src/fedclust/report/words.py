@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..algorithms.registry import summary
-from ..choice.score import EVIDENCE
+from ..clustering.choose_k.score import EVIDENCE
 from ..metrics import INDICES, Measure
 from .amounts import listed, plain, several
 from .folder import RunFiles

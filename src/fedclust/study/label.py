@@ -7,13 +7,18 @@ from ..client.labels import Labelled, refuse_id, write_labels, writer_for
 from ..clustering.model import Model
 from ..core import ConfigError, DataError
 from ..data.files import read_table
+from ..data.formats import BATCH_ROWS, Selection, format_of
 from ..data.streams import Held, Source, Stream, kinds
-
-_WHOLE = (".npz",)  # kinds of files that cannot be read in batches
 
 
 def label_files(
-    model: Model, files: Sequence[Path], target: Path, *, id: str | None = None, force: bool = False
+    model: Model,
+    files: Sequence[Path],
+    target: Path,
+    *,
+    id: str | None = None,
+    force: bool = False,
+    batch_rows: int = BATCH_ROWS,
 ) -> Labelled:
     """Write labels of all rows of the files."""
     for file in files:
@@ -25,14 +30,14 @@ def label_files(
     refuse_id(id, "--id")
     if target.exists() and not force:
         raise ConfigError(f"{target} is there already; give another --out, or --force")
-    source = _source(model, tuple(files), id)
+    source = _source(model, tuple(files), id, batch_rows)
     return write_labels(model, source.batches(), target, id, str(files[0]))
 
 
-def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
+def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: int) -> Source:
     columns = model.preparation.columns
     names = [column.name for column in columns] + ([id] if id else [])
-    if all(file.suffix.lower() in _WHOLE for file in files):
+    if all(format_of(file).batches is None for file in files):
         held = read_table(files, model.gaps, id)
         _all_there(files[0], names, held)
         return Held(held)
@@ -42,7 +47,8 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None) -> Source:
         if not column.categories and not found[column.name]:
             raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
-    return Stream(files, tuple(dict.fromkeys(names)), words, model.gaps, id)
+    selection = Selection(tuple(dict.fromkeys(names)), words, model.gaps, id, batch_rows)
+    return Stream(files, selection)
 
 
 def _all_there(file: Path, names: Sequence[str], found: Collection[str]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core import ConfigError, DataError
-from ...data.tables import is_missing
 from ...data.text import number
+from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
 _FREQUENT = 5  # rows that a value must stand in to be named in a message

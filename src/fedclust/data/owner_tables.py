@@ -1,4 +1,4 @@
-"""What a user calls data, taken apart by the owner of each column."""
+"""Split columns: what a user calls data as one table for each owner of columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import ConfigError, Data, DataError
 from ..typing import FloatArray
-from .tables import is_missing, no_dates_or_words
+from .values import is_missing, no_dates_or_words
 
 
 class Table(NamedTuple):

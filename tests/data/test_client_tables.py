@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import dok_array
 
 from fedclust import ConfigError, DataError
-from fedclust.data.tables import column, rows_by_owner, tables_by_client
+from fedclust.data.client_tables import column, rows_by_owner, tables_by_client
 
 A, B = np.ones((2, 3)), np.zeros((4, 3))
 

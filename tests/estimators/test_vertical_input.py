@@ -7,7 +7,7 @@ import pytest
 
 from fedclust import ConfigError, DataError, VerticalKMeans
 
-from .records import frames, pd, rows
+from .column_owners import frames, pd, rows
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_wrong_data_is_answered_in_one_sentence(call: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number"),
-        ({"n_init": 0}, "n_init must be a whole number"),
+        ({"n_clusters": 0}, "n_clusters must be an integer"),
+        ({"n_init": 0}, "n_init must be an integer"),
         ({"init": "kmeans++"}, "init='kmeans..' is not one of .* did you mean 'k-means..'"),
         ({"init": [[1, 2], [3]]}, "init must be a word, a record number for each cluster"),
         ({"init": [0.5, 1.5, 2.5]}, "init must be a word, a record number for each cluster"),
         ({"init": [1, 2, 2]}, "init must name 3 different records out of 150"),
         ({"message_dtype": "float16"}, "message_dtype must be 'float64' or 'float32'"),
-        ({"max_rounds": 0}, "max_rounds must be a whole number"),
+        ({"max_rounds": 0}, "max_rounds must be an integer"),
     ],
 )
 def test_wrong_parameters_are_answered_in_one_sentence(

@@ -1,4 +1,4 @@
-"""What a user calls data, taken apart by owner."""
+"""Split rows: what a user calls data as one table for each client."""
 
 import sys
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..typing import Array, IntArray
+from .values import is_missing
 
 
 def tables_by_client(
@@ -92,16 +93,6 @@ def rows_by_owner(owner: Array) -> dict[str, IntArray]:
     return {str(name): group for name, group in zip(ids, groups, strict=True)}
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or pandas' NA."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas' NA will not say whether it equals itself
-        return True
-    except ValueError:  # a list of values is no gap
-        return False
-
-
 def column(name: str, values: Any, n_samples: int) -> Any:
     """One value per row, or None."""
     if values is None:
@@ -118,21 +109,3 @@ def column(name: str, values: Any, n_samples: int) -> Any:
             f"{name}: expected one value for each of {n_samples} rows, got {found.shape}"
         )
     return found
-
-
-def no_dates_or_words(X: Any, client: str) -> None:
-    """Refuse a data frame's columns that hold no numbers, by name."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    for name in X.columns:
-        values = np.asarray(X[name])
-        if values.dtype.kind in "Mm":
-            raise DataError(f"{client}: column {name!r} holds dates or durations, not numbers")
-        if values.dtype.kind in "OUST":
-            try:
-                values.astype(np.float64)
-            except (TypeError, ValueError):
-                raise DataError(
-                    f"{client}: column {name!r} holds values that are no numbers; leave it out, "
-                    "or encode it"
-                ) from None

@@ -1,0 +1,43 @@
+"""File formats: one record each. A new format is one file and a registration."""
+
+from .format import (
+    BATCH_ROWS,
+    BatchReader,
+    Columns,
+    Format,
+    Selection,
+    Writer,
+    check_shapes,
+    readable,
+    refuse_twice,
+)
+from .registry import (
+    batch_reader_of,
+    format_of,
+    known_formats,
+    label_suffixes,
+    label_writer,
+    register_format,
+    unregister_format,
+    writes_labels,
+)
+
+__all__ = [
+    "BATCH_ROWS",
+    "BatchReader",
+    "Columns",
+    "Format",
+    "Selection",
+    "Writer",
+    "batch_reader_of",
+    "check_shapes",
+    "format_of",
+    "known_formats",
+    "label_suffixes",
+    "label_writer",
+    "readable",
+    "refuse_twice",
+    "register_format",
+    "unregister_format",
+    "writes_labels",
+]

@@ -1,0 +1,60 @@
+"""What the formats that pyarrow reads have in common."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core import ConfigError
+from ...typing import Array
+from .format import Columns, Selection, refuse_twice
+
+_NEEDS_ARROW = (
+    "Parquet and Feather, and files read in batches, need pyarrow: pip install 'fedclust[study]'"
+)
+
+
+def require_arrow(file: Path) -> Any:
+    """The module pyarrow; without it, what to install."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ConfigError(f"{file}: {_NEEDS_ARROW}") from None
+    return pyarrow
+
+
+def read_kinds(file: Path, schema: Any) -> dict[str, bool]:
+    """Names of the columns of an Arrow schema, and whether they hold numbers."""
+    from pyarrow import types
+
+    refuse_twice(file, schema.names)
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return {field.name: any(test(field.type) for test in tests) for field in schema}
+
+
+def as_columns(table: Any, names: Sequence[str], id: str | None) -> Columns:
+    """Columns of an Arrow table or batch as arrays."""
+    return {name: _as_array(table.column(name), name == id) for name in names}
+
+
+def select_columns(batch: Any, selection: Selection) -> Columns:
+    """The selected columns of an Arrow batch as arrays."""
+    return as_columns(batch, selection.names, selection.id)
+
+
+def _as_array(values: Any, is_id: bool) -> Array:
+    """An Arrow column as numbers, missing ones as NaN, or as objects, missing ones as None."""
+    if is_id:  # an id may be a list: fromiter does not make a second axis of it
+        return np.fromiter(values.to_pylist(), dtype=object, count=len(values))
+    kind = str(values.type)
+    if kind == "null":
+        return np.full(len(values), np.nan)
+    if kind.startswith("dictionary"):  # categories, whatever they are written as
+        return np.array(values.to_pylist(), dtype=object)
+    if kind.startswith("decimal"):
+        values = values.cast("float64")
+    found: Array = values.to_numpy(zero_copy_only=False)
+    if kind == "bool":  # words, as in a text file
+        return np.array([None if v is None else str(v).lower() for v in found], dtype=object)
+    return found.astype(float) if found.dtype.kind in "iu" else found

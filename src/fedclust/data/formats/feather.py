@@ -1,0 +1,35 @@
+"""Feather files (Arrow IPC), through pyarrow."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from ._arrow import as_columns, read_kinds, require_arrow, select_columns
+from .format import BatchReader, Columns, Format, Selection, refuse_twice
+
+
+def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+    require_arrow(file)
+    from pyarrow import feather
+
+    table = feather.read_table(file)
+    refuse_twice(file, table.column_names)
+    return as_columns(table, table.column_names, id)
+
+
+def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
+    arrow = require_arrow(file)
+    with arrow.memory_map(str(file)) as mapped:
+        return read_kinds(file, arrow.ipc.open_file(mapped).schema)
+
+
+def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
+    arrow = require_arrow(file)
+    with arrow.memory_map(str(file)) as mapped:
+        opened = arrow.ipc.open_file(mapped)
+        for number in range(opened.num_record_batches):
+            batch = opened.get_batch(number)
+            for first in range(0, batch.num_rows, selection.n_rows):
+                yield select_columns(batch.slice(first, selection.n_rows), selection)
+
+
+FEATHER = Format("Feather", (".feather",), _read, BatchReader(_kinds, _batches))

@@ -1,0 +1,92 @@
+"""Parquet files, through pyarrow.
+
+Files are opened one by one: pyarrow's dataset scanner reads ahead as far as memory goes, whatever
+its read-ahead settings.
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ...core import DataError
+from ...typing import Array
+from ._arrow import as_columns, read_kinds, require_arrow, select_columns
+from .format import BatchReader, Columns, Format, Selection, refuse_twice
+
+
+def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+    require_arrow(file)
+    from pyarrow import parquet
+
+    refuse_twice(file, parquet.read_schema(file).names)
+    table = parquet.read_table(file)
+    return as_columns(table, table.column_names, id)
+
+
+def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
+    require_arrow(file)
+    from pyarrow import parquet
+
+    return read_kinds(file, parquet.read_schema(file))
+
+
+def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
+    require_arrow(file)
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(file, pre_buffer=False) as opened:
+        for batch in opened.iter_batches(
+            batch_size=selection.n_rows, columns=list(selection.names), use_threads=False
+        ):
+            yield select_columns(batch, selection)
+
+
+class _Writer:
+    """Labels as a Parquet file: a row group for each batch."""
+
+    def __init__(self, path: Path) -> None:
+        self._arrow, self._path = require_arrow(path), path
+        self._opened: Any = None
+        self._kind: Any = None  # of ids: that of the first batch
+
+    def __enter__(self) -> Self:
+        return self  # the file is opened when the first batch says what its columns are
+
+    def write(self, columns: Columns) -> None:
+        from pyarrow import parquet
+
+        table = self._arrow.table({name: self._column(v) for name, v in columns.items()})
+        if self._opened is None:
+            self._opened = parquet.ParquetWriter(self._path, table.schema)
+        self._opened.write_table(table)
+
+    def _column(self, values: Array) -> Any:
+        if isinstance(values, np.ma.MaskedArray):
+            return self._arrow.array(values.data, mask=np.ma.getmaskarray(values))
+        if values.dtype.kind == "O":
+            return self._ids(values.tolist())
+        return self._arrow.array(values)
+
+    def _ids(self, values: list[Any]) -> Any:
+        """Ids as the file held them; as text if Arrow has no kind for all of them."""
+        arrow, text = self._arrow, self._arrow.string()
+        try:
+            if self._kind != text:
+                found = arrow.array(values, type=self._kind)
+                self._kind = text if found.type == arrow.null() else found.type
+        except (arrow.ArrowException, OverflowError):
+            if self._kind is not None:
+                raise DataError("ids of different kinds; write labels to a .csv file") from None
+            self._kind = text
+        if self._kind == text:
+            return arrow.array([None if v is None else str(v) for v in values], type=text)
+        return found
+
+    def __exit__(self, *problem: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+
+PARQUET = Format("Parquet", (".parquet",), _read, BatchReader(_kinds, _batches), _Writer)
