@@ -19,6 +19,7 @@ from fedclust.core import (
     Plan,
     Record,
     Request,
+    Role,
     config,
     load_round,
     respond,
@@ -26,6 +27,7 @@ from fedclust.core import (
     run,
     save_round,
 )
+from fedclust.core.traits import limited_parameters
 from fedclust.privacy import transforms_for
 
 from .cases import (
@@ -202,8 +204,9 @@ def test_weight_n_is_n_copies(key: str, seed: int) -> None:
     weighted = split(X, owner, copies.astype(float))
     repeated = split(np.repeat(X, copies, axis=0), np.repeat(owner, copies))
     extra: dict[str, Any] = {"max_rounds": 15} if key in MANY_ROUNDS else {}
-    if algorithm(key).has_parameter("min_count"):
-        extra["min_count"] = 1  # a minimum of people is not a minimum of weight
+    if key in KEYS:  # a minimum of people is not a minimum of weight
+        parameters = limited_parameters(ALGORITHMS[key])
+        extra |= {p.name: 1 for p in parameters if p.role is Role.RECORDS}
     a, b = (fit(key, data, **extra) for data in (weighted, repeated))
     np.testing.assert_allclose(a.model, b.model, rtol=1e-6, atol=1e-6)
 
