@@ -65,7 +65,7 @@ def test_an_estimator_takes_its_class_or_an_instance_unregistered(algorithm: Any
 
 
 def test_an_estimator_of_another_kind_refuses_it() -> None:
-    with pytest.raises(ConfigError, match="'sweep-means' is not for FederatedFuzzyCMeans"):
+    with pytest.raises(ConfigError, match="FederatedFuzzyCMeans does not support 'sweep-means'"):
         FederatedFuzzyCMeans(3, algorithm=SweepMeans).fit(table())
 
 

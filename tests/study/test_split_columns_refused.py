@@ -72,7 +72,7 @@ def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
 
 def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
     path = write(tmp_path, clustering='init = "records"')
-    assert run_columns(read_study(path), tmp_path / "run").model.about["converged"]
+    assert run_columns(read_study(path), tmp_path / "run").model.about.converged
     path.write_text(path.read_text().replace('split = "columns"', ""))
     with pytest.raises(ConfigError, match="a start over split columns"):
         read_study(path)
@@ -102,7 +102,7 @@ def test_columns_that_do_not_fit_are_named(
 def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None:
     tables = frames()
     tables["bank"]["person"][1] = tables["bank"]["person"][0]
-    with pytest.raises(DataError, match="'person': .* stands in rows 0 and 1"):
+    with pytest.raises(DataError, match="'person': .* occurs in rows 0 and 1"):
         run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
     tables = frames()
     tables["bank"]["person"] = [f"x{i}" for i in range(80)]
@@ -133,7 +133,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     run_columns(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="run is there already"):
         run_columns(study, tmp_path / "run")
-    with pytest.raises(ConfigError, match="nobody holds whole centres"):
+    with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")
 
 

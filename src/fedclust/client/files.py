@@ -11,7 +11,7 @@ from ..clustering.preparation import Column, Preparation, encoded
 from ..core import Batches, Data, DataError, did_you_mean
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Columns, Selection
-from ..data.streams import Held, Source, Stream, kinds
+from ..data.streams import InMemory, Source, Stream, column_kinds
 from ..typing import Array
 from .column_check import Found
 from .labels import refuse_id, write_labels
@@ -59,7 +59,7 @@ class ClientFiles:
         self._held: Columns | None = None
         large = sum(path.stat().st_size for path in paths) >= _LARGE
         if batch_rows or (batch_rows is None and large):
-            self._numbers = kinds(paths, na_values)
+            self._numbers = column_kinds(paths, na_values)
         else:
             self._held = read_table(paths, na_values, id)
             self._numbers = {n: v.dtype.kind in "fiu" for n, v in self._held.items()}
@@ -166,7 +166,7 @@ class ClientFiles:
 
     def _source(self, columns: Sequence[Column]) -> Source:
         if self._held is not None:
-            return Held(self._held)
+            return InMemory(self._held)
         wanted: Mapping[str, Column] = {column.name: column for column in columns}
         names = tuple(n for n in self._numbers if n in wanted or n == self.id)
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)

@@ -20,7 +20,7 @@ from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.prepare import SCALINGS
 from ..core import Data, DataError, MessageError, Record
 from ..core.files import write_text
-from ..data.ids import Ids, read_ids, tokens
+from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from .files import ClientFiles, Counted, Problem
 from .labels import write_columns
@@ -176,7 +176,7 @@ class Owner:
         whole: BoolArray = np.ones(len(self._encoded), dtype=bool)
         if self._wanted.missing == "drop":
             whole = np.asarray(~np.isnan(self._encoded).any(axis=1))
-        rows, found = np.flatnonzero(whole), tokens(self.ids, self._secret)[whole]
+        rows, found = np.flatnonzero(whole), hash_ids(self.ids, self._secret)[whole]
         order = np.lexsort(found.T[::-1])
         return rows[order], found[order]
 

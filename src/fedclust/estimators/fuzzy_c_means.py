@@ -1,4 +1,4 @@
-"""Federated fuzzy c-means with scikit-learn's manners."""
+"""Federated fuzzy c-means as a scikit-learn estimator."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class FederatedFuzzyCMeans(Federated):
     n_clusters : int, default=8
         Number of clusters.
     fuzzifier : float, default=2.0
-        How soft memberships are, above 1: near 1 they are almost labels.
+        Softness of the memberships, above 1; near 1 they are almost hard labels.
     algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
         the key of a registered algorithm that finds memberships ("llf-fcm", "ffcm-avg1",

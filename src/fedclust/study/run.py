@@ -15,13 +15,20 @@ from ..clustering.preparation import Column, Preparation
 from ..clustering.rows import Clustering, cluster
 from ..core import ClientSampling, ConfigError
 from ..privacy import Tier
+from ..results import ClientRecord, RunProfile
 from ..typing import FloatArray, IntArray
-from .facts import CHOOSING, COMPARING, about, bytes_sent, phases, promised, took_part
+from .describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
+from .describe_run import (
+    CHOOSING,
+    COMPARING,
+    describe_clients,
+    describe_run,
+    summarize_phases,
+)
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
 from .pool.local_rows import Clients, LocalClients
-from .preflight import refuse
-from .profile import Asker, profile, profile_sums, quality
+from .preflight import Seen, refuse
 from .read import resolve_tier
 from .rows import Ready, make_ready, total
 from .run_directory import Folder, label_files
@@ -83,23 +90,42 @@ def carry_out(
     ready = make_ready(study, clients, seen, tier, journal)
     found, choice = _clustered(study, ready, tier, journal)
     journal.phase = "describing"
-    ask = Asker(ready.channel, ready.schema, tier, journal, study.privacy.min_count)
-    sums = profile_sums(found, ask)
+    queries = ClusterQueries(ready.channel, ready.schema, tier, journal, study.privacy.min_count)
+    sums = sum_clusters(found, queries)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
-    told = profile(model, sums.reordered(order), ask)
+    clusters, drawn = describe_clusters(model, sums.reordered(order), queries)
     pooled = _pooled(found, ready, journal, clients.compares)
-    told["quality"] = quality(found, pooled, ask)
     n_rows, used = total(seen.rows.values()), total(ready.used.values())
-    counted = sum(n or 0 for n in model.sizes)
-    told["uncounted"] = None if used is None or tier.guards else used - counted
-    told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
-    told["phases"] = phases(journal.told)
+    profile = RunProfile(
+        minimum=queries.min_count,
+        clusters=clusters,
+        map=drawn,
+        quality=measure_quality(found, pooled, queries),
+        uncounted=_count_uncounted(used, model, tier),
+        clients=_describe_clients(seen, ready, found, journal),
+        phases=summarize_phases(journal.told),
+    )
     written = clients.label(model) if study.outputs.labels != "none" else {}
     labels = {client: place.final(where) for client, where in written.items()}
-    said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
-    model = replace(model, about={**(model.about or {}), **said})
-    place.finish(model, found, told, choice)
+    requested = make_algorithm(study.clustering, len(found.centers))
+    about = describe_run(study, requested, found, tier, tier.guarantee, journal.told, like)
+    model = replace(model, about=about)
+    place.finish(model, found.history, profile, choice)
     return Outcome(place.path, model, found, labels, choice, n_rows, used)
+
+
+def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
+    """Rows that took part and are in no known size; None: the tier hides it."""
+    if used is None or tier.guards:
+        return None
+    return used - sum(n or 0 for n in model.sizes)
+
+
+def _describe_clients(
+    seen: Seen, ready: Ready, found: Clustering, journal: Journal
+) -> tuple[ClientRecord, ...]:
+    best = next(run for run in journal.told if run.sent is found.run.sent)
+    return describe_clients(seen.rows, ready.used, best.took_part, "a gap in a feature")
 
 
 def _clustered(
@@ -147,8 +173,9 @@ def _numbered(
         order, ids = order[np.argsort(ids)], sorted(ids)
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
     sized = tuple(int(n) or None for n in sizes[order])  # none may be few: clients do not say
-    key, gaps, said = found.algorithm.key, study.data.na_values, about(study, found, like)
-    return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said, gaps), order
+    key, na_values = found.algorithm.key, study.data.na_values
+    centers = found.centers[order]
+    return Model(centers, tuple(ids), sized, ready, key, fuzzifier, na_values=na_values), order
 
 
 def _same_columns(like: Model, columns: tuple[Column, ...]) -> None:

@@ -118,4 +118,4 @@ def columns_transforms(tier: Tier, schema: Schema) -> tuple[Transform, ...]:
 
 def columns_promise(tier: Tier) -> Guarantee:
     """What is promised where columns are split, in plain words."""
-    return Guarantee(tier.name, {}, _SEEN[tier.name] + TRUST)
+    return Guarantee(tier.name, {}, _SEEN[tier.name] + TRUST, exact=True)

@@ -3,23 +3,22 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..algorithms.record_alignment import RecordAlignment
 from ..client.labels import writer_for
 from ..client.vertical import Ending, Wanted
 from ..clustering.alignment import MIN_OVERLAP, enough_shared
 from ..clustering.columns import ColumnClustering, cluster_columns
-from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, config, run
+from ..clustering.model import ColumnsModel
+from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, run
 from ..metrics import inertia
 from ..privacy import Tier
+from ..results import ClusterProfile, QualityRecord, RunProfile
 from ..typing import Array
-from .facts import bytes_sent, phases, versions
+from .describe_run import describe_clients, describe_run, summarize_phases
 from .journal import Journal, OnRound
 from .pool.local_columns import (
     LocalOwners,
@@ -35,28 +34,6 @@ from .read import resolve_tier
 from .run_directory import Folder
 from .settings import Study
 from .split import columns_algorithm, columns_promise, columns_transforms
-
-# Each owner has its own preparation, and tells nobody.
-_NOWHERE: Mapping[str, Any] = {"columns": [], "offset": [], "scale": [], "fill": None}
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnsModel:
-    """What a run over split columns may say: sizes; nobody holds whole centres."""
-
-    sizes: tuple[int, ...]
-    about: Mapping[str, Any]
-
-    def as_config(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        return {
-            "format": 1,
-            "split": "columns",
-            **self.about,
-            "clusters": [{"id": c, "size": n} for c, n in enumerate(self.sizes, 1)],
-            "columns": [],
-            "preparation": _NOWHERE,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +114,11 @@ def carry_out_columns(
     )
     end = Ending.of(study.path.stem, found.algorithm, found.last)
     labels = {owner: place.final(said) for owner, said in owners.finish(end).items()}
-    model = ColumnsModel(end.sizes, _about(study, found, tier, seen, schema, journal))
-    told = _profile(study, found, end, seen, schema, journal)
-    place.put(model.as_config(), found.history, told, None)
+    guarantee = columns_promise(tier)
+    about = describe_run(study, algorithm, found, tier, guarantee, journal.told)
+    owned = dict(sorted(seen.n_columns.items()))
+    model = ColumnsModel(found.algorithm.key, end.sizes, owned, schema.records(), about)
+    place.finish(model, found.history, _profile(study, found, end, seen, journal), None)
     return ColumnsOutcome(place.path, model, found, labels, seen.offered, schema.records())
 
 
@@ -164,75 +143,29 @@ def _aligned(owners: Owners, seen: Offered, tier: Tier, journal: Journal) -> Sch
     return Schema(F, low=np.zeros(F), high=np.ones(F), n_records=len(shared))
 
 
-def _about(
-    study: Study,
-    found: ColumnClustering,
-    tier: Tier,
-    seen: Offered,
-    schema: Schema,
-    journal: Journal,
-) -> dict[str, Any]:
-    settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
-    settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
-    guarantee = columns_promise(tier)
-    return {
-        "fedclust": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "study": study.path.stem,
-        "algorithm": settings,
-        "lossless": found.algorithm.lossless,
-        "soft": found.algorithm.soft,
-        "inertia": found.inertia,
-        "rounds": len(found.history),
-        "converged": found.converged,
-        "privacy": {"tier": guarantee.tier, "guarantee": guarantee.words, "parameters": {}},
-        "seed": study.clustering.seed,
-        "like": None,
-        "versions": versions(),
-        "owners": dict(sorted(seen.n_columns.items())),  # how many columns each has
-        "n_records": schema.records(),
-        "bytes_sent": bytes_sent(journal.told),
-    }
-
-
 def _profile(
-    study: Study,
-    found: ColumnClustering,
-    end: Ending,
-    seen: Offered,
-    schema: Schema,
-    journal: Journal,
-) -> dict[str, Any]:
-    """What the report shows; of columns the server knows nothing, so there is nothing of them."""
-    n = schema.records()
-    return {
-        "minimum": study.privacy.min_count,
-        "clients": [
-            {
-                "name": owner,
-                "rows": rows,
-                "used": n,
-                "left_out": rows - n,
-                "why": "not at all owners" if n < rows else "",
-                "rounds": len(found.history),  # a round without one of them is none
-            }
-            for owner, rows in sorted(seen.offered.items())
-        ],
-        "clusters": [
-            {"id": c, "size": size, "by_client": {}, "features": [], "entropy": _entropy(end, c)}
+    study: Study, found: ColumnClustering, end: Ending, seen: Offered, journal: Journal
+) -> RunProfile:
+    """What the report shows; the server knows nothing of columns, so nothing of features."""
+    offered = dict(sorted(seen.offered.items()))
+    used = dict.fromkeys(offered, len(end.labels))
+    rounds = dict.fromkeys(offered, len(found.history))  # every round needs every owner
+    return RunProfile(
+        minimum=study.privacy.min_count,
+        clients=describe_clients(offered, used, rounds, "not at all owners"),
+        clusters=tuple(
+            ClusterProfile(id=c, size=size, by_client={}, features=(), entropy=_entropy(end, c))
             for c, size in enumerate(end.sizes, 1)
-        ],
-        "map": None,
-        "quality": [
-            {
-                "index": inertia.name,
-                "value": found.inertia,
-                "pooled": None,
-                "better": inertia.better,
-            }
-        ],
-        "phases": phases(journal.told),
-    }
+        ),
+        map=None,
+        quality=(
+            QualityRecord(
+                index=inertia.name, value=found.inertia, pooled=None, better=inertia.better
+            ),
+        ),
+        phases=summarize_phases(journal.told),
+        uncounted=0,  # the server has every record's label
+    )
 
 
 def _entropy(end: Ending, number: int) -> float | None:

@@ -12,7 +12,7 @@ from ...client.files import ClientFiles, Counted, Problem
 from ...client.vertical import Aligned, Ending, Owner, Wanted
 from ...clustering.alignment import IN_ONE_PROCESS
 from ...core import Channel, ConfigError, Data, DataError, Schema
-from ...data.ids import comparable, secret_bytes
+from ...data.ids import check_comparable, secret_bytes
 from ...privacy import ClientPolicy, Limits
 from ...typing import Array
 from ..preflight import ALL, Examination, Seen, open_files, same_files
@@ -73,7 +73,7 @@ class LocalOwners:
 
     def offered(self) -> Channel:
         """Tokens, which a plan calls rows: numbers, but none to compute with."""
-        comparable({name: owner.ids for name, owner in self._owners.items()})
+        check_comparable({name: owner.ids for name, owner in self._owners.items()})
         return LocalChannel({n: tokens_as_data(owner) for n, owner in self._owners.items()})
 
     def align(self, shared: Array) -> dict[str, str]:
