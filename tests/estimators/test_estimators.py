@@ -80,7 +80,7 @@ def test_memberships_add_up_and_labels_are_the_highest() -> None:
 
 @pytest.mark.parametrize("key", list(ALGORITHMS))
 def test_every_registry_key_works(key: str) -> None:
-    kind = FederatedFuzzyCMeans if ALGORITHMS[key].soft else FederatedKMeans
+    kind = FederatedFuzzyCMeans if ALGORITHMS[key].traits.soft else FederatedKMeans
     model = kind(3, algorithm=key, random_state=0).fit(rows(), clients=owners())
     assert len(np.unique(model.labels_)) == 3
     assert model.n_rounds_ >= 1

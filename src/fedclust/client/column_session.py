@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
-from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
+from ..algorithms.records import check_assignment
+from ..algorithms.registry import build_plan
 from ..clustering.alignment import MIN_OVERLAP
 from ..clustering.preparation import Column
 from ..core import AnyAlgorithm, Data, DataError, MessageError, Plan, Record, Refusal, Schema
 from ..core.envelope import decode_request, table
 from ..core.wire import Frame
 from ..data.ids import secret_bytes
-from ..plans import build_plan
 from ..privacy import ClientPolicy, FixedPoint, PairwiseMasks
 from ..privacy.crypto import digest
 from ..privacy.key_exchange import KeyExchange
@@ -120,7 +120,7 @@ class ColumnsSite:
         form = json.dumps([data.get(OWNED), data.get(SHARED)], sort_keys=True).encode()
         found = self._aligned(owner, data).data(self._gate, form)
         schema = Schema(found.shape[1], n_records=len(found))
-        if plan.algorithm.reads_rows:
+        if plan.algorithm.traits.reads_rows:
             self._allow_transforms(plan, owner, schema)
         down.check(plan.algorithm.sizes(schema))
         drawn = down.arrays().get("drawn", ())

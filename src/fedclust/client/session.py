@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..algorithms.registry import build_plan
 from ..clustering.model import Model
 from ..clustering.preparation import Column
 from ..core import (
@@ -35,7 +36,6 @@ from ..core.envelope import (
     text,
 )
 from ..core.wire import Frame, unpack
-from ..plans import build_plan
 from ..privacy import ClientPolicy
 from ..privacy.crypto import digest
 from .config import CLIENT_FILE, ClientConfig, read_client_config

@@ -32,6 +32,7 @@ from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
 from .spelling import did_you_mean
 from .survey import Empty, OneRoundQuery
+from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Refusal",
     "Request",
     "Round",
+    "Role",
     "Rule",
     "Run",
     "Runner",
@@ -66,8 +68,10 @@ __all__ = [
     "Summed",
     "OneRoundQuery",
     "TooFewClients",
+    "Traits",
     "Transform",
     "RoundContext",
+    "Work",
     "config",
     "derived",
     "did_you_mean",

@@ -15,10 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, make
+from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..channels import LocalChannel
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import (
+    Algorithm,
     AnyAlgorithm,
     ClientSampling,
     ConfigError,
@@ -52,7 +53,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self,
         n_clusters: int = 8,
         *,
-        algorithm: str | AnyAlgorithm = "lossless",
+        algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
         n_init: int = 1,
         max_rounds: int | None = None,
@@ -214,18 +215,30 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return Schema(F, low=low, high=high)
 
     def _algorithm(self) -> AnyAlgorithm:
-        supported = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.soft == self._soft)]
+        """The algorithm of a key, of a class, or the one given, with the estimator's parameters."""
         algorithm = self.algorithm
-        if isinstance(algorithm, str) and algorithm in supported:
-            key = self._lossless if algorithm == "lossless" else algorithm
-            return self._configure(make(key, self.n_clusters))
-        key = getattr(algorithm, "key", str(algorithm))
-        if key not in supported or isinstance(algorithm, str):
-            raise ConfigError(
-                f"algorithm: {type(self).__name__} does not support {key!r}; use one of "
-                f"{', '.join(supported)}{did_you_mean(key, supported)}"
-            )
+        if isinstance(algorithm, str):
+            return self._configure(self._by_key(algorithm))
+        if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
+            algorithm = cast(Any, algorithm)(self.n_clusters)
+        if not _clusters_rows(algorithm) or algorithm.soft != self._soft:
+            raise self._unsupported(algorithm)
         return self._configure(algorithm)
+
+    def _by_key(self, key: str) -> AnyAlgorithm:
+        if key == "lossless":
+            return make(self._lossless, self.n_clusters)
+        if key not in ALGORITHMS or ALGORITHMS[key].traits.soft != self._soft:
+            raise self._unsupported(key)
+        return make(key, self.n_clusters)
+
+    def _unsupported(self, algorithm: Any) -> ConfigError:
+        key, soft = getattr(algorithm, "key", str(algorithm)), self._soft
+        supported = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.traits.soft == soft)]
+        return ConfigError(
+            f"algorithm: {type(self).__name__} does not support {key!r}; use one of "
+            f"{', '.join(supported)}{did_you_mean(key, supported)}"
+        )
 
     def _configure(self, algorithm: AnyAlgorithm) -> AnyAlgorithm:
         """Apply the estimator's parameters to the algorithm; refuse those it does not have."""
@@ -287,3 +300,12 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _clusters_rows(algorithm: Any) -> bool:
+    """Whether it finds clusters of rows: not a seeding, a statistic, or for split columns."""
+    if not isinstance(algorithm, Algorithm) or algorithm.partition != "horizontal":
+        return False
+    kind = type(algorithm)
+    seeding = SEEDINGS.get(kind.key) is kind and ALGORITHMS.get(kind.key) is not kind
+    return kind.assign is not Algorithm.assign and not seeding

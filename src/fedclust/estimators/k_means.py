@@ -13,10 +13,10 @@ class FederatedKMeans(Federated):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    algorithm : str or algorithm, default="lossless"
+    algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-CM: the centres that pooling all rows would give, from the same start),
-        "llf-cm", "fkm", "k-fed", "one-shot", "dwf", "ewf", or an algorithm made by
-        `fedclust.make`.
+        the key of a registered algorithm that finds labels ("llf-cm", "fkm", "k-fed", "one-shot",
+        "dwf", "ewf", "robust-cm"), or an algorithm made by `fedclust.make`.
     init : str, array of shape (n_clusters, n_features) or seeding, default="auto"
         The initialisation: "careful" (k-means++ at every client, each seed blended with its
         neighbours), "fkm", "one-shot", "k-fed", "client" (drawn by one client), "uniform" (within

@@ -99,7 +99,7 @@ class ClientPolicy:
 
     def admit(self, context: RoundContext) -> None:
         """Before anything is computed: refuse what this client never answers, count the rest."""
-        if not self._watchful or not context.plan.algorithm.reads_rows:
+        if not self._watchful or not context.plan.algorithm.traits.reads_rows:
             return
         limits, what = self.limits, f"{context.plan.algorithm.key}, round {context.round}"
         missing = set(limits.requires) - {type(t).__name__ for t in context.plan.transforms}

@@ -93,7 +93,7 @@ def _in_batches(study: Study, clients: Mapping[str, ClientFiles]) -> Iterator[Pr
         if not files.in_batches:
             continue
         algorithm = make_algorithm(study.clustering, study.n_clusters[0])
-        if not algorithm.additive:
+        if not algorithm.traits.additive:
             words = (
                 f"{algorithm.key} needs all rows in memory; set batch_rows = 0, or choose lossless"
             )
