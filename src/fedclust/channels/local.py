@@ -1,4 +1,4 @@
-"""All clients in this process: for research, for simulation, and for one data owner alone."""
+"""A channel to clients in this process, for research and simulation."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ from ..privacy import ClientPolicy
 
 
 class LocalChannel:
-    """A channel to data that is already here: name to `Data`, `Batches`, or a table.
+    """A channel to data in memory: client name to `Data`, `Batches`, or a table.
 
-    With ``strict=True`` every request and reply is made bytes and read again, as on a network:
-    what is not an announced array does not arrive.
+    With ``strict=True`` every request and reply is encoded as bytes and decoded again, as on a
+    network, so that only declared arrays arrive.
     """
 
     def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
-        self._data = {name: _with_gate(name, given) for name, given in data.items()}
+        self._data = {name: _with_policy(name, given) for name, given in data.items()}
         self._strict = strict
 
     def clients(self) -> Iterable[str]:
@@ -27,7 +27,7 @@ class LocalChannel:
         return self._data.keys()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """All answers; clients whose rows keep one thread busy answer in parallel."""
+        """Yield all replies; clients whose data keep one thread busy run in parallel."""
         to = request.to
         if self._strict:
             frame = unpack(encode_request(plan, request))
@@ -43,12 +43,12 @@ class LocalChannel:
 
         one_thread = {c: worth_a_thread(*self._data[c].shape) for c in to}
         yield from map_in_parallel(answer, [c for c in to if one_thread[c]])
-        # The large use all threads by themselves, the small none.
+        # Large clients use all threads themselves; for small ones a thread is not worth it.
         yield from (answer(c) for c in to if not one_thread[c])
 
 
-def _with_gate(name: str, given: Data | Batches | Any) -> Data | Batches:
-    """A client's data, with a gate of its own: keys that last as long as the channel."""
+def _with_policy(name: str, given: Data | Batches | Any) -> Data | Batches:
+    """Add a policy of its own to a client's data; its keys last as long as the channel."""
     rows = given
     if not isinstance(given, Data | Batches):
         rows = Data.of(given, client=f"client {name!r}")
