@@ -38,7 +38,7 @@ weight = {}
     assert told["south", ""][0] == "there is no file nowhere.csv"
     assert told["north", "patient"] == ("rows repeat an id (1)", False)
     assert told["north", "height"] == ("the column is not there (did you mean 'weight'?)", True)
-    assert "categories that were not declared: m" in told["north", "sex"][0]
+    assert "undeclared categories: m" in told["north", "sex"][0]
     assert "values outside the public bounds" in told["north", "age"][0]
     assert told["north", "weight"] == ("has the same value in all rows", False)
     with pytest.raises(DataError, match="client 'south': there is no file nowhere.csv") as said:
@@ -101,7 +101,7 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
     told = {(p.client, p.column): p.what for p in found.problems}
     assert told["north", "age"] == "has values outside the public bounds (6)"
     assert told["south", "age"] == "has values outside the public bounds (39)"
-    assert "categories that were not declared" in told["north", "sex"]
+    assert "undeclared categories" in told["north", "sex"]
     assert found.counts["north"].rows == 40
     assert found.counts["north"].complete == 39
 
@@ -113,7 +113,7 @@ def problems(folder: Path, study: str) -> list[str]:
 def test_rare_values_are_counted_and_not_named(tmp_path: Path) -> None:
     """A column of names that is declared as categories by mistake must not be told."""
     told = problems(tmp_path, SMALLEST + "[features]\npatient = { categories = ['x'] }\n")
-    assert told == ["has categories that were not declared (40 rows)"] * 2
+    assert told == ["has undeclared categories (40 rows)"] * 2
 
 
 def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
@@ -181,4 +181,4 @@ def test_values_that_are_lists_are_no_categories(tmp_path: Path, batch_rows: int
         table = {"age": list(range(20)), "x": [["a"]] * 20}
         pq.write_table(pa.table(table), tmp_path / f"{client}.parquet")
     told = [p.what for p in examine(read_study(path)).problems if p.stops]
-    assert [words[:37] for words in told] == ["has categories that were not declared"] * 2
+    assert [text[:25] for text in told] == ["has undeclared categories"] * 2

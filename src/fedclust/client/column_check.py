@@ -28,7 +28,7 @@ class Found:
     def gaps_in(self, values: Array) -> BoolArray:
         """Which of these rows have a gap here."""
         try:
-            rows = self._column.encoded(values, "")
+            rows = self._column.encode(values, "")
         except DataError as problem:
             self._refused = str(problem).partition(f"{self._column.name!r} ")[2]
             return np.zeros(len(values), dtype=bool)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..clustering.model import Model
-from ..clustering.preparation import Column, Preparation, encoded
+from ..clustering.preparation import Column, Preparation, encode_columns
 from ..core import Batches, Data, DataError, did_you_mean
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Columns, Selection
@@ -136,7 +136,7 @@ class ClientFiles:
 
         def read() -> Iterator[Data]:
             for batch in self._source(columns).batches():
-                yield Data(encoded(columns, batch, self._who), np.empty(0))
+                yield Data(encode_columns(columns, batch, self._who), np.empty(0))
 
         if self._held is not None:
             return next(read())

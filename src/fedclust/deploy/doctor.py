@@ -14,14 +14,13 @@ from .. import __version__
 from ..client.column_session import owners_secret
 from ..client.config import CLIENT_FILE, ClientConfig, read_client_config
 from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
-from ..clustering.preparation import Column
+from ..clustering.preparation import NOT_NUMERIC, Column
 from ..core import FedclustError
 from ..privacy.crypto import signing_public
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .run_client import FEW_DAYS, loose_keys
 
 MASKED = ("secure", "secure+dp")
-_OF_WORDS = "holds values that are no numbers"
 
 
 class Check(NamedTuple):
@@ -150,7 +149,7 @@ def _client(kit: Kit) -> Iterator[Check]:
     words = f"{counted.rows:,} rows, {counted.complete:,} of them without gaps"
     yield Check("data", counted.rows > 0, f"{words}; numbers in {', '.join(files.numbers)}")
     for one in problems:
-        of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
+        of_words = one.what.startswith(NOT_NUMERIC)  # allowed, and of use as categories
         yield Check(one.column or "data", of_words or not one.stops, one.what)
     if file.consent.split_columns:
         yield _split_columns(file)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..clustering.preparation import Preparation, by_bounds, prepare_over
+from ..clustering.preparation import Preparation, prepare_over, scale_by_bounds
 from ..core import Channel, DataError, Runner, Schema
 from ..privacy import Tier
 from .pool.local_rows import Clients
@@ -23,7 +23,7 @@ class Ready(NamedTuple):
 def make_ready(study: Study, clients: Clients, seen: Seen, tier: Tier, runner: Runner) -> Ready:
     """One scale for all, learned from all, and every client's rows on it."""
     if tier.sums_only:  # a scale that is learned would show every client's own sums
-        ready = by_bounds(seen.columns)
+        ready = scale_by_bounds(seen.columns)
     else:
         ready = prepare_over(
             seen.columns,
