@@ -83,11 +83,12 @@ class ClientFile:
             raise ConfigError(f"{self.path}: there is no file {self.data['file']}")
         return found
 
-    def opened(self, name: str) -> ClientFiles:
+    def open_files(self, name: str, *, in_memory: bool = False) -> ClientFiles:
         """The files, as the client of that name reads them."""
         data = self.data
+        batch_rows = 0 if in_memory else data["batch_rows"]
         return ClientFiles(
-            name, self.files(), gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
+            name, self.files(), na_values=data["gaps"], id=data["id"], batch_rows=batch_rows
         )
 
     def policy(self, *, remembers: bool = False) -> ClientPolicy:

@@ -2,15 +2,17 @@
 
 from .algorithm import Algorithm, Data, Rule, Schema
 from .batches import Batches
-from .channel import Channel
+from .channel import Channel, Wrapper
 from .checkpoint import config, load_round, save_round
 from .errors import (
     CheckpointError,
+    Code,
     ConfigError,
     DataError,
     EmptyRound,
     FedclustError,
     MessageError,
+    Reason,
     Refusal,
     TooFewClients,
 )
@@ -39,6 +41,7 @@ __all__ = [
     "Batches",
     "Channel",
     "CheckpointError",
+    "Code",
     "ConfigError",
     "Data",
     "DataError",
@@ -52,6 +55,7 @@ __all__ = [
     "EmptyRound",
     "ClientSampling",
     "Plan",
+    "Reason",
     "Record",
     "Refusal",
     "Request",
@@ -66,6 +70,7 @@ __all__ = [
     "OneRoundQuery",
     "TooFewClients",
     "Transform",
+    "Wrapper",
     "RoundContext",
     "config",
     "derived",
