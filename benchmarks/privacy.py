@@ -10,7 +10,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import Channel, Data, Plan, Schema, rounds
 from fedclust.kernels import fuzzy_sums, hard_sums
-from fedclust.kernels.grid import grid_over
+from fedclust.kernels.grid import make_grid
 from fedclust.privacy import FixedPoint, SecureChannel
 
 from .local_step import SHAPES, problem
@@ -27,7 +27,7 @@ def exact() -> list[str]:
     ]
     for n, F, k in SHAPES:
         X, C = problem(n, F, k, np.float64)
-        grid = grid_over(np.full(F, -8.0), np.full(F, 8.0), n)
+        grid = make_grid(np.full(F, -8.0), np.full(F, 8.0), n)
         steps: dict[str, tuple[partial[Any], float]] = {
             "hard": (partial(hard_sums, X, C, _NO_WEIGHTS), 2.0),
             "fuzzy": (partial(fuzzy_sums, X, C, 2.0, _NO_WEIGHTS), 4.0),

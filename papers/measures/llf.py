@@ -8,7 +8,7 @@ from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.core import ClientSampling, Plan, Schema, run
 from fedclust.datasets import dirichlet, iid
-from fedclust.kernels import kmeans_plusplus, matched, nearest
+from fedclust.kernels import kmeans_plusplus, match_centers, nearest
 from fedclust.metrics import adjusted_rand_index, soft_davies_bouldin, xie_beni
 from fedclust.typing import FloatArray
 
@@ -42,7 +42,7 @@ def llf(
     done = run(plan, clients, Schema(F), sampling=part)
     labels = nearest(X, done.model)[0]
     found = {
-        "displacement": float(np.linalg.norm(matched(done.model, central) - central)),
+        "displacement": float(np.linalg.norm(match_centers(done.model, central) - central)),
         "ARI(sum)": adjusted_rand_index(nearest(X, central)[0], labels),
         "ARI(true)": adjusted_rand_index(y, labels),
         "XB": xie_beni(X, done.model),

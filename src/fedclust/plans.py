@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS, did_you_mean
+from .algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS
 from .algorithms._registry import Registry, by_class
-from .core import AnyAlgorithm, ConfigError, Plan, Transform
+from .core import AnyAlgorithm, ConfigError, Plan, Transform, did_you_mean
 from .core.envelope import PlanConfig, one_line
 from .privacy import (
     ChangeGuard,

@@ -114,7 +114,7 @@ ATTACKS: dict[str, Callable[[str, str], Outcome]] = {
     "differences, ten starts, one client": lambda name, tier: differences(name, tier, 10),
     "differences, one run, all together": aggregate,
     "differences, ten starts, all together": lambda name, tier: aggregate(name, tier, 10),
-    "crafted centres, 100 questions": crafted,
+    "crafted centres, 100 queries": crafted,
     "fuzzy sums of a client of five": small_fuzzy,
     "rows among FKM's seeds, as printed": seeds,
 }

@@ -61,7 +61,9 @@ def test_a_text_file_means_the_same_to_every_reader(
 @pytest.mark.parametrize("batch_rows", [0, 2])
 def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: int) -> None:
     (tmp_path / "t.csv").write_text(TEXT)
-    client = ClientFiles("it", [tmp_path / "t.csv"], gaps=GAPS, id="name", batch_rows=batch_rows)
+    client = ClientFiles(
+        "it", [tmp_path / "t.csv"], na_values=GAPS, id="name", batch_rows=batch_rows
+    )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
     problems, counted = client.look(wanted)

@@ -11,7 +11,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
 from fedclust.deploy.flower.folder import write_app
-from fedclust.study.file import read_study
+from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 
 from .flower_processes import CLIENTS, Flower, flower
@@ -127,7 +127,7 @@ def test_a_study_in_flowers_simulation_is_the_study_in_one_process(tmp_path: Pat
         kits.mkdir()
         for client in CLIENTS:
             (tmp_path / client).rename(kits / client)
-        write_app(tmp_path / "app", {"study": str(study), "kits": str(kits), "min-clients": 2})
+        write_app(tmp_path / "app", {"study": str(study), "kits": str(kits), "min_clients": 2})
         made.superlink("--simulation")
         size = f"num-supernodes={len(CLIENTS)}"
         made.run(tmp_path / "app", 240, "--federation-config", size)

@@ -21,7 +21,7 @@ from fedclust import (
 from fedclust.algorithms import ALGORITHMS
 from fedclust.typing import FloatArray
 
-from .owned import owners, pd, rows
+from .row_owners import owners, pd, rows
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

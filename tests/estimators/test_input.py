@@ -16,7 +16,7 @@ from fedclust import (
     make_seeding,
 )
 
-from .owned import owners, pd, rows
+from .row_owners import owners, pd, rows
 
 
 @pytest.mark.parametrize(

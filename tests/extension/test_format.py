@@ -29,7 +29,7 @@ from fedclust.data.streams import Stream, kinds
 from fedclust.deploy.templates import client_toml
 from fedclust.study import examine, read_study
 from fedclust.study.run import Outcome, run_study
-from fedclust.study.schema import json_schema
+from fedclust.study.settings import json_schema
 
 from ..study.example import SMALLEST, write
 from . import json_lines
@@ -97,7 +97,7 @@ def test_init_and_check_read_such_files(tmp_path: Path) -> None:
     shown = invoke(app, ["init", *files, "--out", str(out)])
     assert shown.exit_code == 0, shown.output
     study = read_study(out)
-    assert study.data["id"] == "patient"
+    assert study.data.id == "patient"
     assert [column.name for column in study.features or ()] == ["age", "weight"]
     assert invoke(app, ["check", str(out)]).exit_code == 0
 

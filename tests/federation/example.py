@@ -11,13 +11,14 @@ import numpy as np
 from fedclust.channels import RemoteChannel
 from fedclust.client.session import Site
 from fedclust.core import Data
-from fedclust.study.file import Study
 from fedclust.study.pool.remote_rows import RemoteClients
 from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import Folder
+from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 
 NAMES = ("north", "south", "west")
+FEDERATION = {"name": "f", "server": "h", "port": 1, "coordinator": "ana@example.org"}
 Spoil = Callable[[int, str, bytes], "bytes | str | list[bytes | str]"]
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from fedclust.channels import RemoteChannel
 from fedclust.client.session import Site
-from fedclust.study.file import Study, read_study
 from fedclust.study.journal import OnRound
 from fedclust.study.pool.remote_columns import RemoteOwners
+from fedclust.study.read import read_study
 from fedclust.study.run_directory import Folder
+from fedclust.study.settings import Study
 from fedclust.study.split_columns import ColumnsOutcome, carry_out_columns
 from fedclust.typing import FloatArray
 

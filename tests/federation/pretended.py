@@ -12,9 +12,10 @@ import pytest
 
 from fedclust.deploy.coordinator import How, run_federated
 from fedclust.deploy.job import StudyRun
-from fedclust.study.file import Study, read_study
+from fedclust.study.read import read_study
+from fedclust.study.settings import Study
 
-from .example import NAMES, InProcess, write_kits
+from .example import FEDERATION, NAMES, InProcess, write_kits
 
 pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
 from fedclust.channels.nvflare import certificates, process, provision, session
@@ -86,7 +87,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     made = Pretended(InProcess(write_kits(tmp_path / "sites")), tmp_path)
     for role, name in (("server", "localhost"), ("admin", "ana@example.org")):
         (tmp_path / "kits" / role).mkdir(parents=True)
-        about = {"role": role, "name": name, "federation": {"port": 1, "name": "f"}}
+        about = {"role": role, "name": name, "federation": FEDERATION}
         (tmp_path / "kits" / role / "fedclust.json").write_text(json.dumps(about))
 
     @contextlib.contextmanager

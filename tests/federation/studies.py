@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fedclust.study.file import Study, read_study
+from fedclust.study.read import read_study
+from fedclust.study.settings import Study
 
 STUDY = """
 [clients]

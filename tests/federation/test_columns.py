@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fedclust.core import ConfigError, Plan, Round, TooFewClients
-from fedclust.study.file import Study, read_study
+from fedclust.study.read import read_study
+from fedclust.study.settings import Study
 from fedclust.study.split_columns import run_columns
 
 from .example import InProcess
@@ -110,8 +111,8 @@ def test_masks_hide_every_owner_and_the_result_is_that_without(tmp_path: Path) -
     secure = write_study(tmp_path, SOFT, "", SECURE)
     plain = replace(
         secure,
-        privacy={**secure.privacy, "tier": "none"},
-        data={**secure.data, "scaling": "min-max"},
+        privacy=replace(secure.privacy, tier="none"),
+        data=replace(secure.data, scaling="min-max"),
     )
     transport = Listening(sites)
     masked = run_across(secure, transport, tmp_path / "secure")

@@ -16,7 +16,7 @@ from fedclust.algorithms.vertical_assignment import VerticalAssignment
 from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
 from fedclust.client.column_session import digest_of
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.client.requests import OWNED, SHARED
 from fedclust.client.vertical import Wanted
 from fedclust.clustering.preparation import Column, Moments
@@ -89,11 +89,11 @@ def test_a_secret_is_long_enough_and_never_repeated(tmp_path: Path) -> None:
     write_owners(tmp_path, data='secret = "too short"')
     file = tmp_path / "bank" / "client.toml"
     with pytest.raises(ConfigError, match=r"client.toml:4: secret must be .* at least 16") as bad:
-        read_client_file(file)
+        read_client_config(file)
     assert "too short" not in str(bad.value)
     file.write_text(file.read_text().replace('"too short"', "12345678901234567"))
-    with pytest.raises(ConfigError, match="secret must be text$"):
-        read_client_file(file)
+    with pytest.raises(ConfigError, match="secret must be a string$"):
+        read_client_config(file)
 
 
 def plan_of(key: str) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.deploy.coordinator import _gone_before_it_began
 from fedclust.deploy.job import StudyRun
-from fedclust.study.file import read_study
 from fedclust.study.pool.remote_columns import invited, warnings_of, who_is_missing
+from fedclust.study.read import read_study
 from fedclust.study.split_columns import run_columns
 
 from .example import InProcess
@@ -45,7 +45,7 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
 def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Path) -> None:
     write_owners(tmp_path)
     study = write_study(tmp_path, more=NONE)
-    assert study.sampling["min_clients"] == 3
+    assert study.sampling.min_clients == 3
     assert invited(study, ["bank", "other", "shop"]) == ["bank", "shop"]
     assert who_is_missing(study, ["bank", "telecom"]).endswith("and shop did not come")
     assert who_is_missing(study, ["bank", "shop", "telecom"]) == ""
@@ -57,7 +57,7 @@ def test_studies_of_rows_are_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "rows.toml"
     path.write_text('[clients]\na = "a.csv"\n[clustering]\nalgorithm = "llf-cm"\nn_clusters = 2\n')
     study = read_study(path)
-    assert study.sampling["min_clients"] == 1
+    assert study.sampling.min_clients == 1
     assert invited(study, ["a", "b"]) == ["a", "b"]
     assert who_is_missing(study, []) == ""
     assert warnings_of(study) == []
@@ -91,9 +91,9 @@ def test_the_client_file_that_the_documentation_shows_can_be_read(tmp_path: Path
     found = re.search(r"```toml client\n(.*?)```", page, re.DOTALL)
     assert found
     (tmp_path / "client.toml").write_text(found[1])
-    shown = read_client_file(tmp_path / "client.toml")
-    assert shown.consent["split_columns"]
-    assert shown.data["secret"]
+    shown = read_client_config(tmp_path / "client.toml")
+    assert shown.consent.split_columns
+    assert shown.data.secret
 
 
 def test_over_flower_split_columns_are_refused(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from fedclust.cli import app
 from fedclust.cli.signals import ended_by_signals
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
 
-from .example import write_kits
+from .example import FEDERATION, write_kits
 from .hostile import PLAN, request
 from .test_kits import written
 
@@ -29,7 +29,7 @@ def command(*words: object) -> Any:
 
 def client_kit(folder: Path, name: str = "west") -> Path:
     write_kits(folder)
-    about = {"role": "client", "name": name, "federation": {"name": "f", "server": "h", "port": 1}}
+    about = {"role": "client", "name": name, "federation": FEDERATION}
     (folder / name / "fedclust.json").write_text(json.dumps(about))
     return folder / name
 
@@ -54,7 +54,7 @@ def test_provision_and_doctor(tmp_path: Path) -> None:
 def test_a_wrong_file_is_a_sentence(tmp_path: Path) -> None:
     done = command("provision", written(tmp_path, "[federation]\n"))
     assert done.exit_code == 1
-    assert "must have name" in done.output
+    assert "needs name" in done.output
     assert "is not a kit" in command("doctor", tmp_path).output
     assert "is not a kit" in command("client", tmp_path).output
 
@@ -128,7 +128,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     line = RoundSummary(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
-    about = {"role": "admin", "name": "ana", "federation": {"server": "h", "port": 1}}
+    about = {"role": "admin", "name": "ana", "federation": FEDERATION}
     (tmp_path / "admin" / "fedclust.json").write_text(json.dumps(about))
     shown = command("status", "--kits", tmp_path).output
     assert "3 s ago" in shown
@@ -181,7 +181,7 @@ def test_a_glob_names_several_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     (tmp_path / "b.csv").write_text("x\n2\n")
     (tmp_path / "client.toml").write_text('[data]\nfile = "*.csv"\n')
-    names = [p.name for p in read_client_file(tmp_path / "client.toml").files()]
+    names = [p.name for p in read_client_config(tmp_path / "client.toml").files()]
     assert names == ["a.csv", "b.csv"]
 
 
@@ -209,7 +209,7 @@ def test_an_interrupted_server_says_how_to_go_on(
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
     for role in ("server", "admin"):
         (tmp_path / role).mkdir()
-        about: dict[str, Any] = {"role": role, "name": "n", "federation": {}}
+        about: dict[str, Any] = {"role": role, "name": "n", "federation": FEDERATION}
         (tmp_path / role / "fedclust.json").write_text(json.dumps(about))
     (tmp_path / "s.toml").write_text('[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n')
     done = command("server", tmp_path / "s.toml", "--kits", tmp_path)

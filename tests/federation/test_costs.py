@@ -21,7 +21,7 @@ from fedclust.client.files import ClientFiles
 from fedclust.client.session import LABEL, LOOK, Site
 from fedclust.core.envelope import ROUND
 from fedclust.core.wire import unpack
-from fedclust.study.file import Study
+from fedclust.study.settings import Study
 
 from .example import InProcess, rows, run_across, write_kits
 from .hostile import PLAN, request
@@ -57,7 +57,7 @@ def study(folder: Path, *, features: str = "", **changes: Any) -> Study:
     """LLF-FCM after k-FED, a few rounds."""
     made = write_study(folder, more=features)
     settings = {"n_init": 1, "init": "k-fed", "max_rounds": ROUNDS, "tol": 0.0, **changes}
-    return replace(made, clustering={**made.clustering, **settings})
+    return replace(made, clustering=replace(made.clustering, **settings))
 
 
 def ran(folder: Path, asked: Study, n: int = 60) -> Recorded:

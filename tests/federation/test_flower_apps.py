@@ -19,7 +19,7 @@ from fedclust.channels.flower.messages import carried
 from fedclust.channels.flower.server import GridTransport
 from fedclust.cli import app as cli
 from fedclust.core import ConfigError, FedclustError
-from fedclust.deploy.flower.folder import settings_of, write_app
+from fedclust.deploy.flower.folder import read_run_settings, write_app
 
 from .example import NAMES, write_kits
 from .flower_clients import asked, grid_of, run_app
@@ -105,29 +105,29 @@ def test_flower_does_not_say_who_asks_so_a_client_that_wants_to_know_refuses(
 
 def test_the_written_folder_is_an_app_to_flower(tmp_path: Path) -> None:
     study = tmp_path / "a study.toml"
-    write_app(tmp_path / "app", {"study": str(study), "min-clients": 3})
+    write_app(tmp_path / "app", {"study": str(study), "min_clients": 3})
     config, warnings = load_and_validate(tmp_path / "app" / "pyproject.toml", check_module=True)
     assert warnings == []
-    found = settings_of(config["tool"]["flwr"]["app"]["config"])
-    assert (found["study"], found["min-clients"], found["out"]) == (str(study), 3, "")
-    with pytest.raises(ConfigError, match="is there already"):
+    found = read_run_settings(config["tool"]["flwr"]["app"]["config"])
+    assert (found.study, found.min_clients, found.out) == (str(study), 3, "")
+    with pytest.raises(ConfigError, match="exists already"):
         write_app(tmp_path / "app", {"study": str(study)})
 
 
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ({}, "must have study"),
-        ({"study": "s.toml"}, "must be a whole path"),
-        ({"study": "/s.toml", "out": "run"}, "must be a whole path"),
+        ({}, "needs study"),
+        ({"study": "s.toml"}, "must be an absolute path"),
+        ({"study": "/s.toml", "out": "run"}, "must be an absolute path"),
         ({"study": "/s.toml", "deadline": 0}, "deadline must be at least 1"),
-        ({"study": "/s.toml", "min-clients": "3"}, "min-clients must be a whole number"),
+        ({"study": "/s.toml", "min_clients": "3"}, "min_clients must be an integer"),
         ({"study": "/s.toml", "dead-line": 3}, "did you mean 'deadline'"),
     ],
 )
 def test_wrong_settings_are_said(config: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        settings_of(config)
+        read_run_settings(config)
 
 
 def test_the_command_writes_the_folder_and_says_what_to_set(tmp_path: Path) -> None:

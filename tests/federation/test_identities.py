@@ -26,7 +26,7 @@ from fedclust.core import ConfigError, TooFewClients
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision, read_kit
 from fedclust.privacy.crypto import fresh_secret, signing_public
-from fedclust.study.file import read_study
+from fedclust.study.read import read_study
 
 from .example import NAMES, InProcess, rows, run_across
 from .test_kits import FEDERATION, written

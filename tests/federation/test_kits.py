@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.core import ConfigError
 from fedclust.deploy.federation_file import read_federation
 
@@ -34,7 +34,7 @@ def written(folder: Path, text: str = FEDERATION) -> Path:
 
 def test_a_federation_file_is_read(tmp_path: Path) -> None:
     found = read_federation(written(tmp_path))
-    assert found.federation["port"] == 8123
+    assert found.settings.port == 8123
     assert list(found.clients) == ["north", "south"]
 
 
@@ -48,7 +48,7 @@ def test_a_federation_file_is_read(tmp_path: Path) -> None:
         ("port = 8123", "prot = 8123", "did you mean 'port'"),
         ("north =", '"north/east" =', "choose a name of letters"),
         ("north =", "server =", "choose a name of letters"),
-        ('"North clinic"', "3", "say in words who that is"),
+        ('"North clinic"', "3", "client 'north': give a description"),
         ('[clients]\nnorth = "North clinic"\nsouth = "South clinic"', "", "no \\[clients\\]"),
         ("[clients]", "[client]", "did you mean 'clients'"),
     ],
@@ -70,10 +70,10 @@ def snippet(kind: str) -> str:
 def test_the_files_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
     assert list(read_federation(written(tmp_path, snippet("toml federation"))).clients)
     (tmp_path / "client.toml").write_text(snippet("toml client"))
-    shown = read_client_file(tmp_path / "client.toml")
+    shown = read_client_config(tmp_path / "client.toml")
     for section in ("data", "consent", "output"):
-        for key in vars(shown)[section]:
-            assert key in snippet("toml client") or key in ("gaps", "batch_rows")
+        for key in vars(getattr(shown, section)):
+            assert key in snippet("toml client") or key in ("na_values", "batch_rows")
 
 
 def test_the_service_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
     assert read_kit(kits / "server", "server").name == "localhost"
     assert read_kit(kits / "admin", "admin").name == "ana@example.org"
     north = read_kit(kits / "clients" / "north", "client")
-    assert north.federation["port"] == 8123
+    assert north.federation.port == 8123
     assert "North clinic" in (north.folder / "README.md").read_text()
     with pytest.raises(ConfigError, match="kit of client 'north', not of a server"):
         read_kit(kits / "clients" / "north", "server")
@@ -124,8 +124,8 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
 
 
 def test_the_kit_that_is_handed_out_can_be_filled_in(kits: Path) -> None:
-    file = read_client_file(kits / "clients" / "north" / "client.toml")
-    assert file.data["file"] == "data.csv"
+    file = read_client_config(kits / "clients" / "north" / "client.toml")
+    assert file.data.file == "data.csv"
     with pytest.raises(ConfigError, match="there is no file data.csv"):
         file.files()
 
@@ -210,7 +210,7 @@ def test_a_server_that_moves_is_told_with_the_renewal(kits: Path, tmp_path: Path
     shutil.copytree(kits / "clients" / "north", mine / "clients" / "north")
     shutil.unpack_archive(mine / "clients" / "north-renewal.zip", mine / "clients")
     north = read_kit(mine / "clients" / "north", "client")
-    assert north.federation["port"] == 8200
+    assert north.federation.port == 8200
     assert "localhost:8200" in (north.folder / "startup" / "fed_client.json").read_text()
 
 

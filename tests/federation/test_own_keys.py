@@ -13,7 +13,7 @@ from .pretended import server as server
     ("lines", "words"),
     [
         ('[data]\nid = "person"\n', "[data] id of the study is not used: each client.toml has its"),
-        ('[data]\ngaps = ["-"]\n', "[data] gaps of the study is not used"),
+        ('[data]\nna_values = ["-"]\n', "[data] na_values of the study is not used"),
         ("[data]\nbatch_rows = 9\n", "[data] batch_rows of the study is not used"),
         ('labels_in = "data"\n', "labels_in of the study is not used: labels stay with each"),
         ('labels = "parquet"\n', 'clients on other machines write "csv", or "none"'),

@@ -9,7 +9,7 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
-from fedclust.client.config import read_client_file
+from fedclust.client.config import read_client_config
 from fedclust.client.session import Site
 from fedclust.clustering.preparation import Moments
 from fedclust.core import ConfigError, Plan, Transform
@@ -237,7 +237,7 @@ def test_a_tier_of_noise_needs_a_budget(tmp_path: Path) -> None:
     said = refusal(tmp_path, request(PLAN), 'privacy = "secure+dp"')
     assert said == "its client.toml, or a file that it names, is not usable"
     with pytest.raises(ConfigError, match=r"client.toml:\d+: privacy = 'secure\+dp' needs epsilon"):
-        read_client_file(tmp_path / "west" / "client.toml")
+        read_client_config(tmp_path / "west" / "client.toml")
 
 
 def test_a_minimum_is_a_minimum_for_every_plan(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from fedclust.privacy import (
     SecurePrivate,
     Unprotected,
 )
-from fedclust.study.file import Study, read_study
+from fedclust.study.read import read_study
+from fedclust.study.settings import Study
 
 from .example import NAMES, PLAIN, InProcess, Spoil, rows, write_kits
 from .hostile import START, with_arrays

@@ -84,7 +84,7 @@ def test_the_ledger_outlives_runs(tmp_path: Path) -> None:
     def runs(sites: Any, seeds: range) -> None:
         remote = RemoteChannel(InProcess(sites), about={"study": "s"})
         for seed in seeds:
-            again = replace(study, clustering={**study.clustering, "seed": seed})
+            again = replace(study, clustering=replace(study.clustering, seed=seed))
             run_across(again, remote, tmp_path / f"run-{seed}")
 
     with pytest.raises(TooFewClients, match="questions, and 60 are allowed"):

@@ -1,4 +1,4 @@
-"""Steps over split columns: compiled and plain agree, and blocks leave no trace."""
+"""Steps over split columns: compiled and plain agree, and blocks do not matter."""
 
 import numpy as np
 import pytest
@@ -23,21 +23,21 @@ def case(n: int, F: int, k: int) -> tuple[FloatArray, FloatArray]:
 
 
 @pytest.mark.parametrize(("n", "F", "k"), SIZES)
-def test_distances_are_those_of_the_whole(loops: str, n: int, F: int, k: int) -> None:
+def test_lazy_distances_equal_the_full_matrix(loops: str, n: int, F: int, k: int) -> None:
     X, V = case(n, F, k)
     lazy = columns.Distances(X, V)
     np.testing.assert_allclose(np.asarray(lazy), sq_distances(X, V), rtol=1e-9, atol=1e-12)
     assert (lazy.shape, lazy.nbytes, len(lazy), lazy.ndim) == ((n, k), 8 * n * k, n, 2)
     short = columns.Distances(X, V, "float32")
     assert np.asarray(short).dtype == np.float32
-    both = columns.added([lazy, np.asarray(lazy), short])
+    both = columns.add_matrices([lazy, np.asarray(lazy), short])
     np.testing.assert_allclose(both, 3 * np.asarray(lazy), rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "F", "k"), SIZES)
 def test_means_by_label_and_by_weight(loops: str, n: int, F: int, k: int) -> None:
     X, _ = case(n, F, k)
-    labels = (np.arange(n) % (k + 1) - 1).astype(np.int32)  # -1 belongs to nobody
+    labels = (np.arange(n) % (k + 1) - 1).astype(np.int32)  # -1: no cluster
     means = columns.labelled_means(X, labels, k)
     for c in range(k):
         mine = X[labels == c]
@@ -64,17 +64,17 @@ def test_memberships_from_distances_are_those_from_rows(loops: str, fuzzifier: f
 def test_labels_change_and_closest_calls(loops: str) -> None:
     X, V = case(700, 3, 4)
     D, P = sq_distances(X, V), sq_distances(X, V + 0.1)
-    D[3] = 1.0  # ties go to the lowest
+    D[3] = 1.0  # ties go to the lowest index
     labels = columns.nearest_of(D)
     np.testing.assert_array_equal(labels, D.argmin(axis=1))
-    moved, size = columns.change(D, P)
+    moved, size = columns.distance_change(D, P)
     assert moved == pytest.approx(np.linalg.norm(np.sqrt(D) - np.sqrt(P)))
     assert size == pytest.approx(np.sqrt(D.sum()))
     assert columns.closest_call(D, 0) == 1.0
     assert columns.closest_call(np.array([[1.0, 4.0], [2.0, 16.0]]), 1) == 0.25
 
 
-def test_without_numba_the_plain_functions_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_plain_functions_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     columns._loops.cache_clear()

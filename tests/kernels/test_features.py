@@ -1,20 +1,20 @@
-"""Fuzzy clustering features: what they conserve, and what the published variant forgets."""
+"""Fuzzy clustering features: what they conserve, and what the published variant drops."""
 
 import numpy as np
 import pytest
 
 from fedclust.kernels.features import (
     Features,
-    Summary,
-    condensed,
+    SummarySettings,
+    condense,
+    drop_lightest,
+    join_small,
     merge_similar,
     summarise,
-    without_lightest,
-    without_small,
 )
 from fedclust.typing import FloatArray
 
-EXACT = Summary(5, 30, 1.0, 1.0, 2.0, exact=True)
+EXACT = SummarySettings(5, 30, 1.0, 1.0, 2.0, exact=True)
 PUBLISHED = EXACT._replace(exact=False)
 
 
@@ -32,7 +32,7 @@ def test_mass_and_linear_sum_are_conserved() -> None:
         assert len(features.mass) < EXACT.max_features
 
 
-def test_the_published_variant_conserves_mass_until_it_forgets() -> None:
+def test_the_published_variant_conserves_mass_until_it_drops_features() -> None:
     few = summarise(rows(40), np.empty(0), PUBLISHED._replace(max_features=100))
     assert few.mass.sum() == pytest.approx(40)  # I8
     many = summarise(rows(400, 12), np.empty(0), PUBLISHED)
@@ -47,9 +47,9 @@ def test_weights_are_conserved() -> None:
 def test_exact_joining_keeps_the_square_exact() -> None:
     X = rows(6)
     each = Features.of(X, np.ones(6))
-    whole = condensed(each, 1)
-    np.testing.assert_allclose(whole.centers()[0], X.mean(axis=0))
-    assert whole.square[0] == pytest.approx(((X - X.mean(axis=0)) ** 2).sum())
+    joined = condense(each, 1)
+    np.testing.assert_allclose(joined.centers()[0], X.mean(axis=0))
+    assert joined.square[0] == pytest.approx(((X - X.mean(axis=0)) ** 2).sum())
 
 
 def test_similar_features_are_joined_most_similar_first() -> None:
@@ -64,20 +64,20 @@ def test_similar_features_are_joined_most_similar_first() -> None:
 
 def test_light_features_are_joined_before_they_are_sent() -> None:
     features = Features.of(rows(7), np.ones(7))
-    sent = without_small(features, 2.0)
+    sent = join_small(features, 2.0)
     assert (sent.mass >= 2).all()
     assert sent.mass.sum() == pytest.approx(7)
-    assert len(without_small(features.take(np.array([0])), 2.0).mass) == 0
-    heavy = Features.of(rows(7), np.full(7, 100.0))  # of one record each, whatever they weigh
-    assert (without_small(heavy, 2.0).records >= 2).all()
+    assert len(join_small(features.take(np.array([0])), 2.0).mass) == 0
+    heavy = Features.of(rows(7), np.full(7, 100.0))  # one record each, whatever its weight
+    assert (join_small(heavy, 2.0).records >= 2).all()
 
 
-def test_forgetting_drops_the_lightest() -> None:
+def test_the_lightest_features_are_dropped() -> None:
     features = Features.of(rows(3), np.array([3.0, 1.0, 2.0]))
-    assert without_lightest(features, 2).mass.tolist() == [3.0, 2.0]
+    assert drop_lightest(features, 2).mass.tolist() == [3.0, 2.0]
 
 
-def test_rows_on_a_feature_are_taken_in_by_it() -> None:
+def test_rows_on_a_feature_are_absorbed_by_it() -> None:
     X = np.repeat(np.array([[0.0, 0.0], [9.0, 9.0]]), 30, axis=0)
     features = summarise(X, np.empty(0), EXACT)
     assert np.isfinite(features.centers()).all()

@@ -1,4 +1,4 @@
-"""Clustering in one place: k-means, seeding and matching."""
+"""Non-federated clustering: k-means, seeding and matching."""
 
 import numpy as np
 from hypothesis import given
@@ -12,8 +12,8 @@ from fedclust.kernels import (
     k_means,
     kmeans_plusplus,
     lloyd,
-    matched,
-    padded,
+    match_centers,
+    pad_centers,
     random_seeds,
 )
 from fedclust.typing import FloatArray
@@ -41,9 +41,9 @@ def test_weighted_k_means_reaches_scikit_learns_inertia(rng: np.random.Generator
 
 def test_a_centre_with_too_few_rows_does_not_move() -> None:
     X = np.array([[0.0], [1.0], [10.0]])
-    found = lloyd(X, np.array([[0.4], [9.0]]), steps=5, min_count=2)
-    assert found.centers.tolist() == [[0.5], [9.0]]
-    assert found.records.tolist() == [2, 1]
+    result = lloyd(X, np.array([[0.4], [9.0]]), steps=5, min_count=2)
+    assert result.centers.tolist() == [[0.5], [9.0]]
+    assert result.records.tolist() == [2, 1]
 
 
 def test_fewer_points_than_centres_gives_repeats_not_nan(rng: np.random.Generator) -> None:
@@ -55,7 +55,7 @@ def test_fewer_points_than_centres_gives_repeats_not_nan(rng: np.random.Generato
     assert (k_means(X, 5, rng, start=start)[2:] == start[2:]).all()
 
 
-def test_fuzzy_c_means_comes_to_rest() -> None:
+def test_fuzzy_c_means_converges() -> None:
     X = blobs()
     centers, weight = fuzzy_c_means(X, X[:4], 2.0, steps=500, tol=1e-12)
     again, _ = fuzzy_c_means(X, centers, 2.0, steps=1)
@@ -101,7 +101,7 @@ def test_a_handful_of_equal_rows_gives_no_blended_seed(rng: np.random.Generator)
     assert len(kmeans_plusplus(same, 3, rng, neighbours=5)) == 0
     assert len(random_seeds(same, 3, rng, neighbours=5)) == 0
     assert len(kmeans_plusplus(same[:0], 3, rng)) == 0
-    # Five and more people with one value: that value is no one's own.
+    # A value that five records share identifies none of them.
     assert kmeans_plusplus(np.ones((5, 2)), 3, rng, neighbours=5).tolist() == [[1.0, 1.0]]
 
 
@@ -109,7 +109,7 @@ def test_k_means_plus_plus_spreads_its_seeds(rng: np.random.Generator) -> None:
     centers = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 100.0]])
     X = np.repeat(centers, 50, axis=0) + rng.normal(size=(150, 2))
     seeds = kmeans_plusplus(X, 3, rng)
-    np.testing.assert_allclose(matched(seeds, centers), centers, atol=5)
+    np.testing.assert_allclose(match_centers(seeds, centers), centers, atol=5)
 
 
 def test_a_blend_takes_distinct_rows_and_none_of_them_weighs_more(rng: np.random.Generator) -> None:
@@ -120,7 +120,7 @@ def test_a_blend_takes_distinct_rows_and_none_of_them_weighs_more(rng: np.random
 
 
 @given(st.integers(0, 10_000), st.integers(3, 40), st.integers(1, 9))
-def test_blends_share_no_row_so_none_can_be_had_back(seed: int, n: int, k: int) -> None:
+def test_blends_share_no_row_so_none_can_be_recovered(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     X = np.diag(rng.random(n) + 1.0)  # a blend shows which rows it is made of
     for seeds in (kmeans_plusplus(X, k, rng, neighbours=5), random_seeds(X, k, rng, neighbours=5)):
@@ -130,7 +130,7 @@ def test_blends_share_no_row_so_none_can_be_had_back(seed: int, n: int, k: int) 
         assert (members.sum(axis=0) <= 1).all()
 
 
-def test_a_value_that_many_share_is_nobodys_own(rng: np.random.Generator) -> None:
+def test_a_value_that_many_records_share_may_be_a_seed(rng: np.random.Generator) -> None:
     ratings = np.repeat([[1.0], [2.0], [3.0]], 5, axis=0)
     assert np.sort(kmeans_plusplus(ratings, 3, rng, neighbours=5).ravel()).tolist() == [1, 2, 3]
     few = np.repeat([[1.0], [2.0], [3.0]], 4, axis=0)
@@ -142,11 +142,11 @@ def test_farthest_first_adds_the_farthest() -> None:
     assert farthest_first(X, 3, X[:1]).ravel().tolist() == [0.0, 10.0, 6.0]
 
 
-def test_matching_keeps_identities(rng: np.random.Generator) -> None:
+def test_matching_keeps_cluster_numbers(rng: np.random.Generator) -> None:
     old = rng.normal(size=(6, 2))
     new = old[rng.permutation(6)] + 1e-3
-    np.testing.assert_allclose(matched(new, old), old, atol=2e-3)
+    np.testing.assert_allclose(match_centers(new, old), old, atol=2e-3)
 
 
-def test_padding_repeats() -> None:
-    assert padded(np.array([[1.0], [2.0]]), 5).ravel().tolist() == [1, 2, 1, 2, 1]
+def test_padding_repeats_centres() -> None:
+    assert pad_centers(np.array([[1.0], [2.0]]), 5).ravel().tolist() == [1, 2, 1, 2, 1]

@@ -64,7 +64,7 @@ def test_hard_sums_are_counts_and_sums_of_the_nearest(
 
 
 @pytest.mark.parametrize(("n", "F", "k"), SHAPES)
-def test_nearest_finds_label_and_distance(backend: str, n: int, F: int, k: int) -> None:
+def test_nearest_returns_label_and_distance(backend: str, n: int, F: int, k: int) -> None:
     X, C, _ = data(n, F, k)
     labels, d2 = nearest(X, C)
     D = naive_distances(X, C)
@@ -103,7 +103,7 @@ def test_ties_go_to_the_lowest_index(backend: str) -> None:
 
 
 @pytest.mark.parametrize("F", [3, 30])
-def test_a_row_on_a_centre_belongs_to_it_alone(backend: str, F: int) -> None:
+def test_a_row_on_a_centre_belongs_only_to_it(backend: str, F: int) -> None:
     C = np.random.default_rng(0).normal(size=(4, F))
     np.testing.assert_array_equal(memberships(C, C, 2.0), np.eye(4))
     doubled = np.vstack([C, C[:1]])
@@ -146,7 +146,7 @@ def test_two_tight_clusters_far_apart_keep_their_structure(backend: str, F: int)
     np.testing.assert_array_equal(nearest(X, C)[0], naive_distances(X, C).argmin(axis=1))
 
 
-def test_no_rows_add_up_to_nothing(backend: str) -> None:
+def test_no_rows_add_up_to_zero(backend: str) -> None:
     for F in (2, 20):
         empty, C = np.empty((0, F)), np.ones((3, F))
         assert not hard_sums(empty, C).total.any()
@@ -155,7 +155,7 @@ def test_no_rows_add_up_to_nothing(backend: str) -> None:
         assert nearest(empty, C)[0].shape == (0,)
 
 
-def test_inputs_are_left_as_they_are(backend: str) -> None:
+def test_inputs_are_not_modified(backend: str) -> None:
     for F in (3, 30):
         X, C, w = data(100, F, 4)
         before = X.copy(), C.copy(), w.copy()
@@ -182,31 +182,33 @@ def test_both_backends_agree(n: int, F: int, k: int, seed: int) -> None:
 def test_a_label_does_not_depend_on_the_rows_around_it(backend: str) -> None:
     for F in (2, 16, 17, 100):
         X, C, _ = data(1000, F, 7)
-        whole = nearest(X, C)[0]
+        labels = nearest(X, C)[0]
         one_by_one = [int(nearest(X[i : i + 1], C)[0][0]) for i in range(0, 1000, 37)]
-        assert whole[::37].tolist() == one_by_one
+        assert labels[::37].tolist() == one_by_one
 
 
 def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLUST_NUM_THREADS", "3")
     assert n_threads() == 3
-    for nonsense in ("", "0", "many"):
-        monkeypatch.setenv("FEDCLUST_NUM_THREADS", nonsense)
+    for invalid in ("", "0", "many"):
+        monkeypatch.setenv("FEDCLUST_NUM_THREADS", invalid)
         assert n_threads() >= 1
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # not on every system
     assert n_threads() == os.cpu_count()
 
 
-def test_a_pool_forgotten_is_made_anew() -> None:
+def test_a_forgotten_pool_is_created_again() -> None:
     threads._forget_pool()
     assert threads._pool is None
     assert threads.map_blocks(lambda block: block.start, 300_000, 2)[:2] == [0, 37500]
 
 
 def test_a_worker_does_not_wait_for_workers() -> None:
-    """Work inside work runs in place: threads that wait for each other would stand still."""
-    inner = threads.in_parallel(lambda i: threads.in_parallel(lambda j: (i, j), range(3)), range(9))
-    assert [pair for pairs in inner for pair in pairs] == [
+    """Nested work runs in place: threads that wait for each other would deadlock."""
+    nested = threads.map_in_parallel(
+        lambda i: threads.map_in_parallel(lambda j: (i, j), range(3)), range(9)
+    )
+    assert [pair for pairs in nested for pair in pairs] == [
         (i, j) for i in range(9) for j in range(3)
     ]
 
@@ -230,7 +232,7 @@ for F in (2, 40):
         out.update(part.tobytes())
 print(out.hexdigest())
 """
-    found = {
+    hashes = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "FEDCLUST_NUM_THREADS": threads},
@@ -240,7 +242,7 @@ print(out.hexdigest())
         ).stdout
         for threads in ("1", "2", "5")
     }
-    assert len(found) == 1
+    assert len(hashes) == 1
 
 
 def test_a_forked_child_makes_its_own_threads() -> None:
@@ -265,7 +267,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     assert done.stdout.strip() == "7"
 
 
-def test_without_numba_the_plain_backend_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_plain_backend_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(kernels, "_compiled", raising=False)
     monkeypatch.setitem(sys.modules, "fedclust.kernels._compiled", None)
     steps.backend.cache_clear()
@@ -275,7 +277,7 @@ def test_without_numba_the_plain_backend_serves(monkeypatch: pytest.MonkeyPatch)
         steps.backend.cache_clear()
 
 
-def test_a_centre_nobody_holds_stays() -> None:
+def test_a_centre_of_zero_weight_does_not_move() -> None:
     old = np.array([[1.0, 2.0], [3.0, 4.0]])
     moved = divide_or_keep(np.array([[0.0, 0.0], [6.0, 9.0]]), np.array([0.0, 3.0]), old)
     assert moved.tolist() == [[1.0, 2.0], [2.0, 3.0]]

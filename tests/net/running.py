@@ -17,7 +17,7 @@ import fedclust
 from fedclust.algorithms import ALGORITHMS
 from fedclust.client.session import Site
 from fedclust.deploy.job import StudyRun
-from fedclust.study.file import read_study
+from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 from fedclust.study.split_columns import run_columns
 

@@ -25,8 +25,8 @@ def test_a_draft_names_what_the_files_share(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     study = read_study(out)
     assert dict(study.clients) == {"north": "north.csv", "the south": "south.csv"}
-    assert study.clustering["n_clusters"] == "auto"
-    assert study.data["id"] == "patient"  # words, none of which stands twice
+    assert study.clustering.n_clusters == "auto"
+    assert study.data.id == "patient"  # words, none of which stands twice
     assert [column.name for column in study.features or ()] == ["age", "weight"]
     assert '# sex = { categories = ["f", "m"] }' in out.read_text()
     assert examine(study).passes
@@ -41,7 +41,7 @@ def test_answers_make_a_study(tmp_path: Path) -> None:
     said = f"north\n{tmp_path / 'north.csv'}\nsouth\n{tmp_path / 'south.csv'}\n\n4\n"
     shown = invoke(app, ["init", "--out", str(out)], input=said)
     assert shown.exit_code == 0, shown.output
-    assert read_study(out).clustering["n_clusters"] == 4
+    assert read_study(out).clustering.n_clusters == 4
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Pa
     target.write_text(draft({"st. mary's": file}, target, 2))
     study = read_study(target)
     assert study.files("st. mary's") == [file]
-    assert study.data["id"] == "id"
+    assert study.data.id == "id"
     assert [column.name for column in study.features or ()] == ['blood "pressure"', " größe"]
     assert "holds words" in target.read_text()
 
@@ -130,7 +130,7 @@ def test_dates_indices_and_empty_columns_are_no_ids_and_no_features(tmp_path: Pa
     target = tmp_path / "s.toml"
     target.write_text(draft({"all": tmp_path / "a*.csv"}, target))
     study = read_study(target)
-    assert study.data["id"] == "id"
+    assert study.data.id == "id"
     assert [column.name for column in study.features or ()] == ["age"]
     assert dict(study.clients) == {"all": "a*.csv"}
     assert examine(study).rows == {"all": 40}

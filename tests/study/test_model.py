@@ -129,7 +129,7 @@ def test_a_model_says_what_it_is(done: Outcome) -> None:
 
 
 def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> None:
-    study = read_study(write(tmp_path, SMALLEST + '[data]\ngaps = ["unknown", "-9"]\n'))
+    study = read_study(write(tmp_path, SMALLEST + '[data]\nna_values = ["unknown", "-9"]\n'))
     for client in ("north", "south"):
         text = (tmp_path / f"{client}.csv").read_text()
         (tmp_path / f"{client}.csv").write_text(text.replace("NA", "unknown"))

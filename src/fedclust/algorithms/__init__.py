@@ -6,14 +6,13 @@
 0.01
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
 
-from ..core import AnyAlgorithm, ConfigError
+from ..core import AnyAlgorithm, ConfigError, did_you_mean
 from ._registry import Registry
 
 
@@ -100,12 +99,6 @@ def _found(
     )
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """The nearest known word, as the end of a sentence; nothing if none is near."""
-    close = get_close_matches(str(word).lower().replace("_", "-"), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _built(
     kind: type[AnyAlgorithm], n_clusters: int, preset: str, settings: Mapping[str, Any]
 ) -> AnyAlgorithm:
@@ -125,7 +118,6 @@ __all__ = [
     "SEEDINGS",
     "VERTICAL",
     "VERTICAL_SEEDINGS",
-    "did_you_mean",
     "from_config",
     "make",
     "make_seeding",

@@ -21,7 +21,7 @@ from ..core import (
     checks,
 )
 from ..core.message import in_steps
-from ..kernels import k_means, matched, memberships, nearest
+from ..kernels import k_means, match_centers, memberships, nearest
 from ..kernels.grid import Grid
 from ..typing import Array, BoolArray, FloatArray, Rng
 
@@ -216,4 +216,4 @@ def cluster_candidates(
     few = previous is not None and len(candidates.centers) < k
     start = previous if warm or few else None
     found = k_means(candidates.centers, k, rng, weight, restarts=restarts, start=start)
-    return found if previous is None else matched(found, previous)
+    return found if previous is None else match_centers(found, previous)

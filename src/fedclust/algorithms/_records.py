@@ -28,7 +28,7 @@ from ..core import (
 )
 from ..core.algorithm import Partition
 from ..core.message import in_steps
-from ..kernels.columns import Distances, added, change, weighted_means
+from ..kernels.columns import Distances, add_matrices, distance_change, weighted_means
 from ..kernels.grid import Grid
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 
@@ -46,7 +46,7 @@ class PartialDistances(Summed):
         if messages[0].d2.dtype == np.int64:  # masked, or to be: whole numbers, made whole
             return super().merge(messages)
         # By blocks of records: in one process no single owner's matrix is ever made whole.
-        return cls(added([message.d2 for message in messages]))
+        return cls(add_matrices([message.d2 for message in messages]))
 
     def is_empty(self) -> bool:
         return 0 in self.d2.shape  # distances of zero are an answer too
@@ -151,8 +151,8 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     def moved(self, state: RecordState, d2: FloatArray) -> RecordState:
         """The state with the new distances, and how far they are from the old."""
         if state.round == 0:  # there are no old ones
-            return replace(state, d2=d2, round=1, size=change(d2, d2)[1])
-        shift, size = change(d2, state.d2)
+            return replace(state, d2=d2, round=1, size=distance_change(d2, d2)[1])
+        shift, size = distance_change(d2, state.d2)
         return replace(state, d2=d2, round=state.round + 1, shift=shift, size=size)
 
     def keeping(self, before: RecordState, state: RecordState, empty: BoolArray) -> RecordState:

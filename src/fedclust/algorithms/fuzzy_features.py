@@ -18,8 +18,8 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from ..core import Data, Dims, Empty, Message, Stacked, checks
-from ..kernels import fuzzy_c_means, k_means, memberships, padded
-from ..kernels.features import Features, Summary, merge_similar, summarise, without_small
+from ..kernels import fuzzy_c_means, k_means, memberships, pad_centers
+from ..kernels.features import Features, SummarySettings, join_small, merge_similar, summarise
 from ..typing import FloatArray, IntArray, Rng
 from ._centers import OneRound
 
@@ -64,8 +64,8 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         checks.boolean(self, "published")
 
     @property
-    def _how(self) -> Summary:
-        return Summary(
+    def _summary_settings(self) -> SummarySettings:
+        return SummarySettings(
             self.min_features,
             self.max_features,
             self.threshold,
@@ -78,9 +78,9 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         # Rows sorted by anything would be summarised badly: take them in random order.
         order = _authors_split(len(data)) if self.published else rng.permutation(len(data))
         weight = data.weight[order] if len(data.weight) else data.weight
-        features = summarise(data.X[order], weight, self._how)
+        features = summarise(data.X[order], weight, self._summary_settings)
         if not self.published:
-            features = without_small(features, self.min_count)
+            features = join_small(features, self.min_count)
         return FeatureSet(*features)
 
     def centers(self, merged: FeatureSet, rng: Rng) -> FloatArray:
@@ -121,4 +121,4 @@ def _authors_server(features: Features, k: int, threshold: float) -> FloatArray:
         u = memberships(rows, centers, 2.0).T
         d2 = ((centers[:, None] - rows) ** 2).sum(axis=2)
         objective, before, steps = float((u**2 * d2).sum()), objective, steps + 1
-    return padded(centers, k)
+    return pad_centers(centers, k)

@@ -23,7 +23,7 @@ from ..kernels import (
     farthest_first,
     kmeans_plusplus,
     lloyd,
-    padded,
+    pad_centers,
     sq_distances,
 )
 from ..typing import FloatArray, Rng
@@ -72,7 +72,7 @@ class KFed(OneRound[Candidates]):
         w = data.weight if len(data.weight) else np.ones(len(data))
         directions = _first_directions(data.X, w, k)  # (F, <= k)
         rows = data.X @ directions
-        seeds = padded(kmeans_plusplus(rows, k, rng, data.weight, greedy=self.greedy), k)
+        seeds = pad_centers(kmeans_plusplus(rows, k, rng, data.weight, greedy=self.greedy), k)
         distance = np.sqrt(sq_distances(rows, seeds))
         closest = distance.argmin(axis=1)
         rival = np.partition(distance, 1, axis=1)[:, 1] if k > 1 else np.full(len(rows), np.inf)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ..core import Data, Message, Rule, checks
-from ..kernels import Local, hard_sums, lloyd
+from ..kernels import LocalClustering, hard_sums, lloyd
 from ..typing import Rng
 from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
 
@@ -46,7 +46,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
         found = lloyd(data.X, down.centers, data.weight, steps=1)
         held = found.records > 0  # lines 14-15: only the global means that have rows here
-        found = Local(*(part[held] for part in found))
+        found = LocalClustering(*(part[held] for part in found))
         if self.local_steps > 1 and held.any():
             found = lloyd(data.X, found.centers, data.weight, steps=self.local_steps - 1)
         weight = found.weight

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ..core import ConfigError, Data, Empty, Message, Schema, checks
-from ..kernels import hard_sums, kmeans_plusplus, padded, random_seeds
+from ..kernels import hard_sums, kmeans_plusplus, pad_centers, random_seeds
 from ..typing import FloatArray, Rng
 from ._centers import Candidates, CenterState, OneRound, cluster_candidates
 
@@ -61,7 +61,7 @@ class RandomClientSeeding(OneRound[Candidates]):
         return _with_support(seeds, data)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
-        return padded(merged.centers, self.n_clusters)
+        return pad_centers(merged.centers, self.n_clusters)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Any
 from ..core import Batches, Data, Message, Plan, Request, respond
 from ..core.envelope import answer_to, decode_request, encode_reply, encode_request, record_of
 from ..core.wire import unpack
-from ..kernels.threads import in_parallel, worth_a_thread
+from ..kernels.threads import map_in_parallel, worth_a_thread
 from ..privacy import ClientPolicy
 
 
@@ -42,7 +42,7 @@ class LocalChannel:
             return client, message
 
         one_thread = {c: worth_a_thread(*self._data[c].shape) for c in to}
-        yield from in_parallel(answer, [c for c in to if one_thread[c]])
+        yield from map_in_parallel(answer, [c for c in to if one_thread[c]])
         # The large use all threads by themselves, the small none.
         yield from (answer(c) for c in to if not one_thread[c])
 

@@ -22,7 +22,7 @@ def check(
     from ..study.split_columns import examine_columns
 
     asked = read_study(study)
-    columns_split = asked.data["split"] == "columns"
+    columns_split = asked.data.split == "columns"
     found: Examination = examine_columns(asked) if columns_split else examine(asked)
     if as_json:
         typer.echo(

@@ -21,25 +21,25 @@ def disclosures(
 
     The ledger counts the questions that were answered about its data, over all studies.
     """
-    from ..client.config import CLIENT_FILE, read_client_file
+    from ..client.config import CLIENT_FILE, read_client_config
     from ..client.disclosures import read_disclosures
     from ..privacy.tiers import RELEASES
 
-    file = read_client_file(kit / CLIENT_FILE)
+    file = read_client_config(kit / CLIENT_FILE)
     policy, consent = file.policy(), file.consent
     if reset_ledger is not None:
         policy.ledger.reset(reset_ledger)
-    answered, most = policy.ledger.n_queries, consent["max_queries"]
+    answered, most = policy.ledger.n_queries, consent.max_queries
     typer.echo(f"Questions answered about these data: {answered:,} of {most:,} allowed")
     if answered >= RELEASES:
         typer.echo(
             f"Studies of the tiers guarded and secure stop at {RELEASES} of them, unless their "
             '[privacy] max_queries is more; --reset-ledger "why" starts the count anew'
         )
-    if policy.ledger.spent or consent["epsilon"] is not None:
-        limit = "no limit" if consent["epsilon"] is None else f"{consent['epsilon']:g} allowed"
-        typer.echo(f"Epsilon spent, at delta {consent['delta']:g}: {policy.epsilon:.3g} of {limit}")
-    path = file.place(file.output["disclosures"])
+    if policy.ledger.spent or consent.epsilon is not None:
+        limit = "no limit" if consent.epsilon is None else f"{consent.epsilon:g} allowed"
+        typer.echo(f"Epsilon spent, at delta {consent.delta:g}: {policy.epsilon:.3g} of {limit}")
+    path = file.place(file.output.disclosures)
     lines = list(read_disclosures(path))
     console = Console()
     if not lines:

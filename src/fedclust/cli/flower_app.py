@@ -27,7 +27,7 @@ def flower_app(
             "study": str(study.absolute()),
             "out": str(out.absolute()) if out else "",
             "deadline": deadline,
-            "min-clients": min_clients,
+            "min_clients": min_clients,
             "kits": str(kits.absolute()) if kits else "",
         },
     )

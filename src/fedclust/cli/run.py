@@ -46,7 +46,7 @@ def run(
     asked = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
     before = load(like) if like else None
-    columns_split = asked.data["split"] == "columns"
+    columns_split = asked.data.split == "columns"
     if columns_split and like:
         raise ConfigError('--like: with split = "columns" nobody has centres to compare')
     done: Any
@@ -62,11 +62,11 @@ def run(
         typer.echo(f"Stopped. Go on with: {again} --resume", err=True)
         raise typer.Exit(130) from None
     if columns_split:
-        show_columns(console, done, report=asked.outputs["report"], as_json=as_json)
+        show_columns(console, done, report=asked.outputs.report, as_json=as_json)
     elif as_json:
         typer.echo(json.dumps(_for_machines(done)))
     else:
-        _show(console, done, report=asked.outputs["report"])
+        _show(console, done, report=asked.outputs.report)
 
 
 def _for_machines(done: Any) -> dict[str, Any]:

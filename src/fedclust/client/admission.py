@@ -24,7 +24,7 @@ from ..clustering.preparation import Column
 from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema
 from ..privacy import ClientPolicy, Tier
 from ..privacy.crypto import digest
-from .config import ClientFile
+from .config import ClientConfig
 from .consent import (
     allow_bounds,
     allow_caller,
@@ -98,7 +98,7 @@ _DRAWN = 16  # records that a start may be drawn from in one round, at least
 class ConsentAdmission(Admission):
     """Checks against client.toml, which the client's owner has written."""
 
-    def __init__(self, config: ClientFile, policy: ClientPolicy) -> None:
+    def __init__(self, config: ClientConfig, policy: ClientPolicy) -> None:
         self._config, self._policy = config, policy
 
     @property
@@ -122,7 +122,7 @@ class ConsentAdmission(Admission):
         allow_columns(self._config, [column.name for column in columns])
 
     def select_columns(self, names: Sequence[str]) -> list[str]:
-        allowed = self._config.consent["columns"]
+        allowed = self._config.consent.columns
         return [name for name in names if not allowed or name in allowed]
 
     def allow_round(
@@ -141,7 +141,7 @@ class ConsentAdmission(Admission):
         self.record_descriptions(columns)
 
     def allow_vertical_columns(self, columns: Sequence[Column]) -> None:
-        allowed = self._config.consent["columns"]
+        allowed = self._config.consent.columns
         for column in columns:
             if allowed and column.name not in allowed:
                 raise Refusal(
@@ -157,7 +157,7 @@ class ConsentAdmission(Admission):
         allow_vertical_transforms(self._config, plan, schema, unit_box)
 
     def allow_vertical_drawn(self, n: int) -> None:
-        if n > max(_DRAWN, self._config.consent["max_clusters"]):
+        if n > max(_DRAWN, self._config.consent.max_clusters):
             raise Refusal(f"distances to {n} records in one round are too many")
 
     def allow_shared(self, n_shared: int, n_offered: int) -> None:
@@ -169,12 +169,12 @@ class ConsentAdmission(Admission):
     def record_descriptions(self, columns: Sequence[Column]) -> None:
         described = describe_columns(columns)
         if described:
-            most = self._config.consent["max_descriptions"]
+            most = self._config.consent.max_descriptions
             with self._policy.ledger.transaction() as entries:
                 for column, words in described:
                     entries.describe(column, words, most=most)
 
     def record_query(self, what: str, *words: bytes) -> None:
-        most = self._config.consent["max_queries"]
+        most = self._config.consent.max_queries
         query = digest(what.encode(), *words)
         self._policy.ledger.record_query(query, what=what, most=most)

@@ -16,7 +16,7 @@ from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema, S
 from ..data.ids import secret_bytes
 from ..privacy import FixedPoint, Guarded, PairwiseMasks, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
-from .config import ClientFile
+from .config import ClientConfig
 
 # What algorithms call the number of records that must stand behind a part of their message.
 _COUNTS = ("min_count", "neighbours")
@@ -40,18 +40,18 @@ class Refused(Refusal):
         super().__init__(text, code=Code.CONSENT)
 
 
-def allow_caller(file: ClientFile, study: str, author: str) -> None:
+def allow_caller(file: ClientConfig, study: str, author: str) -> None:
     """Refuse studies and authors that are not listed."""
-    for what, name in (("studies", study), ("authors", author)):
-        allowed = file.consent[what]
-        if allowed and name not in allowed:
-            one = {"studies": "study", "authors": "author"}[what]
-            raise Refused(f"client.toml does not list {one} {name!r} under {what}")
+    consent = file.consent
+    if consent.studies and study not in consent.studies:
+        raise Refused(f"client.toml does not list study {study!r} under studies")
+    if consent.authors and author not in consent.authors:
+        raise Refused(f"client.toml does not list author {author!r} under authors")
 
 
-def allow_columns(file: ClientFile, names: Iterable[str]) -> None:
+def allow_columns(file: ClientConfig, names: Iterable[str]) -> None:
     """Refuse columns that are not listed, and the id column always."""
-    allowed, id = file.consent["columns"], file.data["id"]
+    allowed, id = file.consent.columns, file.data.id
     for name in names:
         if name == id or (allowed and name not in allowed):
             raise Refused(f"client.toml does not allow the column {name!r}")
@@ -66,18 +66,18 @@ def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:
     ]
 
 
-def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> None:
+def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -> None:
     """Refuse algorithms, settings and tiers beyond what is allowed."""
     algorithm, consent = plan.algorithm, file.consent
     key = algorithm.key
     if algorithm.partition != "horizontal":
         raise Refused(f"{key} is not answered over a network: its messages are not of rows")
     _allow_algorithm(file, algorithm)
-    if answered >= consent["max_rounds"]:
-        raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
+    if answered >= consent.max_rounds:
+        raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
     _allow_settings(file, algorithm)
     seen = plan
-    if consent["epsilon"] is None:  # noise of which nobody limits the cost may be none
+    if consent.epsilon is None:  # noise of which nobody limits the cost may be none
         kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
         seen = Plan(algorithm, kept, plan.seed)
     lacking = (
@@ -86,15 +86,15 @@ def allow_plan(file: ClientFile, plan: Plan, n_features: int, answered: int) -> 
     if lacking:
         raise Refused(
             f"{key} came without what client.toml demands by privacy = "
-            f'"{consent["privacy"]}" ({lacking}); set [privacy] tier in the study'
+            f'"{consent.privacy}" ({lacking}); set [privacy] tier in the study'
         )
 
 
-def demanded(file: ClientFile) -> Tier:
+def demanded(file: ClientConfig) -> Tier:
     """The least tier of a plan; how many questions is the client's own number, and its gate's."""
-    if file.consent["privacy"] == Guarded.name:
-        return Guarded(max_queries=file.consent["max_queries"])
-    return tier_of(file.consent["privacy"])
+    if file.consent.privacy == Guarded.name:
+        return Guarded(max_queries=file.consent.max_queries)
+    return tier_of(file.consent.privacy)
 
 
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
@@ -120,16 +120,16 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
             raise Refused("centres outside the public bounds ask about single records")
 
 
-def allow_key(file: ClientFile, key: str) -> None:
+def allow_key(file: ClientConfig, key: str) -> None:
     """Refuse a study whose algorithm is not listed, when it first looks at the data."""
-    listed = file.consent["algorithms"]
+    listed = file.consent.algorithms
     if listed and key not in listed:
         raise Refused(f"client.toml does not list {key!r} under algorithms")
 
 
-def _allow_algorithm(file: ClientFile, algorithm: AnyAlgorithm) -> None:
+def _allow_algorithm(file: ClientConfig, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
-    listed = tuple(ALGORITHMS[key] for key in file.consent["algorithms"])
+    listed = tuple(ALGORITHMS[key] for key in file.consent.algorithms)
     if set(listed) & {CMeans, FuzzyCMeans}:
         listed += _NOISED
     if not listed or isinstance(algorithm, listed):
@@ -144,35 +144,35 @@ def allow_form(plan: Plan, prepared: bool) -> None:
         raise Refused(f"{plan.algorithm.key} needs rows that are prepared, without gaps")
 
 
-def allow_clusters(file: ClientFile, n_clusters: int) -> None:
+def allow_clusters(file: ClientConfig, n_clusters: int) -> None:
     """Refuse more clusters than client.toml allows."""
-    most = file.consent["max_clusters"]
+    most = file.consent.max_clusters
     if n_clusters > most:
         raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
 
 
-def allow_split_columns(file: ClientFile) -> bytes:
+def allow_split_columns(file: ClientConfig) -> bytes:
     """The secret that clients over split columns share, if this client takes part at all."""
-    if not file.consent["split_columns"]:
+    if not file.consent.split_columns:
         raise Refused("client.toml does not allow studies over split columns (split_columns)")
-    for key in ("id", "secret"):
-        if file.data[key] is None:
+    for key, value in (("id", file.data.id), ("secret", file.data.secret)):
+        if value is None:
             raise Refused(f"client.toml has no {key} under [data], which aligns records")
-    if file.data["batch_rows"]:
+    if file.data.batch_rows:
         raise Refused("client.toml: split columns need all rows in memory; leave out batch_rows")
-    return secret_bytes(file.data["secret"])
+    return secret_bytes(str(file.data.secret))
 
 
-def allow_vertical(file: ClientFile, algorithm: AnyAlgorithm, answered: int) -> None:
+def allow_vertical(file: ClientConfig, algorithm: AnyAlgorithm, answered: int) -> None:
     """Refuse algorithms, settings and tiers beyond what is allowed over split columns."""
     consent = file.consent
-    listed = [VERTICAL_KEYS.get(key) for key in consent["algorithms"]]
-    if consent["algorithms"] and algorithm.key in VERTICAL and algorithm.key not in listed:
+    listed = [VERTICAL_KEYS.get(key) for key in consent.algorithms]
+    if consent.algorithms and algorithm.key in VERTICAL and algorithm.key not in listed:
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
-    if answered >= consent["max_rounds"]:
-        raise Refused(f"client.toml allows max_rounds = {consent['max_rounds']}")
+    if answered >= consent.max_rounds:
+        raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
     allow_clusters(file, vars(algorithm).get("n_clusters", 0))
-    tier = consent["privacy"]
+    tier = consent.privacy
     if tier not in ("none", "secure"):
         raise Refused(
             f'client.toml demands privacy = "{tier}", which studies over split columns do not offer'
@@ -180,7 +180,7 @@ def allow_vertical(file: ClientFile, algorithm: AnyAlgorithm, answered: int) -> 
 
 
 def allow_vertical_transforms(
-    file: ClientFile, plan: Plan, schema: Schema, unit_box: bool
+    file: ClientConfig, plan: Plan, schema: Schema, unit_box: bool
 ) -> None:
     """Refuse plans without the demanded masks, and grids that distances may not fit."""
     if lacking := demanded(file).missing_protection(plan, schema):
@@ -200,25 +200,25 @@ def allow_cohort(request: Request) -> None:
         raise Refused(f"a cohort of more than {_MOST_NAMES:,} is none")
 
 
-def _allow_settings(file: ClientFile, algorithm: AnyAlgorithm) -> None:
+def _allow_settings(file: ClientConfig, algorithm: AnyAlgorithm) -> None:
     settings, consent = vars(algorithm), file.consent
     for name in ("n_clusters", "n_local"):
-        _at_most(settings, name, consent["max_clusters"], "max_clusters")
+        _at_most(settings, name, consent.max_clusters, "max_clusters")
     for name in ("init", "first", "second"):
         if isinstance(settings.get(name), np.ndarray):
             sizes = {name: len(settings[name])}
-            _at_most(sizes, name, consent["max_clusters"], "max_clusters")
+            _at_most(sizes, name, consent.max_clusters, "max_clusters")
     for name, most in _WORK.items():
         _at_most(settings, name, most, name)
     along = {"cells": algorithm.per_direction} if isinstance(algorithm, CellSeeding) else settings
     for name in ("n_bins", "cells"):
-        _at_most(along, name, consent["max_bins"], "max_bins")
+        _at_most(along, name, consent.max_bins, "max_bins")
     for name in _COUNTS:
         found = settings.get(name)
-        if found is not None and found < consent["min_count"]:
+        if found is not None and found < consent.min_count:
             raise Refused(
                 f"{algorithm.key}: {name} = {found}, client.toml allows min_count = "
-                f"{consent['min_count']} or more"
+                f"{consent.min_count} or more"
             )
 
 

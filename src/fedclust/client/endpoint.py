@@ -15,7 +15,7 @@ from ..core.envelope import encode_refusal, text
 from ..core.wire import unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
-from .config import CLIENT_FILE, ClientFile, read_client_file
+from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
 from .requests import AnyReply, Caller
@@ -53,8 +53,8 @@ class ClientEndpoint:
         return self._session.answered if opened else self._answered
 
     @cached_property
-    def _config(self) -> ClientFile:
-        return read_client_file(self._folder / CLIENT_FILE)
+    def _config(self) -> ClientConfig:
+        return read_client_config(self._folder / CLIENT_FILE)
 
     @cached_property
     def _session(self) -> ClientSession:
@@ -78,7 +78,7 @@ class ClientEndpoint:
         """A file for every run: no run replaces another's labels."""
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in caller.study) or "study"
         mark = "".join(c for c in caller.run if c.isalnum())[:_MARK]
-        folder = self._config.place(self._config.output["labels"])
+        folder = self._config.place(self._config.output.labels)
         return folder / (f"{name}-{mark}.csv" if mark else f"{name}.csv")
 
     def answer(self, raw: bytes, author: str = "") -> bytes:
@@ -122,7 +122,7 @@ class ClientEndpoint:
     def _put_on_record(self, answer: bytes, entry: dict[str, Any], id: str) -> bytes:
         """What cannot be put on record does not leave."""
         try:
-            path = self._config.place(self._config.output["disclosures"])
+            path = self._config.place(self._config.output.disclosures)
         except FedclustError:
             path = self._folder / "disclosures.jsonl"
         try:

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms import did_you_mean
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.column import ColumnError
-from ..core import Batches, Data, DataError
+from ..core import Batches, Data, DataError, did_you_mean
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Columns, Selection
 from ..data.streams import Held, Source, Stream, kinds

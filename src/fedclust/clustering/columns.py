@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..algorithms import VERTICAL_SEEDINGS, did_you_mean, make_seeding
+from ..algorithms import VERTICAL_SEEDINGS, make_seeding
 from ..algorithms._records import RecordAlgorithm
 from ..algorithms.vertical_assignment import VerticalAssignment
 from ..channels import LocalChannel
@@ -23,6 +23,7 @@ from ..core import (
     Schema,
     Transform,
     derived,
+    did_you_mean,
     run,
 )
 from ..kernels.columns import Distances

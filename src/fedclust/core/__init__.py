@@ -32,6 +32,7 @@ from .loop import (
 )
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
+from .spelling import did_you_mean
 from .survey import Empty, OneRoundQuery
 from .transform import RoundContext, Stage, Transform
 
@@ -74,6 +75,7 @@ __all__ = [
     "RoundContext",
     "config",
     "derived",
+    "did_you_mean",
     "load_round",
     "respond",
     "rounds",

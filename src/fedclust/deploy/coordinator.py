@@ -12,9 +12,10 @@ from typing import Any
 from ..core import FedclustError, TooFewClients
 from ..privacy import Tier
 from ..study.contradictions import meaningless_across
-from ..study.file import Study, protected
 from ..study.pool.remote_columns import invited, warnings_of, who_is_missing
 from ..study.pool.remote_rows import RemoteClients
+from ..study.read import resolve_tier
+from ..study.settings import Study
 from .job import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .paths import Place, outcome_of, place_for, tidy
@@ -44,7 +45,7 @@ def run_federated(
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
 
-    tier = protected(study, RemoteClients.tier)  # said before anybody is asked
+    tier = resolve_tier(study, RemoteClients.tier)  # said before anybody is asked
     for words in (*meaningless_across(study), *warnings_of(study)):
         say({"say": words})
     quorum = _Quorum.of(study, tier)
@@ -54,7 +55,7 @@ def run_federated(
         return tidy(place)
     lock_server(server.folder, ASKS)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
-        port = server.federation["port"]
+        port = server.federation.port
         if is_free(port):
             say({"say": f"starting the server on port {port}"})
             stack.enter_context(running(server_command(server.folder), server.folder))
@@ -98,7 +99,7 @@ class _Quorum:
     @classmethod
     def of(cls, study: Study, tier: Tier) -> "_Quorum":
         """What the study asks for, or its tier if that is more."""
-        asked = study.sampling["min_clients"]
+        asked = study.sampling.min_clients
         hidden = getattr(tier, "min_cohort", 1)  # tiers that mask have one
         words = f"{max(asked, hidden)} needed"
         if hidden > asked:

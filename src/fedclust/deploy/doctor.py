@@ -5,13 +5,14 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 from .. import __version__
 from ..client.column_session import owners_secret
-from ..client.config import CLIENT_FILE, ClientFile, read_client_file
+from ..client.config import CLIENT_FILE, ClientConfig, read_client_config
 from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from ..clustering.preparation import Column
 from ..core import FedclustError
@@ -115,7 +116,7 @@ def _identity(kit: Kit) -> Iterator[Check]:
 def _hides(kit: Kit) -> bool:
     """Whether this client demands to be hidden among others, and so has to know them."""
     with contextlib.suppress(FedclustError):
-        return str(read_client_file(kit.folder / CLIENT_FILE).consent["privacy"]) in MASKED
+        return read_client_config(kit.folder / CLIENT_FILE).consent.privacy in MASKED
     return False
 
 
@@ -139,22 +140,22 @@ def _policy(kit: Kit) -> Check:
 
 def _client(kit: Kit) -> Iterator[Check]:
     try:
-        file = read_client_file(kit.folder / CLIENT_FILE)
+        file = read_client_config(kit.folder / CLIENT_FILE)
         files = file.opened(kit.name)
     except FedclustError as problem:
         yield Check("data", False, str(problem))
         return
-    names = dict.fromkeys((*files.numbers, *file.consent["columns"]))
+    names = dict.fromkeys((*files.numbers, *file.consent.columns))
     problems, counted = files.look([Column(name) for name in names])
     words = f"{counted.rows:,} rows, {counted.complete:,} of them without gaps"
     yield Check("data", counted.rows > 0, f"{words}; numbers in {', '.join(files.numbers)}")
     for one in problems:
         of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
         yield Check(one.column or "data", of_words or not one.stops, one.what)
-    if file.consent["split_columns"]:
+    if file.consent.split_columns:
         yield _split_columns(file)
-    for what in ("labels", "disclosures", "ledger"):
-        place = file.place(file.output[what])
+    for what, name in asdict(file.output).items():
+        place = file.place(name)
         near = next(p for p in (place, *place.parents) if p.exists())
         if os.access(near, os.W_OK):
             yield Check(what, True, f"written to {place}")
@@ -162,16 +163,16 @@ def _client(kit: Kit) -> Iterator[Check]:
             yield Check(what, False, f"this user cannot write {place}")
 
 
-def _split_columns(file: ClientFile) -> Check:
+def _split_columns(file: ClientConfig) -> Check:
     try:
         owners_secret(file)
     except FedclustError as problem:
         return Check("split columns", False, str(problem))
-    return Check("split columns", True, f"allowed; records are found by {file.data['id']!r}")
+    return Check("split columns", True, f"allowed; records are found by {file.data.id!r}")
 
 
 def _resolves(kit: Kit) -> Check:
-    host = kit.federation["server"]
+    host = kit.federation.server
     try:
         address = socket.gethostbyname(host)
     except OSError:
@@ -182,7 +183,7 @@ def _resolves(kit: Kit) -> Check:
 def _reachable(kit: Kit) -> Check:
     from ..channels.nvflare.certificates import shake_hands
 
-    host, port = kit.federation["server"], kit.federation["port"]
+    host, port = kit.federation.server, kit.federation.port
     try:
         trouble = shake_hands(kit.folder / "startup", host, port)
     except (OSError, ValueError) as problem:
@@ -196,7 +197,7 @@ def _reachable(kit: Kit) -> Check:
 def _port_free(kit: Kit) -> Check:
     from ..channels.nvflare.process import is_free
 
-    port = kit.federation["port"]
+    port = kit.federation.port
     if not is_free(port):
         return Check("port", False, f"{port} is taken; is a server running already?")
     return Check("port", True, f"{port} is free")

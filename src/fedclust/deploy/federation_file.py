@@ -1,27 +1,39 @@
-"""federation.toml: who takes part, and where the server is."""
+"""federation.toml: the clients of a federation, and the address of its server."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from ..study.file import read_tables
-from ..study.keys import Key
+from ..settings import Key, TomlFile
 
-FEDERATION: Mapping[str, Key] = {
-    "name": Key("text", "a name for certificates: letters, digits, underscores"),
-    "server": Key("text", "the host name that clients connect to"),
-    "addresses": Key("texts", "more names or addresses of the server", default=()),
-    "port": Key("whole", "the server's one open port", default=8002, low=1, high=65535),
-    "coordinator": Key("text", "who may submit studies: an e-mail address"),
-}
-_FITS = {
-    "name": (r"[A-Za-z0-9_]{1,60}", "letters, digits and underscores"),
-    "server": (r"[A-Za-z0-9.-]+", "a host name"),
-    "coordinator": (r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", "an e-mail address"),
-}
 _CLIENT = r"[A-Za-z0-9_-]+"
+_EMAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederationSettings:
+    """[federation]: its name, its server and its coordinator."""
+
+    name: Annotated[
+        str,
+        Key(
+            "name in the certificates: letters, digits, underscores",
+            pattern=r"[A-Za-z0-9_]{1,60}",
+            form="letters, digits and underscores",
+        ),
+    ]
+    server: Annotated[
+        str,
+        Key("host name that clients connect to", pattern=r"[A-Za-z0-9.-]+", form="a host name"),
+    ]
+    addresses: Annotated[tuple[str, ...], Key("more names or addresses of the server")] = ()
+    port: Annotated[int, Key("the only open port of the server", low=1, high=65535)] = 8002
+    coordinator: Annotated[
+        str,
+        Key("e-mail address of who may submit studies", pattern=_EMAIL, form="an e-mail address"),
+    ]
 
 
 @dataclass(frozen=True)
@@ -29,26 +41,26 @@ class Federation:
     """A federation file, checked."""
 
     path: Path
-    clients: Mapping[str, str]  # name -> who that is, in words
-    federation: Mapping[str, Any]
+    clients: Mapping[str, str]  # name -> description
+    settings: FederationSettings
 
 
 def read_federation(path: Path) -> Federation:
     """The federation that a file describes."""
-    sections, given, lines = read_tables(path, {"federation": FEDERATION}, ("clients",))
-    found, clients = sections["federation"], given["clients"]
-    for name, (pattern, words) in _FITS.items():
-        if not re.fullmatch(pattern, found[name]):
-            raise lines.error(("federation", name), f"{name} must be {words}, got {found[name]!r}")
+    file = TomlFile.read(path, ("clients", "federation"))
+    settings = file.section(FederationSettings, "federation")
+    clients = file.tables.get("clients")
     if not clients:
-        raise lines.error(("clients",), 'no [clients]: give each a line, such as north = "Clinic"')
-    taken = {"server", "admin", found["server"]}
-    for name, words in clients.items():
+        raise file.error(("clients",), 'no [clients]: give each a line, such as north = "Clinic"')
+    taken = {"server", "admin", settings.server}
+    for name, description in clients.items():
         if not re.fullmatch(_CLIENT, name) or name in taken:
-            raise lines.error(
+            raise file.error(
                 ("clients", name),
                 f"client {name!r}: choose a name of letters, digits, - and _, not the server's",
             )
-        if not isinstance(words, str):
-            raise lines.error(("clients", name), f"client {name!r}: say in words who that is")
-    return Federation(path, dict(clients), found)
+        if not isinstance(description, str):
+            raise file.error(
+                ("clients", name), f'client {name!r}: give a description, such as "Clinic"'
+            )
+    return Federation(path, dict(clients), settings)

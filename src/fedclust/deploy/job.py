@@ -18,9 +18,9 @@ from ..channels import Incident, RemoteChannel, Transport
 from ..client.config import CLIENT_FILE
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import write_text
-from ..study.file import read_study
 from ..study.pool.remote_columns import RemoteOwners
 from ..study.pool.remote_rows import RemoteClients
+from ..study.read import read_study
 from ..study.run import carry_out
 from ..study.run_directory import Folder
 from ..study.split_columns import carry_out_columns
@@ -90,11 +90,11 @@ class StudyRun:
             run=self._run,
             about={"study": study.path.stem},
             deadline=self._deadline,
-            quorum=study.sampling["min_clients"],
+            quorum=study.sampling.min_clients,
             record=self._incident,
         )
         place = Folder(study, self._folder, force=self._force, resume=self._resume)
-        if study.data["split"] == "columns":
+        if study.data.split == "columns":
             owners = RemoteOwners(remote, tuple(asked.clients))
             carry_out_columns(study, owners, place, on_round=self._heard)
         else:

@@ -16,8 +16,9 @@ import os
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..client.config import CLIENT_FILE
 from ..client.identities import (
@@ -33,7 +34,8 @@ from ..client.session import Sites
 from ..core import ConfigError
 from ..core.files import write_text
 from ..privacy.crypto import fresh_secret, signing_public
-from .federation_file import Federation
+from ..settings import TomlFile
+from .federation_file import Federation, FederationSettings
 from .job import StudyRun
 from .templates import client_letter, client_toml, coordinator_letter, server_letter
 
@@ -47,7 +49,7 @@ class Kit(NamedTuple):
     folder: Path
     role: str
     name: str
-    federation: Mapping[str, Any]
+    federation: FederationSettings
 
 
 def read_kit(folder: Path, role: str) -> Kit:
@@ -68,11 +70,14 @@ def read_kit(folder: Path, role: str) -> Kit:
 
 
 def _read(folder: Path) -> Kit:
+    path = folder / ABOUT
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return Kit(folder, about["role"], about["name"], about["federation"])
+        about = json.loads(path.read_text(encoding="utf-8"))
+        role, name, federation = about["role"], about["name"], dict(about["federation"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ConfigError(f"{folder / ABOUT}: not readable ({problem})") from None
+        raise ConfigError(f"{path}: not readable ({problem})") from None
+    settings = TomlFile(path, {"federation": federation}).section(FederationSettings, "federation")
+    return Kit(folder, role, name, settings)
 
 
 def _kits_below(folder: Path, role: str) -> Iterator[str]:
@@ -129,7 +134,7 @@ def renew(federation: Federation, folder: Path) -> list[str]:
     places = {n: p for n, p in _places(federation, folder).items() if p[0].exists()}
     if not places:
         raise ConfigError(f"{folder}: there are no kits to renew")
-    forget_certificates(folder / "authority", federation.federation["name"])
+    forget_certificates(folder / "authority", federation.settings.name)
     made = _certified(federation, folder)
     for name, (place, role) in places.items():
         scratch = place.with_name(f".{place.name}.renewed")
@@ -146,7 +151,7 @@ def renew(federation: Federation, folder: Path) -> list[str]:
 
 def _places(federation: Federation, folder: Path) -> dict[str, tuple[Path, str]]:
     """Where everybody's kit is, and its role."""
-    admin, server = federation.federation["coordinator"], federation.federation["server"]
+    admin, server = federation.settings.coordinator, federation.settings.server
     places = {server: (folder / "server", "server"), admin: (folder / "admin", "admin")}
     return places | {c: (folder / "clients" / c, "client") for c in federation.clients}
 
@@ -155,14 +160,14 @@ def _certified(federation: Federation, folder: Path) -> dict[str, Path]:
     """Everybody's certificates, where the authority keeps them."""
     from ..channels.nvflare.provision import make_kits
 
-    settings = federation.federation
+    settings = federation.settings
     return make_kits(
         folder / "authority",
-        name=settings["name"],
-        server=settings["server"],
-        addresses=settings["addresses"],
-        port=settings["port"],
-        admin=settings["coordinator"],
+        name=settings.name,
+        server=settings.server,
+        addresses=settings.addresses,
+        port=settings.port,
+        admin=settings.coordinator,
         clients=federation.clients,
     )
 
@@ -199,7 +204,7 @@ def _fill(kit: Path, made: Path, federation: Federation, name: str, role: str) -
 
 def _introduce(kit: Path, federation: Federation, name: str, role: str) -> None:
     """What the kit says of itself."""
-    about = {"role": role, "name": name, "federation": dict(federation.federation)}
+    about = {"role": role, "name": name, "federation": asdict(federation.settings)}
     write_text(kit / ABOUT, json.dumps(about, indent=1))
 
 

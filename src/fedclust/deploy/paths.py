@@ -9,8 +9,8 @@ from typing import Any
 
 from ..core import ConfigError
 from ..core.files import write_text
-from ..study.file import Study
 from ..study.run_directory import Folder
+from ..study.settings import Study
 from .job import INCIDENTS, OUTCOME
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..client.config import CLIENT_FILE, read_client_file
+from ..client.config import CLIENT_FILE, read_client_config
 from ..client.identities import IDENTITY, PEERS, new_identity, read_enrolment
 from ..core import ConfigError, FedclustError
 from .kits import Kit, read_kit
@@ -18,7 +18,7 @@ def run_client(folder: Path, say: Say) -> None:
     from ..channels.nvflare.process import client_command, running, wait
 
     kit = read_kit(folder, "client")
-    file = read_client_file(folder / CLIENT_FILE)
+    file = read_client_config(folder / CLIENT_FILE)
     files = file.files()
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"this user cannot write {folder}: the kit must be theirs (chown -R)")
@@ -29,8 +29,8 @@ def run_client(folder: Path, say: Say) -> None:
     if read_enrolment(folder).peers is None:
         say(f"there is no {PEERS}: the server is believed about who the other clients are")
     f = kit.federation
-    say(f"client {kit.name!r} of {f['name']!r}: {', '.join(str(p) for p in files)}")
-    say(f"connecting to {f['server']}, port {f['port']}; its words are in {folder}/console.log")
+    say(f"client {kit.name!r} of {f.name!r}: {', '.join(str(p) for p in files)}")
+    say(f"connecting to {f.server}, port {f.port}; its words are in {folder}/console.log")
     with running(client_command(folder, kit.name), folder, alone=False) as process:
         code = wait(process)
     raise FedclustError(

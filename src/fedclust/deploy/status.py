@@ -11,8 +11,7 @@ from typing import Any
 
 from ..core import ConfigError, FedclustError
 from ..core.files import write_text
-from ..study.asked import asked_algorithm
-from ..study.file import Study
+from ..study.settings import Study, make_algorithm
 from .job import PROGRESS
 from .kits import read_kit
 from .paths import Place
@@ -31,7 +30,7 @@ def federation_status(kits: Path) -> dict[str, Any]:
             running = progress_of(admin.folder)
             return {"clients": session.heard(), "jobs": session.jobs(), "running": running}
     except NoServer:
-        where = f"{admin.federation['server']}, port {admin.federation['port']}"
+        where = f"{admin.federation.server}, port {admin.federation.port}"
         raise FedclustError(
             f"no server answers at {where}: it runs while 'fedclust server' runs a study, and "
             f"'fedclust doctor {kits / 'server'}' looks at its kit"
@@ -53,7 +52,7 @@ def announced(study: Study, place: Place, admin: Path) -> Iterator[None]:
 def _most_rounds(study: Study) -> int | None:
     """Rounds after which the clustering ends at the latest, if that is known."""
     with contextlib.suppress(ConfigError):
-        found = vars(asked_algorithm(study.clustering, study.n_clusters[1])).get("max_rounds")
+        found = vars(make_algorithm(study.clustering, study.n_clusters[1])).get("max_rounds")
         return None if found is None else int(found)
     return None
 

@@ -36,11 +36,11 @@ disclosures = "disclosures.jsonl"     # every message that left, a line each
 
 def client_letter(name: str, federation: Federation) -> str:
     """To the person who runs a client."""
-    f = federation.federation
+    f = federation.settings
     return f"""\
-# Kit of client {name!r} ({federation.clients[name]}) in the federation {f["name"]!r}
+# Kit of client {name!r} ({federation.clients[name]}) in the federation {f.name!r}
 
-You run one program. It connects **out** to `{f["server"]}`, port {f["port"]}; no port is opened
+You run one program. It connects **out** to `{f.server}`, port {f.port}; no port is opened
 at your side. It is known by the certificate in `startup/`, and knows the server by its; both sides
 check (mutual TLS). Keep `startup/client.key` and `identity.key` secret: whoever has them can answer
 in your name.
@@ -73,11 +73,11 @@ No code comes in: a job can only name fedclust's own classes, which you installe
 
 def server_letter(federation: Federation) -> str:
     """To the person who runs the server."""
-    f = federation.federation
+    f = federation.settings
     return f"""\
-# Kit of the server of the federation {f["name"]!r}
+# Kit of the server of the federation {f.name!r}
 
-One port must be reachable from the clients: {f["port"]} at `{f["server"]}`, TCP. Everything on it
+One port must be reachable from the clients: {f.port} at `{f.server}`, TCP. Everything on it
 is mutual TLS: without a certificate of this federation no connection is made.
 
 1. Install, with Python 3.11 or newer, on Linux: `pip install "fedclust[nvflare]"`.
@@ -93,7 +93,7 @@ def coordinator_letter(federation: Federation) -> str:
     """To the coordinator, who has all kits."""
     names = "\n".join(f"- `clients/{n}.zip` to {words}" for n, words in federation.clients.items())
     return f"""\
-# Kits of the federation {federation.federation["name"]!r}
+# Kits of the federation {federation.settings.name!r}
 
 Hand out, each over a way that nobody else reads:
 

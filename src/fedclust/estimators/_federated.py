@@ -15,10 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, did_you_mean, make
+from ..algorithms import ALGORITHMS, make
 from ..channels import LocalChannel
 from ..clustering.rows import Clustering, Init, cluster
-from ..core import AnyAlgorithm, ClientSampling, ConfigError, Data, DataError, Schema, checks
+from ..core import (
+    AnyAlgorithm,
+    ClientSampling,
+    ConfigError,
+    Data,
+    DataError,
+    Schema,
+    checks,
+    did_you_mean,
+)
 from ..data.client_tables import column, rows_by_owner, tables_by_client
 from ..data.values import no_dates_or_words
 from ..kernels import nearest, sq_distances

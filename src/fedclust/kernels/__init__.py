@@ -1,16 +1,19 @@
-"""Arrays in, arrays out: no state, no validation, no I/O, and no random numbers of their own."""
+"""Numerical kernels: pure functions on arrays, without validation or I/O.
+
+Randomness comes from the generator that the caller passes.
+"""
 
 from ._plain import memberships_of
 from .local import (
-    Local,
+    LocalClustering,
     farthest_first,
     fuzzy_c_means,
     inertia,
     k_means,
     kmeans_plusplus,
     lloyd,
-    matched,
-    padded,
+    match_centers,
+    pad_centers,
     random_seeds,
 )
 from .steps import (
@@ -27,7 +30,7 @@ from .steps import (
 __all__ = [
     "FuzzySums",
     "HardSums",
-    "Local",
+    "LocalClustering",
     "divide_or_keep",
     "farthest_first",
     "fuzzy_c_means",
@@ -37,11 +40,11 @@ __all__ = [
     "k_means",
     "kmeans_plusplus",
     "lloyd",
-    "matched",
+    "match_centers",
     "memberships",
     "memberships_of",
     "nearest",
-    "padded",
+    "pad_centers",
     "random_seeds",
     "sq_distances",
 ]

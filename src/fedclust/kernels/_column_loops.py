@@ -1,6 +1,6 @@
-"""Steps over records whose columns are split, compiled: sums by label, distances, memberships.
+"""Compiled steps over split columns: sums by label, distances, memberships.
 
-Every function takes one block of records and writes into arrays it is given; `_column_plain.py`
+Every function takes one block of records and writes into the arrays it receives; `_column_plain.py`
 has the same functions in NumPy.
 """
 
@@ -11,7 +11,7 @@ from ._tiles import exact, fast
 
 @exact
 def labelled_sums(X, labels, mass, total):
-    """Count and sum of the rows of each label; rows with a negative label belong to nobody."""
+    """Count and sum of the rows of each label; rows with a negative label are skipped."""
     for j in range(len(X)):
         c = labels[j]
         if c >= 0:
@@ -23,20 +23,20 @@ def labelled_sums(X, labels, mass, total):
 @fast
 def weighted_sums(X, W, mass, total):
     """Sum of each column of weights, and of the rows weighted by it."""
-    turned = np.zeros((X.shape[1], W.shape[1]))
+    transposed = np.zeros((X.shape[1], W.shape[1]))
     for j in range(len(X)):
         for c in range(W.shape[1]):
             mass[c] += W[j, c]
         for f in range(X.shape[1]):
             x = X[j, f]
             for c in range(W.shape[1]):
-                turned[f, c] += x * W[j, c]
-    total += turned.T
+                transposed[f, c] += x * W[j, c]
+    total += transposed.T
 
 
 @exact
 def add_sq_distances(X, Vt, out):
-    """Add the squared distances of rows to centres; the centres come transposed (F, C)."""
+    """Add the squared distances of rows to centres; the centres are transposed (F, C)."""
     row = np.empty(Vt.shape[1])
     for j in range(len(X)):
         row[:] = 0.0
@@ -51,7 +51,7 @@ def add_sq_distances(X, Vt, out):
 
 @fast
 def powered_memberships(D, fuzzifier, power, out):
-    """Memberships from squared distances, to the power given: ratios to the nearest centre's."""
+    """Memberships from squared distances, raised to `power`, by ratios to the nearest centre's."""
     exponent = 1.0 / (fuzzifier - 1.0)
     k = D.shape[1]
     a = np.empty(k)
@@ -86,8 +86,8 @@ def powered_memberships(D, fuzzifier, power, out):
 
 
 @fast
-def change(D, P):
-    """Squares of the roots' change, and of the roots."""
+def distance_change(D, P):
+    """Squared Frobenius norms of the change in distances, and of the distances."""
     moved, size = 0.0, 0.0
     for j in range(len(D)):
         for c in range(D.shape[1]):
@@ -99,7 +99,7 @@ def change(D, P):
 
 @exact
 def nearest_of(D, labels):
-    """Column of the smallest distance of each record, the lowest of equals."""
+    """Column of the smallest distance of each record; ties go to the lowest index."""
     for j in range(len(D)):
         best, low = 0, D[j, 0]
         for c in range(1, D.shape[1]):

@@ -1,4 +1,4 @@
-"""The functions of `_column_loops.py` in NumPy: where numba is not installed, and for the tests."""
+"""The functions of `_column_loops.py` in NumPy, used without numba and as a test reference."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from ._plain import memberships_of
 
 
 def labelled_sums(X: FloatArray, labels: IntArray, mass: FloatArray, total: FloatArray) -> None:
-    """Count and sum of the rows of each label; rows with a negative label belong to nobody."""
-    there = labels >= 0
-    rows, which = X[there], labels[there]
-    mass += np.bincount(which, minlength=len(mass))
+    """Count and sum of the rows of each label; rows with a negative label are skipped."""
+    labelled = labels >= 0
+    rows, clusters = X[labelled], labels[labelled]
+    mass += np.bincount(clusters, minlength=len(mass))
     for f in range(X.shape[1]):
-        total[:, f] += np.bincount(which, rows[:, f], len(mass))
+        total[:, f] += np.bincount(clusters, rows[:, f], len(mass))
 
 
 def weighted_sums(X: FloatArray, W: FloatArray, mass: FloatArray, total: FloatArray) -> None:
@@ -23,7 +23,7 @@ def weighted_sums(X: FloatArray, W: FloatArray, mass: FloatArray, total: FloatAr
 
 
 def add_sq_distances(X: FloatArray, Vt: FloatArray, out: FloatArray) -> None:
-    """Add the squared distances of rows to centres; the centres come transposed (F, C)."""
+    """Add the squared distances of rows to centres; the centres are transposed (F, C)."""
     row = np.zeros(out.shape)
     for f in range(X.shape[1]):
         row += (X[:, f, None] - Vt[f]) ** 2
@@ -31,15 +31,15 @@ def add_sq_distances(X: FloatArray, Vt: FloatArray, out: FloatArray) -> None:
 
 
 def powered_memberships(D: FloatArray, fuzzifier: float, power: float, out: FloatArray) -> None:
-    """Memberships from squared distances, to the power given."""
+    """Memberships from squared distances, raised to `power`."""
     out[:] = memberships_of(D, fuzzifier) ** power
 
 
-def change(D: FloatArray, P: FloatArray) -> tuple[float, float]:
-    """Squares of the roots' change, and of the roots."""
+def distance_change(D: FloatArray, P: FloatArray) -> tuple[float, float]:
+    """Squared Frobenius norms of the change in distances, and of the distances."""
     return float(((np.sqrt(D) - np.sqrt(P)) ** 2).sum()), float(D.sum())
 
 
 def nearest_of(D: FloatArray, labels: IntArray) -> None:
-    """Column of the smallest distance of each record, the lowest of equals."""
+    """Column of the smallest distance of each record; ties go to the lowest index."""
     labels[:] = D.argmin(axis=1)

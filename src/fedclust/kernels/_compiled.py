@@ -1,4 +1,4 @@
-"""The local steps as machine code: the functions of `_plain.py`, over loops numba compiles."""
+"""The functions of `_plain.py` over loops that numba compiles."""
 
 from typing import Any, NamedTuple
 
@@ -9,47 +9,47 @@ from . import _exact_loops, _fuzzy_loops, _hard_loops
 from ._plain import DIRECT_FEATURES
 from .grid import Grid
 
-# Two scores closer than this share of their size may have swapped places by rounding.
+# Rounding may have swapped two scores that differ by less than this share of their size.
 _DOUBT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
-class _Moved(NamedTuple):
-    """Centres as the matrix-product loops want them, all moved by `shift`."""
+class _ShiftedCenters(NamedTuple):
+    """Centres in the layout of the matrix-product loops, all moved by `shift`."""
 
     C: FloatArray
     Ct: FloatArray
     norms: FloatArray
-    shift: FloatArray  # empty where nothing was moved
+    shift: FloatArray  # empty if nothing was moved
 
 
-def _moved(C: FloatArray) -> _Moved:
-    # Far from the origin |x|^2 - 2xc + |c|^2 loses the digits that matter: move the origin into
-    # the centres' midst, but only then, because the rows have to be copied for it.
+def _shift_centers(C: FloatArray) -> _ShiftedCenters:
+    # Far from the origin, |x|^2 - 2xc + |c|^2 loses significant digits. Then move the origin to
+    # the mean of the centres; otherwise do not, because the rows have to be copied.
     shift = C.mean(axis=0)
     moved = C - shift
     if np.abs(shift).max() <= 8.0 * np.abs(moved).max():
         moved, shift = C, shift[:0]
-    return _Moved(moved, np.ascontiguousarray(moved.T), (moved * moved).sum(axis=1), shift)
+    return _ShiftedCenters(moved, np.ascontiguousarray(moved.T), (moved * moved).sum(axis=1), shift)
 
 
-class Centers(NamedTuple):
-    """Centres made ready once per step, for all its blocks."""
+class PreparedCenters(NamedTuple):
+    """Centres prepared once per step, for all its blocks."""
 
     C: FloatArray
-    dims: tuple[int, ...]  # one entry per feature where the loops unroll, else empty
+    dims: tuple[int, ...]  # one entry per feature if the loops unroll, else empty
     moved: Any
 
 
-def prepare(centers: FloatArray, dtype: Any) -> Centers:
-    """Centres in the rows' precision and in the layout that suits their number of features."""
+def prepare(centers: FloatArray, dtype: Any) -> PreparedCenters:
+    """Centres in the precision of the rows and the layout for their number of features."""
     C = np.ascontiguousarray(centers, dtype)
     if C.shape[1] <= DIRECT_FEATURES:
-        return Centers(C, (0,) * C.shape[1], None)
-    return Centers(C, (), _moved(C))
+        return PreparedCenters(C, (0,) * C.shape[1], None)
+    return PreparedCenters(C, (), _shift_centers(C))
 
 
 def hard_block(
-    X: FloatArray, w: FloatArray, ready: Centers
+    X: FloatArray, w: FloatArray, ready: PreparedCenters
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Count, weight and weighted sum of the rows nearest to each centre."""
     k, F = ready.C.shape
@@ -62,9 +62,9 @@ def hard_block(
 
 
 def exact_hard_block(
-    X: FloatArray, w: FloatArray, ready: Centers, grid: Grid
+    X: FloatArray, w: FloatArray, ready: PreparedCenters, grid: Grid
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """`hard_block` in whole numbers."""
+    """`hard_block` in integers."""
     k, F = ready.C.shape
     count, weight = np.zeros(k, np.int64), np.zeros(k, np.int64)
     total = np.zeros((k, F), np.int64)
@@ -77,7 +77,7 @@ def exact_hard_block(
     return count, weight if len(w) else count * np.int64(grid.mass), total
 
 
-def nearest_block(X: FloatArray, ready: Centers) -> tuple[IntArray, FloatArray]:
+def nearest_block(X: FloatArray, ready: PreparedCenters) -> tuple[IntArray, FloatArray]:
     """Nearest centre of each row (ties to the lowest index) and its squared distance."""
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
     if ready.dims:
@@ -88,7 +88,7 @@ def nearest_block(X: FloatArray, ready: Centers) -> tuple[IntArray, FloatArray]:
 
 
 def fuzzy_block(
-    X: FloatArray, w: FloatArray, ready: Centers, fuzzifier: float
+    X: FloatArray, w: FloatArray, ready: PreparedCenters, fuzzifier: float
 ) -> tuple[FloatArray, FloatArray]:
     """Sum of u^m and of u^m x, per centre."""
     weight, total = np.zeros(len(ready.C)), np.zeros(ready.C.shape)
@@ -100,9 +100,9 @@ def fuzzy_block(
 
 
 def exact_fuzzy_block(
-    X: FloatArray, w: FloatArray, ready: Centers, fuzzifier: float, grid: Grid
+    X: FloatArray, w: FloatArray, ready: PreparedCenters, fuzzifier: float, grid: Grid
 ) -> tuple[IntArray, IntArray]:
-    """`fuzzy_block` in whole numbers."""
+    """`fuzzy_block` in integers."""
     weight, total = np.zeros(len(ready.C), np.int64), np.zeros(ready.C.shape, np.int64)
     steps = (grid.mass, grid.offset, grid.unit)
     if ready.dims:
@@ -112,7 +112,7 @@ def exact_fuzzy_block(
     return weight, total
 
 
-def memberships_block(X: FloatArray, ready: Centers, fuzzifier: float) -> FloatArray:
+def memberships_block(X: FloatArray, ready: PreparedCenters, fuzzifier: float) -> FloatArray:
     """Memberships (n, C)."""
     U = np.empty((len(X), len(ready.C)))
     if ready.dims:

@@ -1,14 +1,14 @@
-"""The local steps on a grid, compiled: every record's contribution is rounded, then summed.
+"""Compiled local steps on a grid: every record's contribution is rounded, then summed.
 
-Sums of whole numbers are exact, so compilers may reorder them. What goes into the rounding must not
-depend on where in a block a row stands: tiles and chunks are always full, the last one too.
+Sums of integers are exact, so the compiler may reorder them. The rounded values must not depend on
+the position of a row in its block, so all tiles and chunks are full, including the last.
 """
 
 import numpy as np
 
 from ._fuzzy_loops import _distances_chunk, _distances_tile, _ratios, _weights
 from ._hard_loops import _label_chunk, _nearest_tile
-from ._tiles import CHUNK, PAD, TILE, exact, exact_inline, fast, load_tile, shifted
+from ._tiles import CHUNK, PAD, TILE, exact, exact_inline, fast, load_tile, shift_rows
 
 
 @exact_inline
@@ -58,14 +58,14 @@ def hard_direct(X, w, C, dims, mass, offset, unit, count, weight, total):
 
 @exact
 def hard_product(X, w, C, Ct, norms, shift, doubt, mass, offset, unit, count, weight, total):
-    """`hard_direct` by matrix products; rows too close to call are labelled by differences."""
+    """`hard_direct` by matrix products; near ties are resolved by differences."""
     k, F = C.shape
     product = np.empty((CHUNK, k), X.dtype)
     buffer = np.empty((CHUNK if len(shift) else 0, F), X.dtype)
     labels = np.empty(CHUNK, np.int32)
     for s in range(0, len(X), CHUNK):
         size = min(CHUNK, len(X) - s)
-        rows = shifted(X, shift, s, size, buffer)
+        rows = shift_rows(X, shift, s, size, buffer)
         _label_chunk(rows, C, Ct, norms, doubt, product, labels)
         _add_rounded_rows(X, w, s, size, labels, mass, offset, unit, count, weight, total)
 
@@ -102,7 +102,7 @@ def fuzzy_direct(X, w, C, fuzzifier, dims, mass, offset, unit, weight, total):
 
 @exact
 def _load_chunk(X, s, size, shift, offset, unit, rows, steps):
-    """A full chunk of rows as distances want them, and of rows in steps of the grid."""
+    """Load a chunk of rows twice: shifted for distances, and in steps of the grid."""
     for t in range(size):
         for f in range(X.shape[1]):
             rows[t, f] = X[s + t, f] - shift[f] if len(shift) else X[s + t, f]

@@ -1,4 +1,4 @@
-"""Memberships of rows in clusters, compiled: the matrix, or its sums without the matrix."""
+"""Compiled membership loops: the full matrix, or only its sums."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from ._tiles import (
     fast,
     fast_inline,
     load_tile,
-    shifted,
+    shift_rows,
 )
 
-CANCELLED = 1e-6  # below this share of |x|^2 + |c|^2 a difference of squares is not trusted
+CANCELLED = 1e-6  # below this share of |x|^2 + |c|^2 a difference of squares is unreliable
 
 
 @fast_inline
@@ -93,16 +93,16 @@ def _square(row):
 
 @exact
 def _distances_chunk(rows, C, Ct, norms, product, D, low):
-    """|x|^2 - 2xc + |c|^2 into D (C, size), again from differences where that cancels."""
+    """Write |x|^2 - 2xc + |c|^2 into D (C, size), or differences where that cancels."""
     scores = product[: len(rows)]
     np.dot(rows, Ct, scores)
     for t in range(len(rows)):
         square = _square(rows[t])
         low[t] = np.inf
         for c in range(len(norms)):
-            whole = square + norms[c]
-            d = whole - 2.0 * scores[t, c]
-            if d <= CANCELLED * whole:
+            sum_of_squares = square + norms[c]
+            d = sum_of_squares - 2.0 * scores[t, c]
+            if d <= CANCELLED * sum_of_squares:
                 d = difference(rows[t], C[c])
             D[c, t] = d
             low[t] = d if d < low[t] else low[t]
@@ -145,7 +145,7 @@ def fuzzy_product(X, w, C, Ct, norms, shift, fuzzifier, weight, total):
     part = np.empty((k, F))
     for s in range(0, len(X), CHUNK):
         size = min(CHUNK, len(X) - s)
-        rows = shifted(X, shift, s, size, buffer)
+        rows = shift_rows(X, shift, s, size, buffer)
         D = np.empty((k, size))
         _distances_chunk(rows, C, Ct, norms, product, D, low)
         _ratios(D, low, size, fuzzifier, inverse)
@@ -187,7 +187,7 @@ def memberships_product(X, C, Ct, norms, shift, fuzzifier, U):
     D = np.empty((k, CHUNK))
     for s in range(0, len(X), CHUNK):
         size = min(CHUNK, len(X) - s)
-        rows = shifted(X, shift, s, size, buffer)
+        rows = shift_rows(X, shift, s, size, buffer)
         _distances_chunk(rows, C, Ct, norms, product, D, low)
         _ratios(D, low, size, fuzzifier, inverse)
         for t in range(size):

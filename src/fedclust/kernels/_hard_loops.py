@@ -1,13 +1,13 @@
-"""Assigning rows to their nearest centres, compiled: labels, counts and sums."""
+"""Compiled assignment of rows to their nearest centres: labels, counts and sums."""
 
 import numpy as np
 
-from ._tiles import CHUNK, PAD, TILE, difference, exact, exact_inline, load_tile, shifted
+from ._tiles import CHUNK, PAD, TILE, difference, exact, exact_inline, load_tile, shift_rows
 
 
 @exact_inline
 def _nearest_tile(xt, C, best, label, dims):
-    """Lowest index wins a tie. Two centres at a time: each coordinate is loaded once for both."""
+    """Nearest centre; the lowest index wins a tie. Two centres share each loaded coordinate."""
     k, zero = C.shape[0], xt.dtype.type(0)
     for t in range(TILE):
         best[t] = np.inf
@@ -42,7 +42,7 @@ def _nearest_tile(xt, C, best, label, dims):
 
 @exact_inline
 def _add_rows(X, w, start, size, label, dims, count, weight, total):
-    """Add each row to its cluster; few features, unrolled."""
+    """Add each row to its cluster, for few features, unrolled."""
     if len(w) == 0:
         for t in range(size):
             j = label[t]
@@ -61,9 +61,9 @@ def _add_rows(X, w, start, size, label, dims, count, weight, total):
 
 @exact
 def _add_rows_by_cluster(X, w, start, size, label, order, ends, count, weight, total):
-    """Add each row to its cluster; many features, cluster after cluster and two rows at a time.
+    """Add each row to its cluster, for many features, by cluster and two rows at a time.
 
-    That way one long row of sums stays in the nearest cache until it is done.
+    This keeps one long row of sums in the fastest cache until it is complete.
     """
     k, F = total.shape
     ends[:] = 0
@@ -157,7 +157,7 @@ def _best_two(tile, norms, best, second, label):
 
 @exact
 def _label_chunk(rows, C, Ct, norms, doubt, product, labels):
-    """Labels by products; where the two best are too close to call, by differences."""
+    """Labels by products; near ties between the two best are resolved by differences."""
     size, k = len(rows), len(norms)
     scores = product[:size]
     np.dot(rows, Ct, scores)
@@ -188,7 +188,7 @@ def hard_product(X, w, C, Ct, norms, shift, doubt, count, weight, total):
     order, ends = np.empty(CHUNK, np.int64), np.empty(k, np.int64)
     for s in range(0, len(X), CHUNK):
         size = min(CHUNK, len(X) - s)
-        rows = shifted(X, shift, s, size, buffer)
+        rows = shift_rows(X, shift, s, size, buffer)
         _label_chunk(rows, C, Ct, norms, doubt, product, labels)
         _add_rows_by_cluster(X, w, s, size, labels, order, ends, count, weight, total)
 
@@ -200,7 +200,7 @@ def nearest_product(X, C, Ct, norms, shift, doubt, labels, d2):
     buffer = np.empty((CHUNK if len(shift) else 0, C.shape[1]), X.dtype)
     for s in range(0, len(X), CHUNK):
         size = min(CHUNK, len(X) - s)
-        rows = shifted(X, shift, s, size, buffer)
+        rows = shift_rows(X, shift, s, size, buffer)
         _label_chunk(rows, C, Ct, norms, doubt, product, labels[s : s + size])
         for t in range(size):
             d2[s + t] = difference(rows[t], C[labels[s + t]])

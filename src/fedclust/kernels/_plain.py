@@ -1,6 +1,6 @@
-"""The local steps in NumPy: what runs where numba is not installed, and what the tests trust.
+"""The local steps in NumPy, used without numba and as the reference in tests.
 
-The functions take one block of rows and mirror `_compiled.py`, which exists for speed alone.
+The functions take one block of rows and mirror `_compiled.py`, which exists only for speed.
 """
 
 from typing import Any
@@ -11,13 +11,13 @@ from ..typing import FloatArray, IntArray
 from .grid import Grid
 
 CHUNK_ELEMENTS = 2**18  # of the (rows, C) scratch: 2 MB
-# Up to here differences, one feature at a time, beat a matrix product.
+# Up to this many features, differences per feature are faster than a matrix product.
 DIRECT_FEATURES = 16
-_LIMB = 2**23  # whole numbers are split in two at this: 2^18 such rows still add up exactly
+_LIMB = 2**23  # integers are split in two here, so that 2^18 rows still add up exactly
 
 
 def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
-    """Squared Euclidean distances (n, C) in float64, accurate wherever the origin is."""
+    """Squared Euclidean distances (n, C) in float64, accurate far from the origin too."""
     X, C = X.astype(np.float64, copy=False), C.astype(np.float64, copy=False)
     if X.shape[1] <= DIRECT_FEATURES:
         D: FloatArray = np.zeros((len(X), len(C)))
@@ -26,9 +26,9 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
         return D
     shift = C.mean(axis=0)
     X, C = X - shift, C - shift
-    whole = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
-    D = whole - 2.0 * (X @ C.T)
-    rows, columns = np.nonzero(whole * 1e-6 >= D)  # cancelled: take differences there
+    sum_of_squares = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
+    D = sum_of_squares - 2.0 * (X @ C.T)
+    rows, columns = np.nonzero(sum_of_squares * 1e-6 >= D)  # cancelled: use differences
     for part in np.array_split(np.arange(len(rows)), 1 + len(rows) // 4096):
         D[rows[part], columns[part]] = ((X[rows[part]] - C[columns[part]]) ** 2).sum(axis=1)
     return D
@@ -47,7 +47,7 @@ def memberships_of(D: FloatArray, fuzzifier: float) -> FloatArray:
 
 
 def prepare(centers: FloatArray, dtype: Any) -> FloatArray:
-    """Nothing to make ready: the compiled backend has a layout of its own, NumPy has none."""
+    """Cast the centres; only the compiled backend needs a special layout."""
     return centers.astype(dtype, copy=False)
 
 
@@ -77,26 +77,26 @@ def hard_block(
 def exact_hard_block(
     X: FloatArray, w: FloatArray, C: FloatArray, grid: Grid
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """`hard_block` in whole numbers: split in two, so that products of matrices are exact."""
+    """`hard_block` in integers, split in two so that matrix products are exact."""
     count, weight = np.zeros(len(C), np.int64), np.zeros(len(C), np.int64)
     total = np.zeros(C.shape, np.int64)
     for chunk in _chunks(len(X), len(C)):
         rows, v = X[chunk], w[chunk, None] if len(w) else 1.0
         one_hot = np.zeros((len(rows), len(C)))
-        one_hot[np.arange(len(rows)), _sure_labels(rows, C)] = 1.0
+        one_hot[np.arange(len(rows)), _exact_labels(rows, C)] = 1.0
         count += one_hot.sum(axis=0).astype(np.int64)
         mass = np.broadcast_to(np.rint(v * grid.mass), (len(rows), 1))
         steps = np.hstack([mass, np.rint(v * ((rows - grid.offset) * grid.unit))])
         high = np.floor(steps / _LIMB)
-        found = (one_hot.T @ high).astype(np.int64) * _LIMB
-        found += (one_hot.T @ (steps - high * _LIMB)).astype(np.int64)
-        weight += found[:, 0]
-        total += found[:, 1:]
+        sums = (one_hot.T @ high).astype(np.int64) * _LIMB
+        sums += (one_hot.T @ (steps - high * _LIMB)).astype(np.int64)
+        weight += sums[:, 0]
+        total += sums[:, 1:]
     return count, weight, total
 
 
-def _sure_labels(X: FloatArray, C: FloatArray) -> IntArray:
-    """Nearest centres; where two are too close to call by products, by differences."""
+def _exact_labels(X: FloatArray, C: FloatArray) -> IntArray:
+    """Nearest centres, by differences where products cannot tell the two best apart."""
     D = sq_distances(X, C)
     labels: IntArray = D.argmin(axis=1)
     if X.shape[1] > DIRECT_FEATURES and len(C) > 1:
@@ -123,7 +123,7 @@ def fuzzy_block(
     """Sum of u^m and of u^m x, per centre."""
     weight, total = np.zeros(len(C)), np.zeros(C.shape)
     for chunk in _chunks(len(X), len(C)):
-        U = _powered(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
+        U = _raise_power(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         weight += U.sum(axis=0)
@@ -134,10 +134,10 @@ def fuzzy_block(
 def exact_fuzzy_block(
     X: FloatArray, w: FloatArray, C: FloatArray, fuzzifier: float, grid: Grid
 ) -> tuple[IntArray, IntArray]:
-    """`fuzzy_block` in whole numbers."""
+    """`fuzzy_block` in integers."""
     weight, total = np.zeros(len(C), np.int64), np.zeros(C.shape, np.int64)
     for chunk in _chunks(len(X), len(C)):
-        U = _powered(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
+        U = _raise_power(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         weight += np.rint(U * grid.mass).astype(np.int64).sum(axis=0)
@@ -147,7 +147,7 @@ def exact_fuzzy_block(
     return weight, total
 
 
-def _powered(U: FloatArray, fuzzifier: float) -> FloatArray:
+def _raise_power(U: FloatArray, fuzzifier: float) -> FloatArray:
     return U * U if fuzzifier == 2.0 else U * np.sqrt(U) if fuzzifier == 1.5 else U**fuzzifier
 
 

@@ -1,45 +1,46 @@
-"""What the compiled loops share: tiles of points, and distances that can be trusted.
+"""Shared parts of the compiled loops: tiles of points, and accurate distances.
 
-Two ways to a squared distance, chosen by the caller:
+Squared distances are computed in one of two ways, chosen by the caller:
 
-* ``direct``: tiles of 128 points, transposed, so that one instruction serves several points; the
-  fastest way for few features, and free of cancellation. The number of features must be known to
-  the compiler to unroll the inner loop, so it travels as the *length* of a tuple.
+* ``direct``: tiles of 128 points, transposed, so that one instruction handles several points.
+  This is fastest for few features and free of cancellation. The compiler must know the number of
+  features to unroll the inner loop, so it is passed as the *length* of a tuple.
 * ``product``: one matrix product per 256 rows, for many features. ``|x|^2 - 2xc + |c|^2`` cancels
-  when a point is close to a centre and both are far from the origin, so whatever falls below
-  the trusted range is computed again from differences.
+  when a point is close to a centre and both are far from the origin, so any value below
+  the reliable range is computed again from differences.
 
-Every function releases the GIL and writes into arrays it is given; sums are kept in float64.
+Every function releases the GIL and writes into the arrays it receives; sums are kept in float64.
 """
 
 import numpy as np
 from numba import njit
 
 TILE = 128
-PAD = 8  # a row stride that is no power of two, or all rows of a tile share few cache sets
+PAD = 8  # row stride must not be a power of two, or all rows of a tile share a few cache sets
 CHUNK = 256
 
 
-def _can_keep() -> bool:
-    """Whether there is a place for machine code: a service's user may have no home."""
+def _can_cache() -> bool:
+    """Whether numba can cache machine code: a service account may have no writable folder."""
     try:
-        njit(cache=True)(_can_keep)
+        njit(cache=True)(_can_cache)
     except RuntimeError:
         return False
     return True
 
 
-_HOW = {"cache": _can_keep(), "nogil": True, "error_model": "numpy"}  # no check before a division
-# Sums may be reordered and fused; NaN and infinity keep their meaning.
+# The error model of NumPy omits the check for zero before each division.
+_OPTIONS = {"cache": _can_cache(), "nogil": True, "error_model": "numpy"}
+# Sums may be reordered and fused. NaN and infinity are handled correctly.
 _FAST = {"contract", "nsz", "reassoc", "arcp"}
-# Comparisons decide labels: these must not depend on where in a block a point stands.
+# Comparisons decide labels, which must not depend on the position of a point in its block.
 _EXACT = {"contract", "nsz"}
 
-fast = njit(**_HOW, fastmath=_FAST)
-exact = njit(**_HOW, fastmath=_EXACT)
-# Where the compiler must know that the arrays of a tile are different arrays, to vectorise.
-fast_inline = njit(**_HOW, fastmath=_FAST, inline="always")
-exact_inline = njit(**_HOW, fastmath=_EXACT, inline="always")
+fast = njit(**_OPTIONS, fastmath=_FAST)
+exact = njit(**_OPTIONS, fastmath=_EXACT)
+# To vectorise, the compiler must know that the arrays of a tile do not overlap.
+fast_inline = njit(**_OPTIONS, fastmath=_FAST, inline="always")
+exact_inline = njit(**_OPTIONS, fastmath=_EXACT, inline="always")
 
 
 @exact_inline
@@ -59,8 +60,8 @@ def difference(x, v):
 
 
 @exact
-def shifted(X, shift, start, size, buffer):
-    """Rows of the chunk, moved to the centres' midst where the caller asks for it."""
+def shift_rows(X, shift, start, size, buffer):
+    """Rows of the chunk, minus `shift` unless it is empty."""
     if len(shift) == 0:
         return X[start : start + size]
     rows = buffer[:size]

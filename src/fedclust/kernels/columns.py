@@ -1,7 +1,7 @@
-"""What owners of columns compute, and their server: block by block, on a few threads.
+"""Steps over split columns, at the clients and at the server, by blocks of records.
 
-The matrices here have a row per record and a column per cluster. `Distances` is one that is
-computed where it is read, so that in one process no owner's matrix is ever made whole.
+The matrices here have a row per record and a column per cluster. `Distances` is a lazy matrix,
+computed block by block when read, so that one process never holds a client's full matrix.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,10 +13,10 @@ import numpy as np
 from ..typing import FloatArray, IntArray
 from . import _column_plain
 from ._plain import DIRECT_FEATURES
-from ._plain import sq_distances as by_product
+from ._plain import sq_distances as product_distances
 from .threads import map_blocks
 
-_CHUNK_ELEMENTS = 2**16  # of a block of a matrix: it stays in the cache while owners add to it
+_CHUNK_ELEMENTS = 2**16  # of a matrix chunk: it stays in the cache while the parts are added
 
 
 @cache
@@ -29,7 +29,7 @@ def _loops() -> Any:
 
 
 class Distances:
-    """Squared distances (N, C) of rows to centres, computed where they are read."""
+    """Squared distances (N, C) of rows to centres, computed when they are read."""
 
     ndim = 2
 
@@ -41,36 +41,36 @@ class Distances:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole matrix, which is what would be sent."""
+        """Bytes of the full matrix, as it would be sent."""
         return self.shape[0] * self.shape[1] * int(self.dtype.itemsize)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def add_to(self, out: FloatArray, rows: slice) -> None:
-        """Add the distances of some records, as they would be sent."""
+        """Add the distances of some records to `out`, in the precision in which they are sent."""
         X = self._X[rows]
         if X.shape[1] > DIRECT_FEATURES:
-            out += by_product(X, self._centers).astype(self.dtype, copy=False)
+            out += product_distances(X, self._centers).astype(self.dtype, copy=False)
         elif self.dtype == np.float64:
             _loops().add_sq_distances(X, self._transposed, out)
         else:
-            found = np.zeros(out.shape)
-            _loops().add_sq_distances(X, self._transposed, found)
-            out += found.astype(self.dtype)
+            distances = np.zeros(out.shape)
+            _loops().add_sq_distances(X, self._transposed, distances)
+            out += distances.astype(self.dtype)
 
     def by_column(self) -> Iterator[FloatArray]:
-        """The same as one matrix for each column, which add up to it."""
+        """Yield one matrix for each column; they add up to this matrix."""
         for f in range(self._X.shape[1]):
             X = np.ascontiguousarray(self._X[:, f : f + 1])
             yield np.asarray(Distances(X, self._centers[:, f : f + 1], self.dtype))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
-        return added([self], dtype or self.dtype)
+        return add_matrices([self], dtype or self.dtype)
 
 
-def added(parts: list[Any], dtype: Any = np.float64) -> FloatArray:
-    """The sum of matrices, some of which are computed where they are read."""
+def add_matrices(parts: list[Any], dtype: Any = np.float64) -> FloatArray:
+    """Sum of matrices, some of which may be lazy `Distances`."""
     total: FloatArray = np.empty(parts[0].shape, dtype)
     size = max(1, _CHUNK_ELEMENTS // total.shape[1])
 
@@ -90,12 +90,12 @@ def added(parts: list[Any], dtype: Any = np.float64) -> FloatArray:
 
 
 def labelled_means(X: FloatArray, labels: IntArray, k: int) -> FloatArray:
-    """Mean of the rows of each label (k, F); zeros for a label that no row has."""
+    """Mean of the rows of each label (k, F); zeros for a label without rows."""
     return _means(X, labels, k, _loops().labelled_sums)
 
 
 def weighted_means(X: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mean of all rows by each column of weights (k, F); zeros where the weights are."""
+    """Mean of all rows, weighted by each column of weights (k, F); zeros if the weights are."""
     product = X.shape[1] > DIRECT_FEATURES
     sums = _column_plain.weighted_sums if product else _loops().weighted_sums
     return _means(X, weights, weights.shape[1], sums)
@@ -114,7 +114,7 @@ def _means(X: FloatArray, by: Any, k: int, sums: Callable[..., None]) -> FloatAr
 
 
 def nearest_of(D: FloatArray) -> IntArray:
-    """Column of the smallest distance of each record, the lowest of equals."""
+    """Column of the smallest distance of each record; ties go to the lowest index."""
     labels = np.empty(len(D), np.int32)
 
     def step(block: slice) -> None:
@@ -125,7 +125,7 @@ def nearest_of(D: FloatArray) -> IntArray:
 
 
 def powered_memberships(D: FloatArray, fuzzifier: float, power: float, dtype: Any) -> FloatArray:
-    """Memberships (N, C) from squared distances, to the power given."""
+    """Memberships (N, C) from squared distances, raised to `power`."""
     U: FloatArray = np.empty(D.shape, dtype)
 
     def step(block: slice) -> None:
@@ -135,9 +135,9 @@ def powered_memberships(D: FloatArray, fuzzifier: float, power: float, dtype: An
     return U
 
 
-def change(D: FloatArray, P: FloatArray) -> tuple[float, float]:
-    """How far root distances moved, and how large they are: Frobenius norms."""
-    parts = map_blocks(lambda b: _loops().change(D[b], P[b]), *D.shape, products=False)
+def distance_change(D: FloatArray, P: FloatArray) -> tuple[float, float]:
+    """Frobenius norms of the change in distances from P to D, and of the distances in D."""
+    parts = map_blocks(lambda b: _loops().distance_change(D[b], P[b]), *D.shape, products=False)
     moved, size = np.sum(parts, axis=0)
     return float(np.sqrt(moved)), float(np.sqrt(size))
 

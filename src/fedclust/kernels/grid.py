@@ -1,6 +1,6 @@
-"""Fixed point: the grid on which each record's contribution is rounded, once, to whole numbers.
+"""Fixed-point grid: each record's contribution is rounded once, to integers.
 
-Whole numbers add up to the same sum in any order and any split, and under masks; floating-point
+Integers add up to the same sum in any order and any split, and also under masks. Floating-point
 numbers do not. A record adds round(weight x mass) and round(weight x (value - offset) x unit).
 """
 
@@ -11,42 +11,42 @@ import numpy as np
 
 from ..typing import FloatArray
 
-# Loops add up to 256 contributions in float64 before they go on in int64: 45 + 8 bits are exact.
-MOST_BITS = 45
-# Two bits of int64 beside the sign stay free, so that sums that are too large can be told.
+# Loops add up to 256 contributions in float64 before converting to int64: 45 + 8 bits are exact.
+MAX_BITS = 45
+# Two bits of int64 besides the sign stay free, so that sums that are too large can be detected.
 SUM_BITS = 61
 
 
 class Grid(NamedTuple):
-    """How values become whole numbers. All factors are powers of two: scaling rounds nothing."""
+    """How values become integers. All factors are powers of two, so scaling never rounds."""
 
     bits: int  # no contribution of a record exceeds 2^bits
     mass: float  # steps per unit of weight
-    offset: FloatArray  # (F,) the middle of the public bounds
+    offset: FloatArray  # (F,) midpoint of the public bounds
     unit: FloatArray  # (F,) steps per unit of weight times each column's unit
-    plain: float  # steps per unit of any other sum over records, of up to a squared distance each
-    square: float  # steps per unit of squared distance, of which each client has one
+    plain: float  # steps per unit of any other sum over records, each at most a squared distance
+    square: float  # steps per unit of squared distance, summed once per client
 
 
-def grid_over(low: FloatArray, high: FloatArray, max_records: int, max_weight: float = 1.0) -> Grid:
-    """The finest grid on which so many records within these bounds cannot overflow."""
-    bits = min(MOST_BITS, SUM_BITS - math.ceil(math.log2(max_records)))
-    heavy = _ceil_log2(max_weight)
+def make_grid(low: FloatArray, high: FloatArray, max_records: int, max_weight: float = 1.0) -> Grid:
+    """Return the finest grid on which `max_records` records within the bounds cannot overflow."""
+    bits = min(MAX_BITS, SUM_BITS - math.ceil(math.log2(max_records)))
+    weight_bits = _ceil_log2(max_weight)
     offset = low + (high - low) / 2.0
     reach = np.maximum(high - offset, offset - low)
     exponents = np.array([_ceil_log2(r) for r in reach.tolist()])
     diameter = _ceil_log2(float((4.0 * reach**2).sum()))
     return Grid(
         bits,
-        2.0 ** (bits - heavy),
+        2.0 ** (bits - weight_bits),
         offset,
-        2.0 ** (bits - heavy - exponents),
-        2.0 ** (bits - heavy - max(0, diameter)),
+        2.0 ** (bits - weight_bits - exponents),
+        2.0 ** (bits - weight_bits - max(0, diameter)),
         2.0 ** (52 - diameter),
     )
 
 
 def _ceil_log2(value: float) -> int:
-    """The smallest e with value <= 2^e, without the rounding of a logarithm."""
+    """Smallest e with value <= 2^e, free of the rounding error of a logarithm."""
     fraction, exponent = math.frexp(value)
     return exponent - 1 if fraction == 0.5 else exponent

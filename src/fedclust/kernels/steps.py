@@ -1,7 +1,7 @@
-"""One local step over all rows: assign, memberships, and the sums that clients send.
+"""One local step over all rows: assignments, memberships, and the sums that clients send.
 
-Arrays in, arrays out. Rows are cut into blocks, blocks run on threads, and a block runs compiled
-code where numba is installed and NumPy where it is not.
+Rows are cut into blocks that run on several threads. A block runs compiled code if numba is
+installed, and NumPy code otherwise.
 """
 
 from functools import cache, reduce
@@ -18,7 +18,7 @@ _UNIT = np.empty(0)  # no weights: every row counts once
 
 
 class HardSums(NamedTuple):
-    """What an assignment of rows to their nearest centres adds up to."""
+    """Sums over the rows assigned to each centre."""
 
     records: Array  # (C,)    rows
     weight: Array  # (C,)    their weights
@@ -26,7 +26,7 @@ class HardSums(NamedTuple):
 
 
 class FuzzySums(NamedTuple):
-    """What a pass of memberships adds up to."""
+    """Sums over all rows, weighted by their memberships."""
 
     weight: Array  # (C,)    sum of u^m
     total: Array  # (C, F)  sum of u^m x
@@ -34,7 +34,7 @@ class FuzzySums(NamedTuple):
 
 @cache
 def backend() -> Any:
-    """`_compiled` where numba is installed, else `_plain`; both have the same functions."""
+    """Return `_compiled` if numba is installed, else `_plain`; both have the same functions."""
     try:
         from . import _compiled
     except ImportError:
@@ -47,7 +47,7 @@ def hard_sums(
 ) -> HardSums:
     """Counts, weights and sums of the rows nearest to each centre (ties to the lowest index).
 
-    On a grid the sums are whole numbers, and the same for any split and order of the rows.
+    On a grid the sums are integers, the same for any split and order of the rows.
     """
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, X.dtype if grid is None else np.float64)
@@ -58,7 +58,7 @@ def hard_sums(
             return tuple(code.hard_block(X[block], w, ready))
         return tuple(code.exact_hard_block(_as_double(X[block]), w, ready, grid))
 
-    return HardSums(*_added(map_blocks(step, *X.shape, products=_products(X))))
+    return HardSums(*_add_parts(map_blocks(step, *X.shape, products=_products(X))))
 
 
 def fuzzy_sums(
@@ -68,9 +68,9 @@ def fuzzy_sums(
     weight: FloatArray = _UNIT,
     grid: Grid | None = None,
 ) -> FuzzySums:
-    """Sum of u^m and of u^m x per centre, never holding all memberships at once.
+    """Sum of u^m and of u^m x per centre, without holding all memberships at once.
 
-    On a grid the sums are whole numbers, each record's contribution rounded once.
+    On a grid the sums are integers, each record's contribution rounded once.
     """
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, np.float64)
@@ -81,7 +81,7 @@ def fuzzy_sums(
             return tuple(code.fuzzy_block(rows, w, ready, fuzzifier))
         return tuple(code.exact_fuzzy_block(rows, w, ready, fuzzifier, grid))
 
-    return FuzzySums(*_added(map_blocks(step, *X.shape, products=_products(X))))
+    return FuzzySums(*_add_parts(map_blocks(step, *X.shape, products=_products(X))))
 
 
 def _as_double(rows: FloatArray) -> FloatArray:
@@ -102,7 +102,7 @@ def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatArray:
-    """Memberships (n, C), rows summing to one; a row on a centre belongs to it alone."""
+    """Memberships (n, C), rows summing to one; a row on a centre belongs only to it."""
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, np.float64)
     U = np.empty((len(X), len(centers)))
@@ -116,7 +116,7 @@ def memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatAr
 
 
 def sq_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
-    """All squared distances (n, C): for a few rows, or where the matrix itself is wanted."""
+    """All squared distances (n, C), for a few rows or where the matrix itself is needed."""
     D = np.empty((len(X), len(centers)))
 
     def step(block: slice) -> None:
@@ -127,7 +127,7 @@ def sq_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
 
 
 def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
-    """`total / weight` per centre; a centre nobody holds stays where it was."""
+    """`total / weight` per centre; a centre of zero weight keeps its old position."""
     held = weight > 0
     return np.where(held[:, None], total / np.where(held, weight, 1.0)[:, None], old)
 
@@ -137,7 +137,7 @@ def _products(X: FloatArray) -> bool:
     return backend() is _plain or X.shape[1] > _plain.DIRECT_FEATURES
 
 
-def _added(parts: list[tuple[Any, ...]]) -> list[Any]:
+def _add_parts(parts: list[tuple[Any, ...]]) -> list[Any]:
     if len(parts) == 1:
         return list(parts[0])
     return [reduce(np.add, field) for field in zip(*parts, strict=True)]

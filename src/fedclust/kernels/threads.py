@@ -1,4 +1,7 @@
-"""Work on a few threads: blocks of rows, or clients. Results never depend on how many there are."""
+"""Run work on several threads, by blocks of rows or by client.
+
+Results never depend on the number of threads.
+"""
 
 import os
 import threading
@@ -15,16 +18,16 @@ Item = TypeVar("Item")
 
 _BLOCK_ELEMENTS = 2**20
 _BLOCK_ROWS = 2**16
-_SMALL = 2**14  # elements: below, starting a thread costs more than it brings
+_SMALL = 2**14  # elements: for fewer, starting a thread costs more time than it saves
 _pool: ThreadPoolExecutor | None = None
-_here = threading.local()
-_limit_lock = threading.Lock()
-_limit: Any = None  # while anybody wants BLAS on one thread
-_limited = 0  # how many do
+_thread = threading.local()
+_blas_lock = threading.Lock()
+_blas_limit: Any = None  # set while at least one caller needs BLAS on one thread
+_blas_limit_users = 0  # number of such callers
 
 
 def n_threads() -> int:
-    """Threads that may be used: `FEDCLUST_NUM_THREADS`, else the CPUs this process may use."""
+    """Number of threads: `FEDCLUST_NUM_THREADS`, or the CPUs available to this process."""
     wanted = os.environ.get("FEDCLUST_NUM_THREADS", "")
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
@@ -34,11 +37,11 @@ def n_threads() -> int:
 
 
 def blocks(n: int, n_features: int) -> list[slice]:
-    """Cut n rows into equal blocks: the same on every machine, so that sums have the same bits."""
-    most = max(2048, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
-    count = max(1, -(-n // most), min(8, n // max(1024, most // 4)))
+    """Cut n rows into equal blocks, the same on every machine, so that sums are identical."""
+    max_rows = max(2048, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
+    count = max(1, -(-n // max_rows), min(8, n // max(1024, max_rows // 4)))
     if count > 4:
-        count = -(-count // 8) * 8  # so that 2, 4 or 8 threads end together
+        count = -(-count // 8) * 8  # so that 2, 4 or 8 threads finish together
     cuts = [n * i // count for i in range(count + 1)]
     return [slice(a, b) for a, b in pairwise(cuts)]
 
@@ -46,53 +49,56 @@ def blocks(n: int, n_features: int) -> list[slice]:
 def map_blocks(
     step: Callable[[slice], T], n: int, n_features: int, *, products: bool = True
 ) -> list[T]:
-    """`step` on every block, results in the order of the rows.
+    """Run `step` on every block and return the results in row order.
 
-    Steps with matrix products run them on one thread each, whoever calls: a product split
-    between threads may round differently, and results must not depend on the machine.
+    Each matrix product runs on one BLAS thread. A product split between threads may round
+    differently, and results must not depend on the machine.
     """
-    if not products or getattr(_here, "is_worker", False):
-        return in_parallel(step, blocks(n, n_features))
+    if not products or getattr(_thread, "is_worker", False):
+        return map_in_parallel(step, blocks(n, n_features))
     with one_blas_thread():
-        return in_parallel(step, blocks(n, n_features))
+        return map_in_parallel(step, blocks(n, n_features))
 
 
 def worth_a_thread(n: int, n_features: int) -> bool:
-    """Whether a table is one block, so that it cannot use two threads, yet large enough for one."""
+    """Whether a table is a single block that is large enough to justify its own thread."""
     return n * n_features >= _SMALL and len(blocks(n, n_features)) == 1
 
 
-def in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
-    """`step` on every item, results in their order; in this thread if it is a worker already."""
-    if len(items) < 2 or getattr(_here, "is_worker", False) or n_threads() == 1:
+def map_in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
+    """Run `step` on every item and return the results in order.
+
+    A call from a worker thread runs in that thread.
+    """
+    if len(items) < 2 or getattr(_thread, "is_worker", False) or n_threads() == 1:
         return [step(item) for item in items]
-    with one_blas_thread():  # or each worker's BLAS takes all cores
+    with one_blas_thread():  # otherwise BLAS in each worker would use all cores
         return list(_workers().map(step, items))
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread, until the last of those who want it so has finished."""
-    global _limit, _limited
-    with _limit_lock:
-        if _limited == 0:
-            _limit = _controller().limit(limits=1, user_api="blas")
-        _limited += 1
+    """Limit BLAS to one thread until the last concurrent caller has left this block."""
+    global _blas_limit, _blas_limit_users
+    with _blas_lock:
+        if _blas_limit_users == 0:
+            _blas_limit = _controller().limit(limits=1, user_api="blas")
+        _blas_limit_users += 1
     try:
         yield
     finally:
-        with _limit_lock:
-            _limited -= 1
-            if _limited == 0:
-                _limit.restore_original_limits()
+        with _blas_lock:
+            _blas_limit_users -= 1
+            if _blas_limit_users == 0:
+                _blas_limit.restore_original_limits()
 
 
 @cache
 def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    if find_spec("numba") is not None:  # whose products are SciPy's: a library must be loaded
-        import scipy.linalg  # noqa: F401  # to be controlled
+    if find_spec("numba") is not None:  # numba uses the BLAS of SciPy,
+        import scipy.linalg  # noqa: F401  # which can be limited only once it is loaded
 
     return ThreadpoolController()
 
@@ -101,15 +107,15 @@ def _workers() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(
-            n_threads(), "fedclust", initializer=lambda: setattr(_here, "is_worker", True)
+            n_threads(), "fedclust", initializer=lambda: setattr(_thread, "is_worker", True)
         )
     return _pool
 
 
 def _forget_pool() -> None:
-    global _pool, _limit_lock
-    _pool = None  # a forked child has the object, but not its threads
-    _limit_lock = threading.Lock()  # it may have been held by one of them
+    global _pool, _blas_lock
+    _pool = None  # a forked child inherits the object, but not its threads
+    _blas_lock = threading.Lock()  # one of those threads may have held it
 
 
 if hasattr(os, "register_at_fork"):

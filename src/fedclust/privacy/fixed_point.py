@@ -25,7 +25,7 @@ from ..core import (
     checks,
 )
 from ..core.message import COARSER
-from ..kernels.grid import Grid, grid_over
+from ..kernels.grid import Grid, make_grid
 
 M = TypeVar("M", bound=Message)
 
@@ -69,7 +69,7 @@ class FixedPoint(Transform):
     def grid(self) -> Grid:
         """The grid that all clients share."""
         low, high = np.asarray(self.low), np.asarray(self.high)
-        return grid_over(low, high, self.max_records, self.max_weight)
+        return make_grid(low, high, self.max_records, self.max_weight)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         if not issubclass(algorithm.up, Summed):

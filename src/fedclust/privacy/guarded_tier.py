@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
 from .guard import PAIRED, ChangeGuard
 from .policy import QueryLimit
 from .suppression import MinCount, MinSamples
-from .tiers import RELEASES, ROUNDS, Tier, uncovered
+from .tiers import CHANGE, MAX_QUERIES, RELEASES, ROUNDS, Tier, uncovered
 
 _GUARDABLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "fuzzifier": (lambda m: m >= 1.5, "memberships would nearly be labels; 1.5 or more"),
@@ -28,8 +28,8 @@ SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for th
 class Guarded(Tier):
     """The client withholds what differs by too little from what it has said."""
 
-    change: int = 5
-    max_queries: int = RELEASES
+    change: Annotated[int, CHANGE] = 5
+    max_queries: Annotated[int, MAX_QUERIES] = RELEASES
 
     name: ClassVar[str] = "guarded"
     guards: ClassVar[bool] = True

@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ..core import AnyAlgorithm, Channel, ConfigError, Plan, Schema, Stage, Transform, checks
+from ..settings import Key
 from .accounting import mu_for
 from .noise import IntegerGaussian
 from .secure_channel import SecureChannel
@@ -15,8 +16,13 @@ from .tiers import Tier
 class Private(Tier):
     """Differential privacy: every client adds noise that hides any one record."""
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: Annotated[
+        float, Key("with dp: epsilon, the bound on the privacy loss of a record", low=0, above=True)
+    ] = 1.0
+    delta: Annotated[
+        float,
+        Key("with dp: delta, the probability that the bound fails", low=0, high=1, above=True),
+    ] = 1e-6
     rounds: int = 3
     seed_share: float = 0.5  # of the budget, for finding the start
 

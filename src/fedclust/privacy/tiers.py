@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ..core import (
     AnyAlgorithm,
@@ -16,6 +16,7 @@ from ..core import (
     Transform,
     checks,
 )
+from ..settings import Key
 from .fixed_point import MAX_RECORDS, FixedPoint
 from .guard import ChangeGuard
 from .policy import QueryLimit
@@ -24,6 +25,8 @@ from .suppression import MinCount, MinSamples
 
 RELEASES = 50  # questions to a data set, seeds and scores included
 ROUNDS = 40  # of a run, which leaves some of these for seeds and a score
+CHANGE = Key("guarded, secure: minimum number of changed rows behind a new answer", low=2)
+MAX_QUERIES = Key("guarded, secure: maximum number of queries to a data set", low=1)
 
 
 @dataclass(frozen=True)
@@ -154,9 +157,10 @@ class Secure(Tier):
     """Masks: the server sees sums over at least three clients."""
 
     min_cohort: int = 3
-    max_queries: int = RELEASES
+    max_queries: Annotated[int, MAX_QUERIES] = RELEASES
     max_records: int = MAX_RECORDS
-    change: int | None = None  # guard k-means inside the masks too, at the price of exactness
+    # Guard k-means inside the masks too, at the price of exactness.
+    change: Annotated[int | None, CHANGE] = None
 
     name: ClassVar[str] = "secure"
     sums_only: ClassVar[bool] = True

@@ -14,9 +14,8 @@ from ..clustering.rows import Clustering
 from ..core import config
 from ..privacy import Private, Tier
 from ..privacy.accounting import epsilon_of
-from .asked import asked_algorithm
-from .file import Study
 from .journal import Told
+from .settings import Study, make_algorithm
 
 CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are told as a whole
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
@@ -25,7 +24,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]:
     """All that model.json says besides the clusters."""
     settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
-    settings |= {name: study.clustering[name] for name in ("init", "n_init")}
+    settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     return {
         "fedclust": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -38,7 +37,7 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
         "converged": found.converged,
         "ended_by_tier": _ended_by_tier(study, found),
         "caveat": found.caveat,
-        "seed": study.clustering["seed"],
+        "seed": study.clustering.seed,
         "like": (like.about or {}).get("study") if like else None,
         "versions": versions(),
     }
@@ -46,11 +45,11 @@ def about(study: Study, found: Clustering, like: Model | None) -> dict[str, Any]
 
 def _ended_by_tier(study: Study, found: Clustering) -> bool:
     """Whether the run would have gone on, had the tier allowed more rounds."""
-    if study.clustering["max_rounds"] is not None:
+    if study.clustering.max_rounds is not None:
         return False
     wanted, ran = (
         vars(algorithm).get("max_rounds")
-        for algorithm in (asked_algorithm(study.clustering, len(found.centers)), found.algorithm)
+        for algorithm in (make_algorithm(study.clustering, len(found.centers)), found.algorithm)
     )
     return wanted != ran and (ran is None or not found.converged)
 

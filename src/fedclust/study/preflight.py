@@ -7,8 +7,7 @@ from pathlib import Path
 from ..client.files import ClientFiles, Counted, Problem
 from ..clustering.preparation import Column
 from ..core import ConfigError, DataError
-from .asked import asked_algorithm
-from .file import Study
+from .settings import Study, make_algorithm
 
 ALL = "all"  # whose problem is nobody's own
 _SAID = 5  # problems in one sentence
@@ -73,7 +72,7 @@ def of_all(
         return
     if sum(rows) < wanted:
         yield Problem(ALL, "", f"{sum(rows)} rows cannot make n_clusters = {wanted}")
-    least = study.privacy["min_count"]
+    least = study.privacy.min_count
     if max(rows) < least:
         yield Problem(ALL, "", f"no client has {least} rows, the min_count of [privacy]")
 
@@ -93,13 +92,13 @@ def _in_batches(study: Study, clients: Mapping[str, ClientFiles]) -> Iterator[Pr
     for client, files in clients.items():
         if not files.in_batches:
             continue
-        algorithm = asked_algorithm(study.clustering, study.n_clusters[0])
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
         if not algorithm.additive:
             words = (
                 f"{algorithm.key} needs all rows in memory; set batch_rows = 0, or choose lossless"
             )
             yield Problem(client, "", words)
-        if study.data["missing"] == "median-of-means":
+        if study.data.missing == "median-of-means":
             yield Problem(client, "", "median-of-means needs all rows in memory; batch_rows = 0")
 
 
@@ -133,5 +132,5 @@ def open_files(study: Study, client: str) -> ClientFiles:
         raise DataError(f"there is no file {given}")
     data = study.data
     return ClientFiles(
-        client, paths, gaps=data["gaps"], id=data["id"], batch_rows=data["batch_rows"]
+        client, paths, na_values=data.na_values, id=data.id, batch_rows=data.batch_rows
     )

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from ..clustering.preparation import Preparation, by_bounds, prepare_over
 from ..core import Channel, DataError, Runner, Schema
 from ..privacy import Tier
-from .file import Study
 from .pool.local_rows import Clients
 from .preflight import Seen
+from .settings import Study
 
 
 class Ready(NamedTuple):
@@ -28,9 +28,9 @@ def make_ready(study: Study, clients: Clients, seen: Seen, tier: Tier, runner: R
         ready = prepare_over(
             seen.columns,
             clients.encoded(seen.columns),
-            scaling=study.data["scaling"] or "standard",
-            missing=study.data["missing"],
-            min_count=study.privacy["min_count"],
+            scaling=study.data.scaling or "standard",
+            missing=study.data.missing,
+            min_count=study.privacy.min_count,
             privacy=tier,
             runner=runner,
         )

@@ -16,16 +16,16 @@ from ..clustering.rows import Clustering, cluster
 from ..core import ClientSampling, ConfigError
 from ..privacy import Tier
 from ..typing import FloatArray, IntArray
-from .asked import asked_algorithm
 from .facts import CHOOSING, COMPARING, about, bytes_sent, phases, promised, took_part
-from .file import Study, protected
 from .identity import by_size, numbered
 from .journal import Journal, OnRound
 from .pool.local_rows import Clients, LocalClients
 from .preflight import refuse
 from .profile import Asker, profile, profile_sums, quality
+from .read import resolve_tier
 from .rows import Ready, make_ready, total
 from .run_directory import Folder, label_files
+from .settings import Study, make_algorithm
 
 _ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
 
@@ -53,7 +53,7 @@ def run_study(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """Run the study in this process and write its folder, whole or not at all."""
-    if study.data["split"] == "columns":
+    if study.data.split == "columns":
         raise ConfigError(f'{study.path}: split = "columns" is run by run_columns')
     place = Folder(study, folder, force=force, resume=resume)
     targets = label_files(study, folder)
@@ -73,7 +73,7 @@ def carry_out(
     on_round: OnRound | None = None,
 ) -> Outcome:
     """All that a study is, wherever its clients are."""
-    tier = protected(study, clients.tier)
+    tier = resolve_tier(study, clients.tier)
     seen = clients.look(study, tier)
     refuse(seen)
     if like is not None:
@@ -83,7 +83,7 @@ def carry_out(
     ready = make_ready(study, clients, seen, tier, journal)
     found, choice = _clustered(study, ready, tier, journal)
     journal.phase = "describing"
-    ask = Asker(ready.channel, ready.schema, tier, journal, study.privacy["min_count"])
+    ask = Asker(ready.channel, ready.schema, tier, journal, study.privacy.min_count)
     sums = profile_sums(found, ask)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
     told = profile(model, sums.reordered(order), ask)
@@ -94,7 +94,7 @@ def carry_out(
     told["uncounted"] = None if used is None or tier.guards else used - counted
     told["clients"] = took_part(seen.rows, ready.used, found, journal.told)
     told["phases"] = phases(journal.told)
-    written = clients.label(model) if study.outputs["labels"] != "none" else {}
+    written = clients.label(model) if study.outputs.labels != "none" else {}
     labels = {client: place.final(where) for client, where in written.items()}
     said = {"privacy": promised(journal.told, tier), "bytes_sent": bytes_sent(journal.told)}
     model = replace(model, about={**(model.about or {}), **said})
@@ -108,25 +108,25 @@ def _clustered(
     """The clusters, after their number was chosen if the study leaves it to the data."""
     asked = study.clustering
     common: dict[str, Any] = {
-        "init": asked["init"],
+        "init": asked.init,
         "privacy": tier,
-        "sampling": ClientSampling(**study.sampling),
-        "seed": asked["seed"],
+        "sampling": ClientSampling(study.sampling.fraction, study.sampling.min_clients),
+        "seed": asked.seed,
         "runner": journal,
     }
     n_clusters, choice = study.n_clusters[0], None
-    if asked["n_clusters"] == "auto":
+    if asked.n_clusters == "auto":
         journal.phase = CHOOSING
         ks = _tried(study, sum(n or 0 for n in ready.used.values()))
-        algorithm = asked_algorithm(asked, ks[-1])
+        algorithm = make_algorithm(asked, ks[-1])
         choice = choose(algorithm, ready.channel, ready.schema, ks, **common)
         if ks[-1] < study.n_clusters[1]:
             more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
             choice = replace(choice, why=choice.why + more)
         n_clusters = choice.recommended
     journal.phase = "clustering"
-    algorithm = asked_algorithm(asked, n_clusters)
-    n_init = asked["n_init"]
+    algorithm = make_algorithm(asked, n_clusters)
+    n_init = asked.n_init
     return cluster(algorithm, ready.channel, ready.schema, n_init=n_init, **common), choice
 
 
@@ -147,7 +147,7 @@ def _numbered(
         order, ids = order[np.argsort(ids)], sorted(ids)
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
     sized = tuple(int(n) or None for n in sizes[order])  # none may be few: clients do not say
-    key, gaps, said = found.algorithm.key, study.data["gaps"], about(study, found, like)
+    key, gaps, said = found.algorithm.key, study.data.na_values, about(study, found, like)
     return Model(found.centers[order], tuple(ids), sized, ready, key, fuzzifier, said, gaps), order
 
 

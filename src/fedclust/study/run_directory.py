@@ -12,8 +12,8 @@ from ..clustering.model import Model
 from ..clustering.rows import Clustering
 from ..core import ConfigError, RoundSummary
 from ..core.files import write_text
-from .file import Study
 from .journal import Journal, OnRound
+from .settings import Study
 
 _WRITTEN = {
     "choice.json",
@@ -88,7 +88,7 @@ class Folder:
         write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
         if choice:
             write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))
-        if self._study.outputs["report"]:
+        if self._study.outputs.report:
             from ..report import write_report
 
             write_report(scratch)
@@ -119,7 +119,7 @@ def _writable(folder: Path, *, force: bool) -> None:
 
 def label_files(study: Study, folder: Path) -> dict[str, Path]:
     """Where each client's labels go: to its data, unless the study says otherwise."""
-    kind, where = study.outputs["labels"], study.outputs["labels_in"]
+    kind, where = study.outputs.labels, study.outputs.labels_in
     if kind == "none":
         return {}
     if where == "run":

@@ -1,18 +1,22 @@
 """What a study over split columns may ask, and what in it contradicts itself."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import cast
 
 from ..algorithms import make
 from ..clustering.columns import TRUST, AnyRecordAlgorithm
 from ..core import ConfigError, Schema, Transform
 from ..privacy import FixedPoint, Guarantee, Tier
 from ..privacy.keyring import FEWEST
-from .asked import asked_algorithm
-from .contents import Study
-from .keys import RECORD_STARTS
+from .settings import (
+    RECORD_STARTS,
+    ClusteringSettings,
+    Conflict,
+    Study,
+    given_parameters,
+    make_algorithm,
+)
 
-Wrong = tuple[tuple[str, str], str]  # the key to mend, and what to do
 KEYS = {"lossless": "", "llf-cm": "vertical-llf-cm", "llf-fcm": "vertical-llf-fcm"}
 _SPLIT = 'split = "columns"'
 _SEEN = {
@@ -23,83 +27,88 @@ _SEEN = {
 }
 
 
-def columns_algorithm(clustering: Mapping[str, Any]) -> AnyRecordAlgorithm:
+def columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
     """The algorithm over split columns, with all that [clustering] says of it."""
-    like = asked_algorithm(clustering, clustering["n_clusters"])  # refuses what is contradictory
-    names = ("max_rounds", "tol", "fuzzifier")
-    settings = {name: clustering[name] for name in names if clustering[name] is not None}
-    return cast(AnyRecordAlgorithm, make(KEYS[like.key], clustering["n_clusters"], **settings))
+    n_clusters = cast(int, clustering.n_clusters)  # "auto" is refused before
+    like = make_algorithm(clustering, n_clusters)  # refuses contradictory parameters
+    parameters = given_parameters(clustering)
+    return cast(AnyRecordAlgorithm, make(KEYS[like.key], n_clusters, **parameters))
 
 
-def inconsistent(study: Study) -> Iterator[Wrong]:
+def inconsistent(study: Study) -> Iterator[Conflict]:
     """Settings that cannot be met over split columns."""
     yield from _of_clustering(study.clustering)
     yield from _of_data(study)
-    n_owners, least = len(study.clients), study.sampling["min_clients"]
-    if study.sampling["fraction"] < 1:
+    n_owners, least = len(study.clients), study.sampling.min_clients
+    if study.sampling.fraction < 1:
         words = f"{_SPLIT} needs every owner in every round: fraction must be 1"
-        yield ("sampling", "fraction"), words
+        yield Conflict(("sampling", "fraction"), words)
     if n_owners and least > n_owners:
         words = f"min_clients = {least}, but there are {n_owners} clients"
-        yield ("sampling", "min_clients"), words
+        yield Conflict(("sampling", "min_clients"), words)
     if least < 2:
         words = f"{_SPLIT} needs two owners or more: say how many there are by min_clients"
-        yield ("sampling", "min_clients"), words
+        yield Conflict(("sampling", "min_clients"), words)
 
 
-def _of_clustering(clustering: Mapping[str, Any]) -> Iterator[Wrong]:
-    if clustering["algorithm"] not in KEYS:
-        words = f"{clustering['algorithm']} is for split rows; {_SPLIT} takes {', '.join(KEYS)}"
-        yield ("clustering", "algorithm"), words
-    elif clustering["n_clusters"] == "auto":
+def _of_clustering(clustering: ClusteringSettings) -> Iterator[Conflict]:
+    if clustering.algorithm not in KEYS:
+        words = f"{clustering.algorithm} is for split rows; {_SPLIT} takes {', '.join(KEYS)}"
+        yield Conflict(("clustering", "algorithm"), words)
+    elif clustering.n_clusters == "auto":
         words = f"{_SPLIT} needs a number of clusters: a sweep would tell the geometry many times"
-        yield ("clustering", "n_clusters"), words
+        yield Conflict(("clustering", "n_clusters"), words)
     else:
         try:
             columns_algorithm(clustering)
         except ConfigError as problem:
-            yield ("clustering", "algorithm"), str(problem)
-    if clustering["k_range"] is not None:
-        yield ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
-    if clustering["init"] not in ("auto", *RECORD_STARTS):
+            yield Conflict(("clustering", "algorithm"), str(problem))
+    if clustering.k_range is not None:
+        yield Conflict(
+            ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
+        )
+    if clustering.init not in ("auto", *RECORD_STARTS):
         words = f"{_SPLIT} starts with auto (k-means++), {' or '.join(RECORD_STARTS)}"
-        yield ("clustering", "init"), words
+        yield Conflict(("clustering", "init"), words)
 
 
-def _of_data(study: Study) -> Iterator[Wrong]:
+def _of_data(study: Study) -> Iterator[Conflict]:
     data = study.data
-    if data["batch_rows"]:
-        yield ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory: leave out batch_rows"
-    if data["missing"] == "median-of-means":
+    if data.batch_rows:
+        yield Conflict(
+            ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory: leave out batch_rows"
+        )
+    if data.missing == "median-of-means":
         words = f"{_SPLIT} has one owner of each column, so there are no means: drop, or mean"
-        yield ("data", "missing"), words
-    if data["scaling"] == "min-max" and not study.bounded:
+        yield Conflict(("data", "missing"), words)
+    if data.scaling == "min-max" and not study.bounded:
         words = f"{_SPLIT} scales by min-max within public bounds: give every feature low and high"
-        yield ("data", "scaling"), words
-    if data["id"] in [column.name for column in study.features or ()]:
-        yield ("data", "id"), f"the id {data['id']!r} cannot be a feature"
+        yield Conflict(("data", "scaling"), words)
+    if data.id in [column.name for column in study.features or ()]:
+        yield Conflict(("data", "id"), f"the id {data.id!r} cannot be a feature")
 
 
-def exposed(tier: Tier, study: Study) -> Iterator[Wrong]:
+def exposed(tier: Tier, study: Study) -> Iterator[Conflict]:
     """What the tier cannot protect over split columns."""
     name, data = f"tier = {tier.name!r}", study.data
     if tier.name not in _SEEN:
         words = f"{name} means nothing where columns are split; there are none and secure"
-        yield ("privacy", "tier"), words
+        yield Conflict(("privacy", "tier"), words)
         return
-    for key in ("change", "max_queries"):
-        if study.privacy[key] is not None:
-            yield ("privacy", key), f"{key} has no meaning with {_SPLIT}"
+    for key in study.privacy.parameters:
+        yield Conflict(("privacy", key), f"{key} has no meaning with {_SPLIT}")
     if not tier.sums_only:
         return
-    if study.sampling["min_clients"] < FEWEST:
+    if study.sampling.min_clients < FEWEST:
         words = f"{name} hides owners among {FEWEST} or more: set tier to none, or find more owners"
-        yield ("privacy", "tier"), words
+        yield Conflict(("privacy", "tier"), words)
     if not study.bounded:
         words = f"{name} needs public bounds: give every feature low and high under [features]"
-        yield ("privacy", "tier"), words
-    if data["scaling"] not in (None, "min-max"):
-        yield ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
+        yield Conflict(("privacy", "tier"), words)
+    if data.scaling not in (None, "min-max"):
+        yield Conflict(
+            ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
+        )
 
 
 def columns_transforms(tier: Tier, schema: Schema) -> tuple[Transform, ...]:

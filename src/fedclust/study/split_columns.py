@@ -20,7 +20,6 @@ from ..metrics import inertia
 from ..privacy import Tier
 from ..typing import Array
 from .facts import bytes_sent, phases, versions
-from .file import Study, protected
 from .journal import Journal, OnRound
 from .pool.local_columns import (
     LocalOwners,
@@ -32,7 +31,9 @@ from .pool.local_columns import (
     owner_files,
 )
 from .preflight import refuse
+from .read import resolve_tier
 from .run_directory import Folder
+from .settings import Study
 from .split import columns_algorithm, columns_promise, columns_transforms
 
 # Each owner has its own preparation, and tells nobody.
@@ -86,7 +87,7 @@ def run_columns(
     """
     place = Folder(study, folder, force=force, resume=resume)
     for target in owner_files(study, folder).values():
-        if study.outputs["labels"] != "none":
+        if study.outputs.labels != "none":
             writer_for(target)
         there = next((t for t in (target, centers_beside(target)) if t.exists()), None)
         if there and not force and not resume:
@@ -96,20 +97,20 @@ def run_columns(
 
 def examine_columns(study: Study) -> OwnerExamination:
     """All problems of all owners at once; nothing is computed."""
-    return examine_owners(study, wanted_of(study, protected(study, LocalOwners.tier)))
+    return examine_owners(study, wanted_of(study, resolve_tier(study, LocalOwners.tier)))
 
 
 def wanted_of(study: Study, tier: Tier) -> Wanted:
     """What the study asks of every owner."""
-    scaling = study.data["scaling"] or ("min-max" if tier.sums_only else "standard")
-    return Wanted(study.features, scaling, study.data["missing"])
+    scaling = study.data.scaling or ("min-max" if tier.sums_only else "standard")
+    return Wanted(study.features, scaling, study.data.missing)
 
 
 def carry_out_columns(
     study: Study, owners: Owners, place: Folder, *, on_round: OnRound | None = None
 ) -> ColumnsOutcome:
     """All that such a study is, wherever its owners are."""
-    tier = protected(study, owners.tier)
+    tier = resolve_tier(study, owners.tier)
     algorithm = columns_algorithm(study.clustering)
     seen = owners.look(study, wanted_of(study, tier))
     refuse(seen)
@@ -128,9 +129,9 @@ def carry_out_columns(
         algorithm,
         channel,
         schema,
-        init=study.clustering["init"],
-        n_init=study.clustering["n_init"],
-        seed=study.clustering["seed"],
+        init=study.clustering.init,
+        n_init=study.clustering.n_init,
+        seed=study.clustering.seed,
         transforms=columns_transforms(tier, schema),
         runner=journal,
     )
@@ -172,7 +173,7 @@ def _about(
     journal: Journal,
 ) -> dict[str, Any]:
     settings = {k: v for k, v in config(found.algorithm).items() if k != "init"}
-    settings |= {name: study.clustering[name] for name in ("init", "n_init")}
+    settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     guarantee = columns_promise(tier)
     return {
         "fedclust": __version__,
@@ -185,7 +186,7 @@ def _about(
         "rounds": len(found.history),
         "converged": found.converged,
         "privacy": {"tier": guarantee.tier, "guarantee": guarantee.words, "parameters": {}},
-        "seed": study.clustering["seed"],
+        "seed": study.clustering.seed,
         "like": None,
         "versions": versions(),
         "owners": dict(sorted(seen.n_columns.items())),  # how many columns each has
@@ -205,7 +206,7 @@ def _profile(
     """What the report shows; of columns the server knows nothing, so there is nothing of them."""
     n = schema.records()
     return {
-        "minimum": study.privacy["min_count"],
+        "minimum": study.privacy.min_count,
         "clients": [
             {
                 "name": owner,

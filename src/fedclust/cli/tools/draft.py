@@ -11,8 +11,7 @@ from ...core import ConfigError, DataError
 from ...data.files import named_files, read_table
 from ...data.formats import Columns, format_of
 from ...data.streams import kinds
-from ...data.values import is_missing
-from ...study.keys import DATA
+from ...data.values import NA_VALUES, is_missing
 from ...typing import Array
 
 _FEW_CATEGORIES = 12
@@ -46,8 +45,7 @@ def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "au
     """The text of a study of these clients' files."""
     if not clients:
         raise ConfigError("fedclust init needs the files of one client at least")
-    gaps = DATA["gaps"].default
-    tables = {client: _columns(_found(client, file), gaps) for client, file in clients.items()}
+    tables = {client: _columns(_found(client, file), NA_VALUES) for client, file in clients.items()}
     shared = [n for n in next(iter(tables.values())) if all(n in t for t in tables.values())]
     if not shared:
         raise DataError("the clients' files share no column")

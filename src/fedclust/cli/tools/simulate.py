@@ -11,11 +11,10 @@ from ...clustering.rows import Clustering, cluster
 from ...core import Batches, ClientSampling, ConfigError, Schema, run
 from ...datasets import dirichlet, iid
 from ...kernels import nearest
-from ...study.asked import asked_algorithm, asked_tier
-from ...study.file import Study
 from ...study.pool.local_rows import LocalClients
 from ...study.preflight import refuse
 from ...study.rows import make_ready
+from ...study.settings import Study, make_algorithm, make_tier
 from ...typing import FloatArray, IntArray
 
 SPLITS = ("iid", "dirichlet")
@@ -38,19 +37,19 @@ class Simulation:
 def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.5) -> Simulation:
     """Run the study's algorithm over its rows as if so many clients had them."""
     asked = study.clustering
-    if asked["n_clusters"] == "auto":
+    if asked.n_clusters == "auto":
         raise ConfigError(f"{study.path}: a simulation needs a number of clusters, not auto")
-    if study.data["split"] == "columns":
+    if study.data.split == "columns":
         raise ConfigError(f'{study.path}: split = "columns" cannot be dealt to more clients')
     if split not in SPLITS:
         raise ConfigError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}")
     rows, schema = _all_rows(study)
     if not 1 <= n_clients <= len(rows):
         raise ConfigError(f"--clients must be from 1 to the {len(rows)} rows there are")
-    algorithm = asked_algorithm(asked, study.n_clusters[0])
-    settings: dict[str, Any] = {"n_init": asked["n_init"], "seed": asked["seed"]}
-    alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=asked["init"], **settings)
-    owner = _dealt(rows, alone, n_clients, split, alpha, asked["seed"])
+    algorithm = make_algorithm(asked, study.n_clusters[0])
+    settings: dict[str, Any] = {"n_init": asked.n_init, "seed": asked.seed}
+    alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=asked.init, **settings)
+    owner = _dealt(rows, alone, n_clients, split, alpha, asked.seed)
     tables = {f"{m:0{len(str(n_clients))}d}": rows[owner == m] for m in range(n_clients)}
     start = vars(alone.algorithm).get("init")
     begun = time.perf_counter()
@@ -59,8 +58,8 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
         LocalChannel(tables),
         schema,
         init="auto" if start is None else start,
-        privacy=asked_tier(study, "none"),
-        sampling=ClientSampling(**study.sampling),
+        privacy=make_tier(study, "none"),
+        sampling=ClientSampling(study.sampling.fraction, study.sampling.min_clients),
         **settings,
     )
     seconds = time.perf_counter() - begun
@@ -79,7 +78,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
 
 def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     """All rows in one table, on one scale: a simulation is for one who has them all."""
-    clients, tier = LocalClients({}), asked_tier(study, "none")
+    clients, tier = LocalClients({}), make_tier(study, "none")
     seen = clients.look(study, tier)
     refuse(seen)
     ready = make_ready(study, clients, seen, tier, run)

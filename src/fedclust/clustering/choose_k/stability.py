@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core import AnyAlgorithm, EmptyRound, derived
 from ...kernels import nearest
-from ...kernels.features import merged
+from ...kernels.features import merge_centers
 from ...metrics import Contingency
 from ...typing import FloatArray
 from .halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
@@ -47,8 +47,8 @@ def merged_pair(
     """
     if pair is None:
         return None
-    first = merged(pair.first, pair.table.sum(axis=1), k)
-    second = merged(pair.second, pair.table.sum(axis=0), k)
+    first = merge_centers(pair.first, pair.table.sum(axis=1), k)
+    second = merge_centers(pair.second, pair.table.sum(axis=0), k)
     if n_rounds > 0:
         return _refined(algorithm, first, second, n_rounds, runs)
     rows, columns = _merge_of(pair.first, first), _merge_of(pair.second, second)

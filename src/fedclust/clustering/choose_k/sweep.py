@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ...core import AnyAlgorithm, EmptyRound, derived
-from ...kernels.features import merged
+from ...kernels.features import merge_centers
 from ...metrics import INDICES, Evaluated, Evaluation, inertia
 from ...typing import FloatArray
 from ..rows import Init, run_seeding
@@ -41,11 +41,11 @@ def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) ->
     pair = seeded_pair(algorithm, top, n_rounds, runs)
     yield Found(centers, *found, pair and pair.table)
     for k in reversed(ks[:-1]):
-        centers = _refined(algorithm, merged(centers, found.sizes, k), per_k, runs)
+        centers = _refined(algorithm, merge_centers(centers, found.sizes, k), per_k, runs)
         found = _evaluated(algorithm, centers, names, runs)
         pair = merged_pair(algorithm, pair, k, per_k, runs)
         yield Found(centers, *found, pair and pair.table)
-    mean = merged(centers, found.sizes, 1)
+    mean = merge_centers(centers, found.sizes, 1)
     value = runs.of(Evaluation(1, mean, inertia.name), 1, everybody=True)
     yield Found(mean, {inertia.name: value}, np.array([found.sizes.sum()]))
 

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ... import __version__
 from ...core import ConfigError
 from ...core.files import write_text
-from ...study.file import Lines, checked
-from ...study.keys import Key
+from ...settings import Key, TomlFile, settings_of
 
 # What Flower's commands should be told wherever they run: say nothing to its makers, and install
 # nothing at run time. Only the SuperLink reads the last one; SuperNodes install nothing by default.
@@ -18,37 +18,49 @@ ENVIRONMENT: Mapping[str, str] = {
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
 }
-SETTINGS: Mapping[str, Key] = {
-    "study": Key("text", "the study file, where the SuperLink runs"),
-    "out": Key("text", "the run's folder there; empty: beside the study", default=""),
-    "deadline": Key("number", "seconds for a client's answer", default=120.0, low=1.0),
-    "min-clients": Key(
-        "whole", "fewest clients to begin with; the study may demand more", default=1, low=1
-    ),
-    "wait": Key("number", "most seconds to wait for them", default=600.0, low=0.0),
-    "grace": Key("number", "seconds for the others, once enough are there", default=10.0, low=0.0),
-    "kits": Key("text", "in a simulation: a folder with one for each client", default=""),
-    "resume": Key("flag", "continue a run that was interrupted", default=False),
-    "force": Key("flag", "replace a run that is there", default=False),
-}
 
 
-def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run's configuration says, checked; paths must not depend on where a process is."""
-    found = checked(config, SETTINGS, ("tool", "flwr", "app", "config"), Lines(Path("app"), ""))
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """The run configuration of the Flower app."""
+
+    study: Annotated[str, Key("the study file, where the SuperLink runs")]
+    out: Annotated[str, Key("the run's folder there; empty: beside the study")] = ""
+    deadline: Annotated[float, Key("seconds to wait for a client's reply", low=1.0)] = 120.0
+    min_clients: Annotated[
+        int, Key("minimum number of clients at the start; the study may need more", low=1)
+    ] = 1
+    wait: Annotated[float, Key("maximum seconds to wait for them", low=0.0)] = 600.0
+    grace: Annotated[
+        float, Key("seconds to wait for the others, once enough are there", low=0.0)
+    ] = 10.0
+    kits: Annotated[str, Key("in a simulation: a folder with one kit per client")] = ""
+    resume: Annotated[bool, Key("continue an interrupted run")] = False
+    force: Annotated[bool, Key("replace an existing run")] = False
+
+
+def read_run_settings(config: Mapping[str, Any]) -> RunSettings:
+    """A run's configuration, checked; paths must not depend on the process's own folder."""
+    where = ("tool", "flwr", "app", "config")
+    tables: Mapping[str, Any] = config
+    for name in reversed(where):
+        tables = {name: tables}
+    settings = TomlFile(Path("app"), tables).section(RunSettings, *where)
     for name in ("study", "out", "kits"):
-        if found[name] and not Path(found[name]).is_absolute():
-            raise ConfigError(f"{name} = {found[name]!r} must be a whole path, from / on")
-    return found
+        path = getattr(settings, name)
+        if path and not Path(path).is_absolute():
+            raise ConfigError(f"{name} = {path!r} must be an absolute path")
+    return settings
 
 
 def write_app(folder: Path, given: Mapping[str, Any]) -> None:
     """Write the folder; `given` are settings that differ from their defaults."""
     if folder.exists():
-        raise ConfigError(f"{folder} is there already; give a folder that is not")
-    found = settings_of(given)
+        raise ConfigError(f"{folder} exists already; give a new folder")
+    settings = read_run_settings(given)
     lines = "".join(
-        f"{name} = {json.dumps(found[name])}  # {key.help}\n" for name, key in SETTINGS.items()
+        f"{one.name} = {json.dumps(getattr(settings, one.name))}  # {one.key.help}\n"
+        for one in settings_of(RunSettings)
     )
     folder.mkdir(parents=True)
     write_text(folder / "pyproject.toml", _PROJECT.format(version=__version__, settings=lines))

@@ -8,25 +8,25 @@ from typing import Any
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
 from ...study.contradictions import meaningless_across
-from ...study.file import protected, read_study
 from ...study.pool.remote_rows import RemoteClients
+from ...study.read import read_study, resolve_tier
 from ..job import StudyRun
 from ..paths import outcome_of, place_for, tidy
-from .folder import settings_of
+from .folder import read_run_settings
 
 _log = logging.getLogger(__name__)
 
 
 def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     """Run the study that the configuration names, and leave its folder on this machine."""
-    how = settings_of(config)
-    study = read_study(how["study"], files=False)
-    if study.data["split"] == "columns":
+    how = read_run_settings(config)
+    study = read_study(how.study, files=False)
+    if study.data.split == "columns":
         raise ConfigError(
             f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
             "and over Flower a new process answers every message: run the study over NVFlare"
         )
-    tier = protected(study, RemoteClients.tier)
+    tier = resolve_tier(study, RemoteClients.tier)
     for words in meaningless_across(study):
         _log.warning("%s", words)
     # Ledgers and keys are in files; what a guard last sent, and noise under masks, are not.
@@ -36,16 +36,16 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             f"{tier.name!r} needs clients that remember what they last sent: set [privacy] tier to "
             "secure (without change), dp or none, or run the study over NVFlare"
         )
-    folder = Path(how["out"]) if how["out"] else study.path.with_name(f"{study.path.stem}-run")
-    place = place_for(study, folder, resume=how["resume"], force=how["force"])
-    least = max(how["min-clients"], study.sampling["min_clients"])
-    ready = transport.wait(least, how["wait"], how["grace"])
+    folder = Path(how.out) if how.out else study.path.with_name(f"{study.path.stem}-run")
+    place = place_for(study, folder, resume=how.resume, force=how.force)
+    least = max(how.min_clients, study.sampling.min_clients)
+    ready = transport.wait(least, how.wait, how.grace)
     StudyRun(
         study=str(study.path),
         folder=str(place.folder),
         work=str(place.work),
         run=place.run,
-        deadline=how["deadline"],
+        deadline=how.deadline,
         force=place.force,
         resume=place.unfinished.exists(),
     ).run(transport, ready)

@@ -15,9 +15,9 @@ from ...core import Channel, ConfigError, Data, DataError, Schema
 from ...data.ids import comparable, secret_bytes
 from ...privacy import ClientPolicy, Limits
 from ...typing import Array
-from ..file import Study
 from ..preflight import ALL, Examination, Seen, open_files, same_files
 from ..run_directory import label_files
+from ..settings import Study
 
 _LIMITS = Limits(max_rounds=10_000)  # in one process nobody's patience ends before the study's
 
@@ -59,7 +59,7 @@ class LocalOwners:
     def __init__(self, study: Study, folder: Path, secret: str | bytes | None = None) -> None:
         self._secret = IN_ONE_PROCESS if secret is None else secret_bytes(secret)
         self._targets = owner_files(study, folder)
-        self._labels = study.outputs["labels"] != "none"
+        self._labels = study.outputs.labels != "none"
         self._owners: dict[str, Owner] = {}
         self._found: dict[str, Aligned] = {}
 
@@ -108,8 +108,8 @@ def centers_beside(labels: Path) -> Path:
 
 def owner_files(study: Study, folder: Path) -> dict[str, Path]:
     """Where each owner's labels go; without labels, what stands beside them still has a place."""
-    if study.outputs["labels"] == "none":
-        study = replace(study, outputs={**study.outputs, "labels": "csv"})
+    if study.outputs.labels == "none":
+        study = replace(study, outputs=replace(study.outputs, labels="csv"))
     return label_files(study, folder)
 
 
@@ -124,7 +124,7 @@ def examine_owners(
     study: Study, wanted: Wanted, secret: bytes = IN_ONE_PROCESS
 ) -> OwnerExamination:
     """All problems of all owners at once."""
-    whole = replace(study, data={**study.data, "batch_rows": 0})
+    whole = replace(study, data=replace(study.data, batch_rows=0))
     files: dict[str, ClientFiles] = {}
     owners: dict[str, Owner] = {}
     problems: list[Problem] = []

@@ -10,8 +10,8 @@ from ...clustering.model import Model
 from ...clustering.preparation import Column, Preparation
 from ...core import Channel
 from ...privacy import Tier
-from ..file import Study
 from ..preflight import Seen, examine
+from ..settings import Study
 
 
 class Clients(Protocol):

@@ -14,8 +14,9 @@ from ...client.vertical import Ending, Wanted
 from ...core import Channel, Message, Plan, Request, Schema, TooFewClients
 from ...core.envelope import encode_plan, one_line
 from ...typing import Array
-from ..file import Study, protected
 from ..preflight import ALL
+from ..read import resolve_tier
+from ..settings import Study
 from ..split import columns_promise
 from .local_columns import Offered
 
@@ -34,11 +35,11 @@ class RemoteOwners:
     def look(self, study: Study, wanted: Wanted) -> Offered:
         """Ask everybody for counts and problems; without one of them there is no study."""
         self._data = {OWNED: wanted.as_config()}
-        self._labels = study.outputs["labels"] != "none"
+        self._labels = study.outputs.labels != "none"
         told = self._remote.tell(OFFER, self._data)
         found = {owner: _offer(owner, words) for owner, words in sorted(told.items())}
         offers = {owner: offer for owner, offer in found.items() if offer is not None}
-        least = study.sampling["min_clients"]
+        least = study.sampling.min_clients
         absent = ", ".join(sorted(self._named - set(offers)))
         if absent or len(offers) < least:
             who = f"; every owner is needed, and {absent} cannot" if absent else ""
@@ -147,20 +148,20 @@ def _of_all(wanted: Wanted, width: int) -> list[Problem]:
 
 def who_is_missing(study: Study, there: Collection[str]) -> str:
     """The owners that a study lists and that are not there, as a sentence's end."""
-    absent = sorted(set(study.clients) - set(there)) if study.data["split"] == "columns" else []
+    absent = sorted(set(study.clients) - set(there)) if study.data.split == "columns" else []
     return f"; every owner is needed, and {', '.join(absent)} did not come" if absent else ""
 
 
 def invited(study: Study, there: Sequence[str]) -> list[str]:
     """Who gets the job: the owners that the study lists, if it does; else everybody."""
-    if study.data["split"] == "columns" and study.clients:
+    if study.data.split == "columns" and study.clients:
         return [client for client in there if client in study.clients]
     return list(there)
 
 
 def warnings_of(study: Study) -> list[str]:
     """What everybody who takes part has to know, before anybody is asked."""
-    if study.data["split"] != "columns":
+    if study.data.split != "columns":
         return []
-    guarantee = columns_promise(protected(study, RemoteOwners.tier))
+    guarantee = columns_promise(resolve_tier(study, RemoteOwners.tier))
     return [f"Privacy, {guarantee.tier}: {guarantee.words}"]

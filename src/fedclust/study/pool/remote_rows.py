@@ -19,9 +19,8 @@ from ...clustering.preparation import Column, Preparation
 from ...core import Channel, Schema, TooFewClients
 from ...core.envelope import one_line
 from ...privacy import CheckedChannel, Tier
-from ..asked import asked_algorithm
-from ..file import Study
 from ..preflight import Seen, of_all, shared
+from ..settings import Study, make_algorithm
 
 
 class RemoteClients:
@@ -50,12 +49,12 @@ class RemoteClients:
         self, study: Study, columns: Sequence[Column] | None, *, counts: bool
     ) -> dict[str, "Look"]:
         wanted = None if columns is None else [asdict(column) for column in columns]
-        algorithm = asked_algorithm(study.clustering, study.n_clusters[0]).key
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0]).key
         words = {"columns": wanted, "counts": counts, "algorithm": algorithm}
         told = self._remote.tell(LOOK, words)
         looks = {client: look_of(client, words) for client, words in sorted(told.items())}
         found = {client: look for client, look in looks.items() if look is not None}
-        least = study.sampling["min_clients"]
+        least = study.sampling.min_clients
         if len(found) < max(least, 1):
             raise TooFewClients(
                 f"{len(found)} clients can take part, min_clients = {least}{self._remote.why()}"
@@ -65,7 +64,7 @@ class RemoteClients:
     def _fitting(self, study: Study, looks: dict[str, "Look"]) -> dict[str, "Look"]:
         """Those whose data fit the study, if they are enough; others are left out, on record."""
         fit = {c: look for c, look in looks.items() if not any(p.stops for p in look.problems)}
-        if len(fit) < max(study.sampling["min_clients"], 1):
+        if len(fit) < max(study.sampling.min_clients, 1):
             return looks  # which says what is wrong with them
         for client in looks.keys() - fit.keys():
             stops = next(p for p in looks[client].problems if p.stops)

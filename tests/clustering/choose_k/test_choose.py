@@ -16,7 +16,7 @@ from fedclust.clustering.rows import cluster
 from fedclust.core import ClientSampling, Data, Schema
 from fedclust.typing import FloatArray
 
-from .chosen import blobs, chosen, clients
+from .clients import blobs, chosen, clients
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 6])

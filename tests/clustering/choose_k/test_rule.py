@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fedclust.clustering.choose_k import Score
 from fedclust.clustering.choose_k.rule import elbow, favourites, one_cloud, pick, weakest_cluster
 from fedclust.clustering.choose_k.sweep import rounds_per_k
-from fedclust.kernels.features import merged
+from fedclust.kernels.features import merge_centers
 from fedclust.metrics import inertia
 
 
@@ -97,7 +97,7 @@ def test_one_cloud_is_what_one_cloud_gives() -> None:
 def test_a_merge_is_the_cheapest_one_and_keeps_the_mean(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     centers, sizes = rng.normal(size=(6, 2)), rng.integers(1, 9, 6).astype(float)
-    fewer = merged(centers, sizes, k)
+    fewer = merge_centers(centers, sizes, k)
     assert fewer.shape == (k, 2)
     if k == 1:
         np.testing.assert_allclose(fewer[0], sizes @ centers / sizes.sum())
@@ -112,9 +112,9 @@ def test_a_merge_is_the_cheapest_one_and_keeps_the_mean(seed: int, k: int) -> No
 
 def test_an_empty_cluster_is_merged_first() -> None:
     centers = np.array([[0.0], [1.0], [50.0], [80.0]])
-    fewer = merged(centers, np.array([5.0, 5.0, 0.0, 5.0]), 3)
+    fewer = merge_centers(centers, np.array([5.0, 5.0, 0.0, 5.0]), 3)
     assert sorted(fewer.ravel()) == pytest.approx([0.0, 1.0, 80.0], abs=1e-6)
-    assert np.isfinite(merged(centers, np.array([5.0, 0.0, 0.0, 0.0]), 2)).all()
+    assert np.isfinite(merge_centers(centers, np.array([5.0, 0.0, 0.0, 0.0]), 2)).all()
 
 
 @given(n_rounds=st.integers(1, 300), top=st.integers(3, 15))

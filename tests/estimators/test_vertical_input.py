@@ -7,7 +7,7 @@ import pytest
 
 from fedclust import ConfigError, DataError, VerticalKMeans
 
-from .records import frames, pd, rows
+from .column_owners import frames, pd, rows
 
 
 @pytest.mark.parametrize(

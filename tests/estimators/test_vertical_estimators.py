@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fedclust import VerticalFuzzyCMeans, VerticalKMeans
 
-from .records import frames, pd, rows
+from .column_owners import frames, pd, rows
 
 KINDS = [VerticalKMeans, VerticalFuzzyCMeans]
 

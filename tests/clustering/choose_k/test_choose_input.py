@@ -13,7 +13,7 @@ from fedclust.core import ConfigError, Data, EmptyRound, Schema
 from fedclust.privacy import MinSamples
 from fedclust.typing import FloatArray
 
-from .chosen import blobs, chosen, clients
+from .clients import blobs, chosen, clients
 
 
 def test_clients_too_small_to_halve_leave_stability_out_and_it_is_said() -> None:

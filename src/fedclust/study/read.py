@@ -1,0 +1,120 @@
+"""Read a study file and refuse what its settings cannot do."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..clustering.preparation import Column
+from ..clustering.preparation.column import as_text
+from ..core import ConfigError
+from ..privacy import Tier
+from ..settings import TomlFile, settings_of
+from .contradictions import contradictions, unprotected
+from .settings import (
+    SECTIONS,
+    ClusteringSettings,
+    DataSettings,
+    FeatureSettings,
+    OutputSettings,
+    PrivacySettings,
+    SamplingSettings,
+    Study,
+    make_tier,
+    privacy_settings,
+)
+
+
+def read_study(path: str | Path, *, files: bool = True) -> Study:
+    """The study that a file describes; without `files` it need not name any client's."""
+    file = TomlFile.read(Path(path), ("clients", "features", *SECTIONS))
+    study = Study(
+        file.path,
+        clustering=file.section(ClusteringSettings, "clustering"),
+        data=file.section(DataSettings, "data"),
+        outputs=file.section(OutputSettings, "outputs"),
+        sampling=file.section(SamplingSettings, "sampling"),
+        privacy=_privacy(file),
+        clients=_clients(file) if files or file.tables.get("clients") else {},
+        features=_features(file),
+        given=file.given,
+    )
+    if study.data.split == "columns":
+        study = _split_columns(study, file, files)
+    _refuse_conflicts(study, file)
+    return study
+
+
+def resolve_tier(study: Study, default: str) -> Tier:
+    """The study's tier, or the default; refused if it cannot protect the study."""
+    tier = make_tier(study, default)
+    for conflict in unprotected(tier, study):
+        raise ConfigError(f"{study.path}: {conflict.message}, or set [privacy] tier")
+    return tier
+
+
+def _refuse_conflicts(study: Study, file: TomlFile) -> None:
+    for conflict in contradictions(study):
+        raise file.error(*conflict)
+    if study.privacy.tier is None:  # the default depends on where the study runs
+        return
+    try:
+        tier = make_tier(study, study.privacy.tier)
+    except ConfigError as problem:
+        raise file.error(("privacy", "tier"), str(problem)) from None
+    for conflict in unprotected(tier, study):
+        raise file.error(*conflict)
+
+
+def _privacy(file: TomlFile) -> PrivacySettings:
+    tier = file.tables.get("privacy", {}).get("tier")
+    given = file.values(privacy_settings(str(tier)), "privacy")
+    own = {setting.name for setting in settings_of(PrivacySettings)} & set(given)
+    return PrivacySettings(**{name: given.pop(name) for name in own}, parameters=given)
+
+
+def _split_columns(study: Study, file: TomlFile, files: bool) -> Study:
+    """Over split columns every client is needed from the first round on."""
+    if files and study.data.id is None:
+        words = 'split = "columns" aligns records by their ids: name the column by id'
+        raise file.error(("data", "id"), words)
+    least = max(len(study.clients), study.sampling.min_clients)
+    return replace(study, sampling=replace(study.sampling, min_clients=least))
+
+
+def _clients(file: TomlFile) -> dict[str, str]:
+    given = file.tables.get("clients")
+    if not given:
+        raise file.error(("clients",), "no [clients]: give each client's name and its file")
+    for name, path in given.items():
+        if not name.strip() or name.startswith(".") or set(name) & set("/\\"):
+            raise file.error(
+                ("clients", name),
+                f"client {name!r}: its labels go into a file of its name; choose one without a "
+                "slash or a leading dot",
+            )
+        if not isinstance(path, str) or not path.strip():
+            raise file.error(("clients", name), f"client {name!r} must have a file, got {path!r}")
+    return dict(given)
+
+
+def _features(file: TomlFile) -> tuple[Column, ...] | None:
+    given: dict[str, Any] | None = file.tables.get("features")
+    if given is None:
+        return None
+    if not given:
+        raise file.error(("features",), "[features] is empty: name columns, or leave it out")
+    return tuple(_feature(name, table, file) for name, table in given.items())
+
+
+def _feature(name: str, table: Any, file: TomlFile) -> Column:
+    where = ("features", name)
+    if not isinstance(table, dict):
+        raise file.error(where, f'feature {name!r} must be a table, such as {{ unit = "kg" }}')
+    feature = file.section(FeatureSettings, *where)
+    categories = tuple(as_text(value) for value in feature.categories)
+    try:
+        return Column(
+            name, categories, feature.low, feature.high, log=feature.log, unit=feature.unit
+        )
+    except ConfigError as problem:
+        raise file.error(where, str(problem)) from None

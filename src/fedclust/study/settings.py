@@ -1,0 +1,252 @@
+"""The settings of a study file: one frozen dataclass for each table."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, cast
+
+from ..algorithms import ALGORITHMS, SEEDINGS, make
+from ..clustering.preparation import Column
+from ..clustering.preparation.prepare import MISSING, SCALINGS
+from ..core import AnyAlgorithm, ConfigError
+from ..data.files import named_files
+from ..data.formats import label_suffixes, writes_labels
+from ..data.settings import FileSettings
+from ..privacy import Tier
+from ..privacy.lookup import TIERS
+from ..protection import with_rounds
+from ..settings import Choices, Key, Setting, settings_of, table_schema
+
+K_RANGE = (2, 15)  # with n_clusters = "auto"
+SPLITS = ("rows", "columns")
+RECORD_STARTS = ("records", "partition")  # over split columns, where "auto" is k-means++
+
+
+@dataclass(frozen=True)
+class ClusteringSettings:
+    """[clustering]: the algorithm and its parameters."""
+
+    algorithm: Annotated[
+        str, Key("lossless, or the key of an algorithm", Choices(("lossless",), ALGORITHMS))
+    ]
+    n_clusters: Annotated[
+        int | Literal["auto"],
+        Key('number of clusters, or "auto": chosen from the data', low=1),
+    ]
+    k_range: Annotated[
+        tuple[int, int] | None,
+        Key('with "auto": smallest and largest number of clusters to try', low=2),
+    ] = None
+    fuzzy: Annotated[bool | None, Key("with lossless: fuzzy c-means instead of k-means")] = None
+    fuzzifier: Annotated[float | None, Key("softness of the memberships", low=1.0, above=True)] = (
+        None
+    )
+    init: Annotated[
+        str,
+        Key(
+            "method that finds the first centres",
+            Choices(("auto", "cells"), SEEDINGS, RECORD_STARTS),
+        ),
+    ] = "auto"
+    n_init: Annotated[int, Key("number of starts; the best result is kept", low=1)] = 1
+    max_rounds: Annotated[int | None, Key("maximum number of rounds", low=1)] = None
+    tol: Annotated[
+        float | None, Key("a run ends when the centres move less than this", low=0.0)
+    ] = None
+    seed: Annotated[int, Key("seed of all random numbers", low=0)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings(FileSettings):
+    """[data]: how files are read and columns are prepared."""
+
+    split: Annotated[
+        str,
+        Key("what is split between clients: rows, or the columns of the same records", SPLITS),
+    ] = "rows"
+    missing: Annotated[str, Key("treatment of missing values", MISSING)] = "drop"
+    scaling: Annotated[
+        str | None,
+        Key(
+            "scaling of all columns; default: standard, or min-max where sums are masked", SCALINGS
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """One entry of [features]: what is publicly known of a column."""
+
+    unit: Annotated[str, Key("unit of measurement")] = ""
+    low: Annotated[float | None, Key("public lower bound")] = None
+    high: Annotated[float | None, Key("public upper bound")] = None
+    log: Annotated[bool, Key("take the logarithm")] = False
+    categories: Annotated[
+        tuple[str | int | float, ...], Key("all values of a categorical column")
+    ] = ()
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """[sampling]: the clients of a round."""
+
+    fraction: Annotated[
+        float, Key("share of clients in a round", low=0.0, high=1.0, above=True)
+    ] = 1.0
+    min_clients: Annotated[int, Key("minimum number of clients in a round", low=1)] = 1
+
+
+@dataclass(frozen=True)
+class PrivacySettings:
+    """[privacy]: the tier, and those of its parameters that the file gives."""
+
+    tier: Annotated[
+        str | None,
+        Key(
+            "protection of the clients; default: none in one process, secure across machines", TIERS
+        ),
+    ] = None
+    min_count: Annotated[
+        int, Key("not with dp: minimum number of rows behind a number in report or scale", low=1)
+    ] = 5
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+class LabelChoices(Collection[str]):
+    """The formats that labels can be written in, by suffix, and "none".
+
+    A format can be registered at any time, so formats are looked up whenever they are needed.
+    """
+
+    def __contains__(self, value: object) -> bool:
+        return value == "none" or (isinstance(value, str) and writes_labels(f".{value}"))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (suffix.removeprefix(".") for suffix in label_suffixes())
+        yield "none"
+
+    def __len__(self) -> int:
+        return len(label_suffixes()) + 1
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """[outputs]: what is written besides the model."""
+
+    labels: Annotated[str, Key("format of the labels", LabelChoices())] = "parquet"
+    labels_in: Annotated[
+        str, Key("labels go beside each client's data, or into the run's folder", ("data", "run"))
+    ] = "data"
+    report: Annotated[bool, Key("write report.html")] = True
+
+
+SECTIONS: Mapping[str, type] = {
+    "clustering": ClusteringSettings,
+    "data": DataSettings,
+    "outputs": OutputSettings,
+    "sampling": SamplingSettings,
+    "privacy": PrivacySettings,
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file, checked; paths are resolved against its folder."""
+
+    path: Path
+    clients: Mapping[str, str]  # name -> file or glob
+    features: tuple[Column, ...] | None  # None: all numeric columns that every client has
+    clustering: ClusteringSettings
+    data: DataSettings
+    sampling: SamplingSettings
+    privacy: PrivacySettings
+    outputs: OutputSettings
+    given: frozenset[tuple[str, str]] = frozenset()  # table and key of each value in the file
+
+    @property
+    def n_clusters(self) -> tuple[int, int]:
+        """Smallest and largest number of clusters; both are the same unless it is "auto"."""
+        wanted = self.clustering.n_clusters
+        if wanted == "auto":
+            return self.clustering.k_range or K_RANGE
+        return wanted, wanted
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every feature has public bounds; categories are 0 or 1."""
+        features = self.features or ()
+        return bool(features) and all(column.box is not None for column in features)
+
+    def files(self, client: str) -> list[Path]:
+        """The client's files; a glob may name several."""
+        wanted = Path(self.clients[client]).expanduser()
+        return named_files(self.path.parent / wanted)
+
+
+class Conflict(NamedTuple):
+    """Settings that exclude each other: the table and key to change, and the reason."""
+
+    where: tuple[str, str]
+    message: str
+
+
+def make_algorithm(clustering: ClusteringSettings, n_clusters: int) -> AnyAlgorithm:
+    """The algorithm with all parameters that [clustering] gives; none is ignored."""
+    key = clustering.algorithm
+    if key == "lossless":
+        key = "llf-fcm" if clustering.fuzzy else "llf-cm"
+    algorithm = make(key, n_clusters)
+    if clustering.fuzzy and not algorithm.soft:
+        raise ConfigError(f"fuzzy = true, but {key} finds labels, not memberships")
+    if clustering.fuzzy is False and algorithm.soft:
+        raise ConfigError(f"fuzzy = false, but {key} finds memberships")
+    parameters = given_parameters(clustering)
+    for name in parameters:
+        if name not in vars(algorithm):
+            raise ConfigError(f"{name} has no meaning for {key}")
+    return cast(AnyAlgorithm, replace(cast(Any, algorithm), **parameters))
+
+
+def given_parameters(clustering: ClusteringSettings) -> dict[str, Any]:
+    """The algorithm's own parameters that differ from its defaults."""
+    parameters = {
+        "max_rounds": clustering.max_rounds,
+        "tol": clustering.tol,
+        "fuzzifier": clustering.fuzzifier,
+    }
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def make_tier(study: Study, default: str) -> Tier:
+    """The tier with all parameters that [privacy] gives; none is ignored."""
+    kind = TIERS[study.privacy.tier or default]
+    known = {field.name for field in fields(kind)}
+    for name in study.privacy.parameters:
+        if name not in known:
+            raise ConfigError(f"{name} has no meaning for tier = {kind.name!r}")
+    return with_rounds(kind(**study.privacy.parameters), study.clustering.max_rounds)
+
+
+def privacy_settings(tier: str = "") -> tuple[Setting, ...]:
+    """The keys of [privacy]: its own and those of all tiers; the given tier's limits count."""
+    found = {setting.name: setting for setting in settings_of(PrivacySettings)}
+    for kind in (*([TIERS[tier]] if tier in TIERS else []), *TIERS.values()):
+        for setting in settings_of(kind):
+            found.setdefault(setting.name, setting)
+    return tuple(found.values())
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a study file, for editors."""
+    free = {"clients": {"type": "string"}, "features": table_schema(settings_of(FeatureSettings))}
+    tables = {name: {"type": "object", "additionalProperties": kind} for name, kind in free.items()}
+    tables |= {name: table_schema(settings_of(kind)) for name, kind in SECTIONS.items()}
+    tables["privacy"] = table_schema(privacy_settings())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "fedclust study",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": tables,
+        "required": ["clients", "clustering"],
+    }
