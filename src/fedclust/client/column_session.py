@@ -17,6 +17,7 @@ from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
 from ..core import Code, Data, DataError, MessageError, Plan, Refusal, Request, Schema
+from ..data.ids import Ids
 from ..privacy import ClientPolicy
 from ..privacy.key_exchange import KeyExchange
 from ..typing import Array
@@ -71,7 +72,8 @@ class ColumnSession:
         """How many rows and columns there are, and what is wrong; no name, no value."""
         columns = self._columns_of(request.task)
         problems, counts = columns.check()
-        return RecordsOffer(tuple(problems), columns.used(counts), columns.width)
+        used = columns.used(counts)
+        return RecordsOffer(tuple(problems), used, columns.width, counts, columns.columns)
 
     def align(self, request: AlignRecords) -> Alignment:
         """Find the rows of the shared records, and keep them for the rounds to come."""
@@ -105,6 +107,10 @@ class ColumnSession:
         down.check(plan.algorithm.sizes(schema))
         self._admission.allow_vertical_drawn(len(down.arrays().get("drawn", ())))
         return rows
+
+    def ids(self, task: ColumnTask) -> Ids:
+        """The ids of all rows, in one spelling; they never leave."""
+        return self._columns_of(task).ids
 
     def rows(self, form: RowForm) -> Data:
         """The tokens or the aligned rows that a form names."""

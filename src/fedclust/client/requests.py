@@ -193,6 +193,8 @@ class RecordsOffer:
     problems: tuple[Problem, ...]
     records: int
     width: int  # columns, once every category has one
+    counts: RowCounts | None = None  # private: all rows
+    columns: tuple[Column, ...] = ()  # private
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from .requests import (
     Preflight,
     PreflightReport,
     PreparedRows,
+    RecordsOffer,
     RowForm,
     RunRound,
     WriteLabels,
@@ -71,16 +72,16 @@ class ClientSession:
             case WriteLabels():
                 return self._write_labels(request, caller)
             case OfferRecords():
-                return self._columns.offer(request)
+                return self._offer_records(request)
             case AlignRecords():
-                return self._columns.align(request)
+                return self.columns.align(request)
             case FinishColumns():
-                return self._columns.finish(request, caller.study, self.labels_path(caller))
+                return self.columns.finish(request, caller.study, self.labels_path(caller))
 
     def rows(self, form: RowForm) -> Data | Batches:
         """The rows in a form, read once and kept for the rounds to come."""
         if not isinstance(form, EncodedRows | PreparedRows):
-            return self._columns.rows(form)
+            return self.columns.rows(form)
         if form.key not in self._forms:
             while len(self._forms) >= _KEPT_FORMS:
                 del self._forms[next(iter(self._forms))]
@@ -110,7 +111,8 @@ class ClientSession:
             raise Refusal(text, code=Code.FILES, private=str(error)) from None
 
     @cached_property
-    def _columns(self) -> "ColumnSession":
+    def columns(self) -> "ColumnSession":
+        """The requests that are about split columns."""
         from .column_session import ColumnSession  # few studies split columns
 
         return ColumnSession(
@@ -128,7 +130,7 @@ class ClientSession:
             self.admission.allow_round(plan, request.request, form, self.answered)
             rows = self.rows(form)
         else:
-            rows = self._columns.admit_round(plan, request.request, form, self.answered)
+            rows = self.columns.admit_round(plan, request.request, form, self.answered)
         if isinstance(rows, Batches) and not streams(plan.algorithm):
             raise Refusal(f"{plan.algorithm.key} needs all rows in memory; set batch_rows = 0")
         message = respond(plan, request.request, self.name, rows)
@@ -153,6 +155,17 @@ class ClientSession:
         if request.counts and not admission.counts_hidden:
             return PreflightReport(tuple(problems), counts)
         return PreflightReport(tuple(problem for problem in problems if problem.blocking))
+
+    def _offer_records(self, request: OfferRecords) -> RecordsOffer:
+        """Report counts and problems of columns; files that cannot be read are a problem, too."""
+        columns = self.columns
+        try:
+            return columns.offer(request)
+        except Refusal as refusal:
+            if refusal.code != Code.FILES:
+                raise
+            problem = Problem(self.name, "unreadable", detail=refusal.private)
+            return RecordsOffer((problem,), 0, 0)
 
     def _write_labels(self, request: WriteLabels, caller: Caller) -> Written:
         """Label the client's own rows; the file stays here."""
