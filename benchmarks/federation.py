@@ -245,7 +245,7 @@ def table(*, fast: bool) -> list[str]:
             "nothing",
             "study",
             "difference",
-            "guarantee",
+            "target",
         ),
         row(*["---"] * 5),
         row(

@@ -193,7 +193,7 @@ def table() -> list[str]:
         seconds, used = measured(Path(folder))
     medians = {name: statistics.median(found) for name, found in seconds.items()}
     n = len(seconds["null"])
-    heads = (f"median of {n}", "from", "to", "more", "CPU of a message", "more", "guarantee")
+    heads = (f"median of {n}", "from", "to", "more", "CPU of a message", "more", "target")
     lines = [row("per round, two clients", *heads), row(*["---"] * 8)]
     for name, (_, _, words) in APPS.items():
         found, busy = seconds[name], f"{used[name]:.2f} s"

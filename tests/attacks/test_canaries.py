@@ -100,7 +100,7 @@ def narrow() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("tier", "schema", "rules"),
+    ("tier", "schema", "limits"),
     [
         ("secure", narrow(), None),  # rows outside the bounds
         ("secure", SCHEMA, Limits(max_queries=1)),  # a ledger that is full

@@ -94,7 +94,7 @@ def test_a_study_reports_the_index_and_compares_numbers_of_clusters_by_it(tmp_pa
     assert line["value"] > 0
     assert line["better"] == "lower"
     choice = json.loads((folder / "choice.json").read_text())
-    values = {one["n_clusters"]: one["within-between"] for one in choice["scores"]}
+    values = {one["n_clusters"]: one["indices"]["within-between"] for one in choice["scores"]}
     assert choice["favourites"]["within-between"] == min(values, key=lambda k: values[k])
     page = (folder / "report.html").read_text()
     assert "Within/between" in page

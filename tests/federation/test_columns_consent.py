@@ -67,7 +67,7 @@ def test_an_owner_that_demands_masks_gets_them(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     sites = write_owners(tmp_path, ALLOWED + 'privacy = "secure"')
     done = run_across(write_study(tmp_path, HARD, "", SECURE), InProcess(sites), tmp_path / "run")
-    assert done.model.about["privacy"]["tier"] == "secure"
+    assert done.model.about.privacy.tier == "secure"
 
 
 def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
@@ -76,7 +76,7 @@ def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
     allowed = ALLOWED + 'columns = ["income", "spent", "calls"]'
     sites = write_owners(tmp_path, allowed)
     done = run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
-    assert done.model.about["owners"] == {"bank": 1, "shop": 1, "telecom": 1}
+    assert done.model.owners == {"bank": 1, "shop": 1, "telecom": 1}
     study = replace(write_study(tmp_path, HARD, "", NONE), features=(Column("debt"), Column("x")))
     with caplog.at_level(logging.ERROR), pytest.raises(TooFewClients) as refused:
         run_across(study, InProcess(sites), tmp_path / "again")

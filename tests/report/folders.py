@@ -60,6 +60,7 @@ def write_run(
             "map": _map(told, z, labels, owner, names) if drawn and columns > 1 else None,
             "quality": _quality(soft),
             "phases": _phases(names, clusters, columns),
+            "uncounted": 0,
         },
     }
     if choice:
@@ -100,7 +101,7 @@ def _shares(clusters: int) -> FloatArray:
 
 def _client(name: str, used: int, place: int) -> dict[str, Any]:
     left_out = 3 * place % 7
-    why = "a gap in a feature" if left_out else None
+    why = "a gap in a feature" if left_out else ""
     return {
         "name": name,
         "rows": used + left_out,
@@ -151,13 +152,16 @@ def _model(
 ) -> dict[str, Any]:
     ids = range(int(labels.max()) + 1)
     key = "llf-fcm" if soft else "llf-cm"
-    fuzzy = {"fuzzifier": 2.0} if soft else {}
+    fuzzifier = 2.0 if soft else None
     return {
         "format": 1,
         "fedclust": "0.1",
         "created": "2026-11-16T10:00:00Z",
         "study": study,
-        "algorithm": {"algorithm": key, "n_clusters": len(ids), "tol": 1e-4, "init": None, **fuzzy},
+        "algorithm": key,
+        "settings": {"n_clusters": len(ids), "tol": 1e-4, "init": "auto", "fuzzifier": fuzzifier},
+        "fuzzifier": fuzzifier,
+        "na_values": ["NA"],
         "lossless": True,
         "soft": soft,
         "columns": [name for name, *_ in told],
@@ -173,8 +177,10 @@ def _model(
         "inertia": 812.4,
         "rounds": 12,
         "converged": True,
+        "ended_by_tier": False,
+        "caveat": "",
         "bytes_sent": {name: 8000 + 130 * i for i, name in enumerate(names)},
-        "privacy": {"tier": "none", "guarantee": "The server sees every client's sums and counts."},
+        "privacy": {"tier": "none", "guarantee": "The server sees all sums.", "parameters": {}},
         "seed": 0,
         "versions": {"python": "3.11", "numpy": "2.4"},
         "preparation": {
@@ -263,16 +269,19 @@ def _choice(best: int) -> dict[str, Any]:
     high = {k: 0.5 - 0.04 * abs(k - best) for k in ks}
     return {
         "recommended": best,
+        "weak": False,
         "why": f"Four of six indices favour {best} clusters, and so does stability.",
         "scores": [
             {
                 "n_clusters": k,
-                "inertia": 4000 / k,
-                "simplified-silhouette": high[k],
-                "soft-davies-bouldin": 1.4 - high[k],
-                "xie-beni": 0.9 - high[k],
-                "elbow": None if k == 2 else 0.3 * high[k],
-                "stability": 0.4 + high[k],
+                "indices": {
+                    "inertia": 4000 / k,
+                    "simplified-silhouette": high[k],
+                    "soft-davies-bouldin": 1.4 - high[k],
+                    "xie-beni": 0.9 - high[k],
+                    "elbow": None if k == 2 else 0.3 * high[k],
+                    "stability": 0.4 + high[k],
+                },
             }
             for k in ks
         ],

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fedclust.report import read_run
-
 from .folders import change, write_run
 from .shapes import page_of
 
@@ -25,7 +23,7 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
             cluster["size"] * cluster["features"][place]["effect"] ** 2
             for cluster in profile["clusters"]
         )
-        for place, name in enumerate(read_run(tmp_path).model["columns"])
+        for place, name in enumerate(f["name"] for f in profile["clusters"][0]["features"])
     }
     first, second = sorted(spread, key=lambda name: -spread[name])[:2]
     assert re.search(f"They differ most in {first} .* and {second} ", page.html)
@@ -141,7 +139,7 @@ def test_an_unknown_algorithm_and_index_keep_their_names(tmp_path: Path) -> None
     write_run(tmp_path)
     odd = {"index": "my-index", "value": None, "pooled": None, "better": "lower"}
     change(tmp_path, "profile.json", quality=[odd])
-    change(tmp_path, "model.json", algorithm={"algorithm": "mine", "exact": True}, seed=None)
+    change(tmp_path, "model.json", algorithm="mine", settings={"exact": True}, seed=None)
     page = page_of(tmp_path)
     assert "my-index" in page.text("quality")
     assert "Algorithm mine" in page.text("asked")

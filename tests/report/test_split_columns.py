@@ -68,7 +68,7 @@ def test_a_damaged_folder_is_named(run_folder: Path) -> None:
     file = run_folder / "model.json"
     whole = file.read_text()
     file.write_text(json.dumps({**json.loads(whole), "owners": 3}))
-    with pytest.raises(DataError, match="owners must be a table"):
+    with pytest.raises(DataError, match="owners: expected an object"):
         read_run(run_folder)
     file.write_text(whole)
     assert write_report(run_folder).read_text() == render(read_run(run_folder))

@@ -20,8 +20,7 @@ CENTERS = rng.normal(size=(3, 3))
 def model(fuzzifier: float | None = None, fill: Any = None, log: bool = False) -> Model:
     columns = (Column("age", log=log), Column("sex", categories=("f", "m")))
     ready = Preparation(columns, np.array([2.0, 0, 0]), np.array([3.0, 1, 1]), fill)
-    about = {"algorithm": {"algorithm": "llf-cm"}}
-    return Model(CENTERS, (1, 4, 7), (5, 5, 5), ready, "llf-cm", fuzzifier, about)
+    return Model(CENTERS, (1, 4, 7), (5, 5, 5), ready, "llf-cm", fuzzifier)
 
 
 TABLE = {"age": rng.uniform(0.5, 9, 40), "sex": np.array(["f", "m"] * 20, dtype=object)}

@@ -55,6 +55,23 @@ def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_study(tmp_path / "nothing.toml")
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "epsilonn = 1.0",
+            r"study.toml:\d+: \[privacy\] has no key 'epsilonn'; did you mean 'epsilon'",
+        ),
+        ('tier = "guarded"\nchange = 1', r"study.toml:\d+: change must be at least 2, got 1"),
+        ('tier = "guarded"\nepsilon = 1', "epsilon has no meaning for tier = 'guarded'"),
+        ('tier = "guarded"\nmin_cohort = 3', "has no key 'min_cohort'"),
+    ],
+)
+def test_parameters_of_tiers_are_keys_of_privacy(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_study(write(tmp_path, f"{SMALLEST}\n[privacy]\n{lines}\n"))
+
+
 def test_the_schema_knows_every_key() -> None:
     schema = json_schema()
     assert schema["required"] == ["clients", "clustering"]
@@ -63,6 +80,7 @@ def test_the_schema_knows_every_key() -> None:
     count = clustering["properties"]["n_clusters"]
     assert count["anyOf"] == [{"type": "integer"}, {"const": "auto"}]
     assert count["minimum"] == 1
+    assert schema["properties"]["privacy"]["properties"]["change"]["minimum"] == 2
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"
     ]

@@ -83,7 +83,7 @@ def test_lossy_algorithms_are_shown_beside_the_pooled_result(
     assert told[0]["index"] == "simplified-silhouette"
     assert all(line["pooled"] is not None for line in told)
     assert done.model.about is not None
-    assert done.model.about["lossless"] is False
+    assert done.model.about.lossless is False
 
 
 def test_one_column_has_no_map_and_one_cluster_no_quality(tmp_path: Path) -> None:

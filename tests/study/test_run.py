@@ -32,7 +32,7 @@ def test_the_smallest_study_runs(tmp_path: Path) -> None:
     assert set(labels["cluster"]) <= {None, 1, 2}
     config = json.loads((tmp_path / "run" / "model.json").read_text())
     assert config["columns"] == ["age", "weight"]
-    assert config["algorithm"]["algorithm"] == "llf-cm"
+    assert config["algorithm"] == "llf-cm"
     history = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     assert len(history) == config["rounds"]
 

@@ -41,7 +41,7 @@ def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> 
     order = np.argsort(-sizes, kind="stable")
     number = {c: str(i + 1) for i, c in enumerate(order.tolist())} | {-1: ""}
     assert done.model.sizes == tuple(sizes[order].tolist())
-    assert done.model.about["inertia"] == pytest.approx(model.inertia_)
+    assert done.model.about.inertia == pytest.approx(model.inertia_)
     for owner, frame in frames().items():
         found = labels_of(tmp_path, owner)
         assert found["person"] == list(frame["person"])
@@ -101,7 +101,7 @@ def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: 
     )
     path = write(tmp_path, tables, 'scaling = "min-max"', more=more)
     done = run_columns(read_study(path), tmp_path / "run")
-    assert done.model.about["owners"] == {"bank": 3, "shop": 1}
+    assert done.model.owners == {"bank": 3, "shop": 1}
     told = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
     centers = [cluster["center_in_units"][0] for cluster in told["clusters"]]
     spent = np.array(tables["shop"]["spent"])
@@ -123,6 +123,8 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
     rounds = [client["rounds"] for client in profile["clients"]]
     assert rounds == [model["rounds"]] * 2
+    assert (model["ended_by_tier"], model["caveat"], profile["uncounted"]) == (False, "", 0)
+    assert [line["better"] for line in profile["quality"]] == ["lower"]
     assert len((tmp_path / "run" / "history.jsonl").read_text().splitlines()) == model["rounds"]
     assert (tmp_path / "run" / "study.toml").read_text() == (tmp_path / "s.toml").read_text()
     assert done.folder == tmp_path / "run"
@@ -147,7 +149,7 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
     assert like.exit_code == 1
     label = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(tmp_path / "bank.csv")])
     assert label.exit_code == 1
-    assert "nobody holds whole centres" in " ".join(label.output.split())
+    assert "no party has all centres" in " ".join(label.output.split())
 
 
 def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
 
 def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
     path = write(tmp_path, clustering='init = "records"')
-    assert run_columns(read_study(path), tmp_path / "run").model.about["converged"]
+    assert run_columns(read_study(path), tmp_path / "run").model.about.converged
     path.write_text(path.read_text().replace('split = "columns"', ""))
     with pytest.raises(ConfigError, match="a start over split columns"):
         read_study(path)
@@ -133,7 +133,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     run_columns(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="run is there already"):
         run_columns(study, tmp_path / "run")
-    with pytest.raises(ConfigError, match="nobody holds whole centres"):
+    with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")
 
 

@@ -64,7 +64,7 @@ def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     assert np.allclose(masked.model.centers, plain.model.centers, atol=1e-8)
     assert masked.model.sizes == plain.model.sizes
     assert masked.model.about is not None
-    assert masked.model.about["lossless"] is True
+    assert masked.model.about.lossless is True
     told = json.loads((tmp_path / "masked" / "profile.json").read_text())
     assert told["clusters"][0]["by_client"] == {}  # nobody is told apart
     assert told["map"]["grid"]["clients"] == {}
@@ -208,7 +208,7 @@ def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: st
     text = STUDY.replace('"none"', f'"{tier}"').replace("n_clusters = 2", settings)
     done = run_study(read_study(three(tmp_path, text)), tmp_path / "run")
     assert done.model.about is not None
-    assert done.model.about["algorithm"]["init"] == init
+    assert done.model.about.settings["init"] == init
 
 
 @pytest.mark.parametrize(

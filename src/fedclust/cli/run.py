@@ -1,7 +1,7 @@
 """``fedclust run``: from a study file to clusters, labels at each client, and a report."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..core import ConfigError
-from .columns_run import show_columns
+from .columns_run import explain_end, show_columns
 from .progress import Watch
 
 _MOST_COLUMNS = 5  # more do not fit a terminal; the report has them all
@@ -70,7 +70,7 @@ def run(
 
 
 def _for_machines(done: Any) -> dict[str, Any]:
-    said = done.model.about
+    about = done.model.about
     return {
         "folder": str(done.folder),
         "clusters": [
@@ -80,9 +80,9 @@ def _for_machines(done: Any) -> dict[str, Any]:
         "n_clusters_because": done.choice.why if done.choice else None,
         "rows": done.rows,
         "rows_left_out": None if done.rows is None else done.rows - done.used,
-        "rounds": said["rounds"],
-        "converged": said["converged"],
-        "inertia": said["inertia"],
+        "rounds": about.rounds,
+        "converged": about.converged,
+        "inertia": about.inertia,
         "labels": {client: str(path) for client, path in done.labels.items()},
     }
 
@@ -91,7 +91,7 @@ def _show(console: Console, done: Any, *, report: bool) -> None:
     model = done.model
     if done.choice is not None:
         console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}", markup=False)
-    table = Table(title=f"{len(model.ids)} clusters in {model.about['rounds']} rounds")
+    table = Table(title=f"{len(model.ids)} clusters in {model.about.rounds} rounds")
     names, centers = model.preparation.names, model.centers
     telling = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MOST_COLUMNS]
     for name in ("cluster", "rows", *(names[p] for p in telling)):
@@ -116,23 +116,15 @@ def _remarks(done: Any) -> Iterator[str]:
         yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
     if done.rows is not None and done.used < done.rows:
         yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
-    privacy = model.about["privacy"]
+    about, privacy = model.about, model.about.privacy
     small, n = sum(size is None for size in model.sizes), len(model.ids)
     if 0 < small < n:
         why = "choose fewer, or another start"
-        if privacy["parameters"].get("change"):
+        if privacy.limits_changes:
             why = "or the guard holds back how many"
         yield f"{small} of {n} clusters have no rows, or few: {why}."
-    if caveat := model.about["caveat"]:
-        yield f"Beware: {caveat}."
-    if privacy["tier"] != "none":
-        yield f"Privacy, {privacy['tier']}: {privacy['guarantee']}"
-    yield from _end(model.about)
-
-
-def _end(about: Mapping[str, Any]) -> Iterator[str]:
-    if about["ended_by_tier"]:
-        n, tier = about["rounds"], about["privacy"]["tier"]
-        yield f"The run stopped after {n} rounds: the tier {tier!r} ends it there."
-    elif not about["converged"]:
-        yield "The centres still moved when rounds ran out: raise max_rounds, or tol."
+    if about.caveat:
+        yield f"Beware: {about.caveat}."
+    if privacy.tier != "none":
+        yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
+    yield from explain_end(about, "centres")

@@ -143,7 +143,8 @@ class ColumnSession:
         labels = target if request.labels else None
         centers = centers_beside(target)
         self._columns_of(request.rows.task).finish(mine, end, centers, labels)
-        return Written((labels or centers).name)
+        written = labels or centers
+        return Written(written.name, written)
 
     def _columns_of(self, task: ColumnTask) -> ClientColumns:
         """The client's columns for a task; what it reads is read once."""

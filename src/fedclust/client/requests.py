@@ -7,6 +7,7 @@ frames (`fedclust.client.codec`). Both ways lead to the same session.
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..clustering.model import Model
@@ -209,7 +210,8 @@ class Alignment:
 class Written:
     """That a client wrote its files."""
 
-    file: str  # its name; where it is stays with the client
+    file: str  # its name
+    path: Path | None = None  # private: where it is
 
 
 AnyReply = Message | PreflightReport | RecordsOffer | Alignment | Written

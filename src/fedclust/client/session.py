@@ -173,4 +173,4 @@ class ClientSession:
         self.admission.allow_labels(model.preparation.columns, len(model.centers))
         target = self.labels_path(caller)
         self.files.write_labels(model, target)
-        return Written(target.name)
+        return Written(target.name, target)

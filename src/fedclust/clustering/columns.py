@@ -53,6 +53,11 @@ class ColumnClustering:
     last: Record  # the assignment that makes the final centres, at each owner its part
     sent: Mapping[str, int]
 
+    @property
+    def caveat(self) -> str:
+        """What limits the use of the result; no tier over split columns adds noise."""
+        return ""
+
 
 def cluster_columns(
     algorithm: AnyRecordAlgorithm,

@@ -1,6 +1,5 @@
-"""The model of a study: plain values in a file, and what they say of new rows."""
+"""The model of a study: plain values in a file, and labels for new rows."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,14 +7,56 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core import ConfigError
+from ..core import ConfigError, DataError
 from ..data.frames import columns_of
 from ..data.values import NA_VALUES
 from ..kernels import memberships, nearest
+from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
-FORMAT = 1
+FORMAT = 1  # of model.json
+
+
+@dataclass(frozen=True)
+class _SizedCluster:
+    """A cluster in the file of a run over split columns."""
+
+    id: int
+    size: int
+
+
+@dataclass(frozen=True)
+class _CenteredCluster:
+    """A cluster in the file of a run over split rows."""
+
+    id: int
+    size: int | None
+    center: tuple[float, ...]
+    center_in_units: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _ModelPart:
+    """What model.json holds besides the description of the run, for split rows."""
+
+    algorithm: str
+    clusters: tuple[_CenteredCluster, ...]
+    columns: tuple[str, ...]
+    fuzzifier: float | None
+    na_values: tuple[str, ...]
+    preparation: Preparation
+
+
+@dataclass(frozen=True, eq=False)
+class _ColumnsModelPart:
+    """The same for split columns, where no party has all centres."""
+
+    split: str
+    algorithm: str
+    clusters: tuple[_SizedCluster, ...]
+    owners: Mapping[str, int]
+    n_records: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +69,8 @@ class Model:
     preparation: Preparation
     algorithm: str
     fuzzifier: float | None = None  # None: labels, no memberships
-    about: Mapping[str, Any] | None = None  # what else the file says: seed, rounds, versions ...
-    gaps: tuple[str, ...] = NA_VALUES  # words in text files that stand for a gap
+    about: RunDescription | None = None  # None: built from parts, not by a run
+    na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
 
     @property
     def columns(self) -> list[str]:
@@ -72,63 +113,101 @@ class Model:
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        in_units = self.centers_in_units
-        return {
-            "format": FORMAT,
-            **(self.about or {}),
-            "clusters": [
-                {
-                    "id": id,
-                    "size": size,
-                    "center": center.tolist(),
-                    "center_in_units": units.tolist(),
-                }
-                for id, size, center, units in zip(
-                    self.ids, self.sizes, self.centers, in_units, strict=True
-                )
-            ],
-            "columns": self.preparation.names,
-            "fuzzifier": self.fuzzifier,
-            "gaps": list(self.gaps),
-            "preparation": self.preparation.as_config(),
-        }
+        centers, in_units = self.centers.tolist(), self.centers_in_units.tolist()
+        clusters = tuple(map(_CenteredCluster, self.ids, self.sizes, centers, in_units))
+        names = tuple(self.preparation.names)
+        part = _ModelPart(
+            self.algorithm, clusters, names, self.fuzzifier, self.na_values, self.preparation
+        )
+        return _as_config(self.about, part)
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Inverse of `as_config`."""
-        clusters = config["clusters"]
-        own = {"format", "clusters", "columns", "fuzzifier", "gaps", "preparation"}
+    def from_config(cls, config: Mapping[str, Any], where: str = "model") -> Self:
+        """Inverse of `as_config`; `where` names the file in errors."""
+        part = build(_ModelPart, config, where)
+        _check_lists(part, where)
         return cls(
-            np.array([c["center"] for c in clusters], dtype=float),
-            tuple(int(c["id"]) for c in clusters),
-            tuple(c["size"] for c in clusters),
-            Preparation.from_config(config["preparation"]),
-            config["algorithm"]["algorithm"],
-            config["fuzzifier"],
-            {name: value for name, value in config.items() if name not in own},
-            tuple(config.get("gaps", cls.gaps)),  # older files have none
+            np.array([cluster.center for cluster in part.clusters], dtype=float),
+            tuple(cluster.id for cluster in part.clusters),
+            tuple(cluster.size for cluster in part.clusters),
+            part.preparation,
+            part.algorithm,
+            part.fuzzifier,
+            build(RunDescription, config, where) if "fedclust" in config else None,
+            part.na_values,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsModel:
+    """The model of a run over split columns: sizes only, as no party has all centres."""
+
+    algorithm: str
+    sizes: tuple[int, ...]  # the clusters' numbers are 1, 2, ...
+    owners: Mapping[str, int]  # how many columns each has
+    n_records: int  # that all owners have
+    about: RunDescription
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The clusters' numbers."""
+        return tuple(range(1, len(self.sizes) + 1))
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        clusters = tuple(map(_SizedCluster, self.ids, self.sizes))
+        part = _ColumnsModelPart("columns", self.algorithm, clusters, self.owners, self.n_records)
+        return _as_config(self.about, part)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], where: str = "model") -> Self:
+        """Inverse of `as_config`; `where` names the file in errors."""
+        part = build(_ColumnsModelPart, config, where)
+        sizes = tuple(cluster.size for cluster in part.clusters)
+        about = build(RunDescription, config, where)
+        return cls(part.algorithm, sizes, part.owners, part.n_records, about)
+
+
+def _as_config(about: RunDescription | None, part: Any) -> dict[str, Any]:
+    return {"format": FORMAT, **(to_json(about) if about else {}), **to_json(part)}
+
+
+def _check_lists(part: _ModelPart, where: str) -> None:
+    """Refuse lists that do not have a value for each prepared column."""
+    ready, names = part.preparation, part.preparation.names
+    if list(part.columns) != names:
+        raise DataError(f"{where}: columns: expected {', '.join(names)}, as in the preparation")
+    fill = np.zeros(len(names)) if ready.fill is None else np.nan_to_num(ready.fill)
+    lists = {"preparation.offset": ready.offset, "preparation.scale": ready.scale}
+    lists |= {"preparation.fill": fill}
+    lists |= {f"clusters[{c}].center": np.array(x.center) for c, x in enumerate(part.clusters)}
+    for place, values in lists.items():
+        if len(values) != len(names) or not np.isfinite(values).all():
+            raise DataError(
+                f"{where}: {place}: expected a number for each of the {len(names)} columns"
+            )
+
+
+def read_model(file: Path) -> Model | ColumnsModel:
+    """The model in a model.json."""
+    config = parse_json(read_text(file), str(file))
+    found = config.get("format") if isinstance(config, Mapping) else None
+    if found != FORMAT:
+        raise DataError(
+            f"{file}: format {found!r} is not known; this fedclust reads format {FORMAT}, so use "
+            "the fedclust that made the run"
+        )
+    kind = ColumnsModel if config.get("split") == "columns" else Model
+    return kind.from_config(config, str(file))
 
 
 def load(path: str | Path) -> Model:
     """The model of a run's folder, or of its model.json."""
     file = Path(path)
-    if file.is_dir():
-        file = file / "model.json"
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{file}: there is no such file; give a run's folder") from None
-    except (OSError, ValueError) as problem:
-        raise ConfigError(f"{file}: not a readable model ({problem})") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ConfigError(f"{file}: not a model of fedclust, format {FORMAT}")
-    if config.get("split") == "columns":
+    model = read_model(file / "model.json" if file.is_dir() else file)
+    if isinstance(model, ColumnsModel):
         raise ConfigError(
-            f"{file}: nobody holds whole centres of a run over split columns, so it can neither "
+            f"{file}: no party has all centres of a run over split columns, so it can neither "
             "label new rows nor be exported; each owner's part is beside its own labels"
         )
-    try:
-        return Model.from_config(config)
-    except (KeyError, TypeError, ValueError) as problem:
-        raise ConfigError(f"{file}: not a readable model ({problem!r})") from None
+    return model

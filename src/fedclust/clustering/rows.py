@@ -22,6 +22,7 @@ from ..core import (
     ConfigError,
     EmptyRound,
     Plan,
+    RoundSummary,
     Run,
     Runner,
     Schema,
@@ -54,8 +55,13 @@ class Clustering:
         return cast(FloatArray, self.run.model)
 
     @property
+    def history(self) -> tuple[RoundSummary, ...]:
+        """The rounds of the best run."""
+        return self.run.history
+
+    @property
     def caveat(self) -> str:
-        """What must be known of the result beside its promise; mostly nothing."""
+        """What limits the use of the result, beside its guarantee; mostly nothing."""
         sure = getattr(self.run.state, "sure", np.ones(0))  # of noisy weights
         lost, n = int((sure == 0).sum()), len(sure)
         if lost == 0:

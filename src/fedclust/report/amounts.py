@@ -2,7 +2,7 @@
 
 import math
 
-MINUS, NARROW = "\u2212", "\u202f"
+MINUS, NARROW, DASH = "\u2212", "\u202f", "\u2013"
 
 
 def signed(value: float, decimals: int = 1) -> str:
@@ -24,6 +24,15 @@ def count(n: float | None, minimum: int | None = None) -> str:
     if n is None:
         return "withheld" if minimum is None else f"fewer than {minimum}"
     return plain(float(n), 0)
+
+
+def digits(value: float | None) -> str:
+    """Five digits, or a dash for a value that is not known.
+
+    >>> digits(1234.5678), digits(None) == DASH
+    ('1234.6', True)
+    """
+    return DASH if value is None or math.isnan(value) else f"{value:.5g}"
 
 
 def share(part: float) -> str:

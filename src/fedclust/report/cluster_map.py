@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from ..results import Ellipse, MapAxis, MapGrid
 from .amounts import share
 from .colours import colour, ink_on
 from .features import Feature
@@ -17,16 +17,16 @@ _LOADINGS = 2  # columns that an axis names
 
 def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
     """Ellipses of clusters over counts of rows; none where the run has no map."""
-    drawn = run.profile["map"]
+    drawn = run.profile.map
     if drawn is None:
         return None
-    views = _views(drawn["grid"])
-    data = [_density(drawn["grid"], views[ALL])]
-    for ellipse in drawn["ellipses"]:
+    views = _views(drawn.grid)
+    data = [_density(drawn.grid, views[ALL])]
+    for ellipse in drawn.ellipses:
         data += [_ring(ellipse, 2), _ring(ellipse, 1)]
-    data.append(_numbers(drawn["ellipses"]))
+    data.append(_numbers(drawn.ellipses))
     names = {feature.name.replace(" = ", "="): feature.name for feature in features}
-    titles = [_axis_title(axis, names) for axis in drawn["axes"]]
+    titles = [_axis_title(axis, names) for axis in drawn.axes]
     layout: Spec = {
         "height": 560,
         "margin": {"t": 8, "b": 60, "l": 60, "r": 8},
@@ -35,28 +35,28 @@ def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
         "yaxis": {"zeroline": False, "scaleanchor": "x", "constrain": "domain"},
     }
     label = (
-        f"Map of {len(drawn['ellipses'])} clusters as ellipses over counts of rows. Across: "
+        f"Map of {len(drawn.ellipses)} clusters as ellipses over counts of rows. Across: "
         f"{titles[0]}. Up: {titles[1]}."
     )
     return Figure("map", data, layout, label, {"titles": titles}, views)
 
 
-def _views(grid: Mapping[str, Any]) -> dict[str, list[list[float | None]]]:
+def _views(grid: MapGrid) -> dict[str, list[list[float | None]]]:
     """Counts of all clients, then of each; a cell without a count is empty."""
-    high, wide = len(grid["y"]) - 1, len(grid["x"]) - 1
+    high, wide = len(grid.y) - 1, len(grid.x) - 1
     of_all = [
-        [sum(counts[r][c] or 0 for counts in grid["clients"].values()) for c in range(wide)]
+        [sum(counts[r][c] or 0 for counts in grid.clients.values()) for c in range(wide)]
         for r in range(high)
     ]
-    views = {ALL: of_all, **grid["clients"]}
+    views = {ALL: of_all, **grid.clients}
     return {name: [[n or None for n in row] for row in counts] for name, counts in views.items()}
 
 
-def _density(grid: Mapping[str, Any], counts: list[list[float | None]]) -> Spec:
+def _density(grid: MapGrid, counts: list[list[float | None]]) -> Spec:
     return {
         "type": "heatmap",
-        "x": grid["x"],
-        "y": grid["y"],
+        "x": grid.x,
+        "y": grid.y,
         "z": counts,
         "zmin": 0,
         "colorscale": [[0, "var(--few)"], [1, "var(--many)"]],
@@ -68,34 +68,34 @@ def _density(grid: Mapping[str, Any], counts: list[list[float | None]]) -> Spec:
     }
 
 
-def _ring(ellipse: Mapping[str, Any], deviations: int) -> Spec:
-    """The outline at so many standard deviations."""
-    (x, y), (a, b) = ellipse["center"], ellipse["radii"]
-    context = math.radians(ellipse["angle"] or 0)
+def _ring(ellipse: Ellipse, deviations: int) -> Spec:
+    """The outline at a number of standard deviations."""
+    (x, y), (a, b) = ellipse.center, ellipse.radii
+    turn = math.radians(ellipse.angle or 0)
     around = [2 * math.pi * corner / _CORNERS for corner in range(_CORNERS + 1)]
     along = [(deviations * a * math.cos(t), deviations * b * math.sin(t)) for t in around]
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [x + u * math.cos(context) - v * math.sin(context) for u, v in along],
-        "y": [y + u * math.sin(context) + v * math.cos(context) for u, v in along],
+        "x": [x + u * math.cos(turn) - v * math.sin(turn) for u, v in along],
+        "y": [y + u * math.sin(turn) + v * math.cos(turn) for u, v in along],
         "line": {
-            "color": colour(ellipse["id"]),
+            "color": colour(ellipse.id),
             "width": 3 if deviations == 1 else 1.5,
             "dash": "solid" if deviations == 1 else "dash",
         },
-        "hovertemplate": f"Cluster {ellipse['id']}, {deviations} sd<extra></extra>",
+        "hovertemplate": f"Cluster {ellipse.id}, {deviations} sd<extra></extra>",
     }
 
 
-def _numbers(ellipses: Sequence[Mapping[str, Any]]) -> Spec:
-    colours = [colour(e["id"]) for e in ellipses]
+def _numbers(ellipses: Sequence[Ellipse]) -> Spec:
+    colours = [colour(e.id) for e in ellipses]
     return {
         "type": "scatter",
         "mode": "markers+text",
-        "x": [e["center"][0] for e in ellipses],
-        "y": [e["center"][1] for e in ellipses],
-        "text": [str(e["id"]) for e in ellipses],
+        "x": [e.center[0] for e in ellipses],
+        "y": [e.center[1] for e in ellipses],
+        "text": [str(e.id) for e in ellipses],
         "textfont": {"color": [ink_on(c) for c in colours], "size": 12},
         "marker": {
             "size": 22,
@@ -107,8 +107,8 @@ def _numbers(ellipses: Sequence[Mapping[str, Any]]) -> Spec:
     }
 
 
-def _axis_title(axis: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _axis_title(axis: MapAxis, names: Mapping[str, str]) -> str:
     """The share of variance, and the columns with the largest weights."""
-    loadings = sorted(axis["loadings"].items(), key=lambda pair: -abs(pair[1]))[:_LOADINGS]
+    loadings = sorted(axis.loadings.items(), key=lambda pair: -abs(pair[1]))[:_LOADINGS]
     words = [f"{'more' if w > 0 else 'less'} {names.get(n, n)}" for n, w in loadings if w]
-    return f"{share(axis['share'])} of the variance" + (f": {', '.join(words)}" if words else "")
+    return f"{share(axis.share)} of the variance" + (f": {', '.join(words)}" if words else "")

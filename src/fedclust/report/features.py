@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .amounts import decimals_for, plain, share
+from ..clustering.model import Model
+from ..clustering.preparation import Column
+from ..results import FeatureProfile
+from .amounts import DASH, decimals_for, plain, share
 from .folder import RunFiles
-
-NOT_TOLD = "\u2013"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Feature:
     def value(self, value: float | None) -> str:
         """A value without its unit."""
         if value is None:
-            return NOT_TOLD
+            return DASH
         return share(value) if self.is_share else plain(value, self.decimals)
 
     def in_units(self, value: float | None) -> str:
@@ -44,25 +44,23 @@ class Feature:
 
 
 def features(run: RunFiles) -> list[Feature]:
-    """One for each prepared column, in order."""
-    columns = {}
-    for column in run.model["preparation"]["columns"]:
-        for category in column["categories"]:
-            columns[f"{column['name']}={category}"] = (f"{column['name']} = {category}", column)
-        if not column["categories"]:
-            columns[column["name"]] = (column["name"], column)
-    return [_feature(told, columns) for told in run.profile["clusters"][0]["features"]]
+    """One for each prepared column, in order; none over split columns."""
+    if not isinstance(run.model, Model):
+        return []
+    columns = {
+        name: column for column in run.model.preparation.columns for name in column.encoded_names
+    }
+    return [_feature(profile, columns) for profile in run.profile.clusters[0].features]
 
 
-def _feature(told: Mapping[str, Any], columns: Mapping[str, Any]) -> Feature:
-    nothing = {"name": told["name"], "categories": [], "log": False}
-    name, column = columns.get(told["name"], (told["name"], nothing))
+def _feature(profile: FeatureProfile, columns: Mapping[str, Column]) -> Feature:
+    column = columns[profile.name]
     return Feature(
-        name=name,
-        source=column["name"],
-        unit=told["unit"] or "",
-        is_share=bool(column["categories"]),
-        log=column["log"],
-        decimals=decimals_for(told["overall_sd"], told["overall_mean"]),
-        overall=told["overall_mean"],
+        name=profile.name.replace("=", " = ", 1) if column.categories else profile.name,
+        source=column.name,
+        unit=profile.unit,
+        is_share=bool(column.categories),
+        log=column.log,
+        decimals=decimals_for(profile.overall_sd, profile.overall_mean),
+        overall=profile.overall_mean,
     )

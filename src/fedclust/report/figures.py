@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .amounts import data_size, signed, size_unit
-from .features import NOT_TOLD, Feature
+from ..results import ChoiceRecord, ClusterProfile, PhaseRecord
+from .amounts import DASH, data_size, signed, size_unit
+from .features import Feature
 from .folder import RunFiles
 from .words import index_name, moved
 
@@ -49,9 +50,9 @@ def escaped(text: str) -> str:
 
 def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
     """How far the means of each cluster are from those of all rows; a lone cluster has all rows."""
-    clusters = run.profile["clusters"]
-    told = any(f["effect"] is not None for c in clusters for f in c["features"])
-    if len(clusters) == 1 or not told:
+    clusters = run.profile.clusters
+    known = any(f.effect is not None for c in clusters for f in c.features)
+    if len(clusters) == 1 or not known:
         return None
     layout = {
         "height": 64 + 28 * len(features),
@@ -59,7 +60,7 @@ def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
         "xaxis": {
             "title": {"text": "cluster"},
             "tickvals": list(range(len(clusters))),
-            "ticktext": [str(c["id"]) for c in clusters],
+            "ticktext": [str(c.id) for c in clusters],
             "tickangle": 0,
             "showgrid": False,
             "zeroline": False,
@@ -85,8 +86,8 @@ def _names_axis(n: int) -> Spec:
     }
 
 
-def _cells(clusters: Sequence[Mapping[str, Any]], features: Sequence[Feature]) -> Spec:
-    z = [[c["features"][p]["effect"] for c in clusters] for p in range(len(features))]
+def _cells(clusters: Sequence[ClusterProfile], features: Sequence[Feature]) -> Spec:
+    z = [[c.features[p].effect for c in clusters] for p in range(len(features))]
     known = [abs(e) for row in z for e in row if e is not None]
     limit = min(max([1.0, *known]), 3.0)
     cells: Spec = {
@@ -108,30 +109,34 @@ def _cells(clusters: Sequence[Mapping[str, Any]], features: Sequence[Feature]) -
         "showscale": False,
     }
     if len(clusters) <= _WRITTEN:
-        cells["text"] = [[NOT_TOLD if e is None else signed(e) for e in row] for row in z]
+        cells["text"] = [[DASH if e is None else signed(e) for e in row] for row in z]
         cells |= {"texttemplate": "%{text}", "textfont": {"color": "var(--ink)"}}
     return cells
 
 
-def _hover(cluster: Mapping[str, Any], feature: Feature, place: int) -> str:
-    told = cluster["features"][place]
-    effect = "" if told["effect"] is None else f"<br>{signed(told['effect'], 2)} sd"
+def _hover(cluster: ClusterProfile, feature: Feature, place: int) -> str:
+    own = cluster.features[place]
+    effect = "" if own.effect is None else f"<br>{signed(own.effect, 2)} sd"
     return (
-        f"<b>Cluster {cluster['id']}</b>: {escaped(feature.name)}<br>"
-        f"{escaped(feature.in_units(told['mean']))} {feature.spread(told['sd'])}"
+        f"<b>Cluster {cluster.id}</b>: {escaped(feature.name)}<br>"
+        f"{escaped(feature.in_units(own.mean))} {feature.spread(own.sd)}"
         f" (all: {feature.value(feature.overall)}){effect}"
     )
 
 
-def score(run: RunFiles, index: str, place: int) -> Figure:
+def scores(choice: ChoiceRecord) -> list[Figure]:
+    """A figure for each index that was measured."""
+    return [_score(choice, index, place) for place, index in enumerate(choice.measured)]
+
+
+def _score(choice: ChoiceRecord, index: str, place: int) -> Figure:
     """One index over the numbers of clusters that were tried."""
-    choice = run.choice or {}
-    ks = [one["n_clusters"] for one in choice["scores"]]
-    best, favourite = choice["recommended"], choice["favourites"].get(index)
+    ks = [score.n_clusters for score in choice.scores]
+    best, favourite = choice.recommended, choice.favourites.get(index)
     line = {
         "type": "scatter",
         "x": ks,
-        "y": [one.get(index) for one in choice["scores"]],
+        "y": [score.indices.get(index) for score in choice.scores],
         "mode": "lines+markers",
         "line": {"color": "var(--soft)", "width": 2},
         "marker": {
@@ -167,18 +172,18 @@ def _step(values: Sequence[int], ticks: int = 7) -> int:
 
 def shifts(run: RunFiles) -> Figure | None:
     """How far the centres moved in each round; none if no round says so."""
-    told = [line for line in run.history if line["shift"]]  # zero has no place on a log scale
-    if not told:
+    known = [line for line in run.history if line.shift]  # zero has no place on a log scale
+    if not known:
         return None
-    few = len(told) <= 40
-    line = {
+    few = len(known) <= 40
+    curve = {
         "type": "scatter",
-        "x": [one["round"] + 1 for one in told],
-        "y": [one["shift"] for one in told],
+        "x": [line.round + 1 for line in known],
+        "y": [line.shift for line in known],
         "mode": "lines+markers" if few else "lines",
         "line": {"color": "var(--accent)", "width": 2},
         "marker": {"size": 7, "color": "var(--accent)"},
-        "customdata": [one["n_clients"] for one in told],
+        "customdata": [line.n_clients for line in known],
         "hovertemplate": "round %{x}: %{y:.3g}<br>%{customdata} clients<extra></extra>",
     }
     layout = {
@@ -188,7 +193,7 @@ def shifts(run: RunFiles) -> Figure | None:
             "title": {"text": "round"},
             "showgrid": False,
             "tickformat": "d",
-            "dtick": _step([one["round"] for one in told], 12),
+            "dtick": _step([line.round for line in known], 12),
         },
         "yaxis": {
             "title": {"text": f"shift of the {moved(run)}"},
@@ -198,17 +203,17 @@ def shifts(run: RunFiles) -> Figure | None:
         },
     }
     label = (
-        f"Shift of the {moved(run)} in {len(told)} rounds, from {told[0]['shift']:.2g} to "
-        f"{told[-1]['shift']:.2g}, on a logarithmic scale."
+        f"Shift of the {moved(run)} in {len(known)} rounds, from {known[0].shift:.2g} to "
+        f"{known[-1].shift:.2g}, on a logarithmic scale."
     )
-    return Figure("shifts", [line], layout, label)
+    return Figure("shifts", [curve], layout, label)
 
 
 def sent(run: RunFiles) -> Figure | None:
-    """What each client sent in each phase; none if nothing is told."""
-    phases = run.profile["phases"]
-    clients = [client["name"] for client in run.profile["clients"]]
-    totals = [sum(phase["bytes_up"].get(c, 0) for phase in phases) for c in clients]
+    """What each client sent in each phase; none if nothing was sent."""
+    phases = run.profile.phases
+    clients = [client.name for client in run.profile.clients]
+    totals = [sum(phase.bytes_up.get(c, 0) for phase in phases) for c in clients]
     if not any(totals):
         return None
     divisor, unit = size_unit(max(totals))
@@ -229,12 +234,12 @@ def sent(run: RunFiles) -> Figure | None:
     return Figure("sent", bars, layout, label, {"yaxis": clients})
 
 
-def _bars(phase: Mapping[str, Any], place: int, clients: Sequence[str], divisor: int) -> Spec:
-    sizes = [phase["bytes_up"].get(client, 0) for client in clients]
+def _bars(phase: PhaseRecord, place: int, clients: Sequence[str], divisor: int) -> Spec:
+    sizes = [phase.bytes_up.get(client, 0) for client in clients]
     return {
         "type": "bar",
         "orientation": "h",
-        "name": escaped(phase["name"]),
+        "name": escaped(phase.name),
         "showlegend": True,
         "x": [n / divisor for n in sizes],
         "y": list(range(len(clients))),

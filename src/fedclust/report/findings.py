@@ -1,9 +1,12 @@
 """What was found, in words; every word follows from a number in the run's files."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
+
+from ..clustering.model import ColumnsModel, Model
+from ..results import ClusterProfile
 from .amounts import listed, several, share, signed
 from .colours import colour, ink_on
 from .features import Feature
@@ -66,16 +69,16 @@ class Card:
 
 def cards(run: RunFiles, features: list[Feature]) -> list[Card]:
     """A card for each cluster, in the order of the run."""
-    clusters = run.profile["clusters"]
-    total = sum(c["size"] or 0 for c in clusters)
+    clusters = run.profile.clusters
+    total = sum(c.size or 0 for c in clusters)
     ranked = _ranked(run, len(features))
     return [_card(cluster, total, features, ranked) for cluster in clusters]
 
 
 def _card(
-    cluster: Mapping[str, Any], total: float, features: list[Feature], ranked: list[int]
+    cluster: ClusterProfile, total: float, features: list[Feature], ranked: list[int]
 ) -> Card:
-    id, size, by_client = cluster["id"], cluster["size"], cluster["by_client"]
+    id, size, by_client = cluster.id, cluster.size, cluster.by_client
     known = sum(n or 0 for n in by_client.values())
     parts = [Part(client, n, 100 * (n or 0) / (known or 1)) for client, n in by_client.items()]
     return Card(
@@ -86,77 +89,82 @@ def _card(
         share="" if size is None or not total else share(size / total),
         points=tuple(_points(cluster, features) or _means(cluster, features, ranked)),
         parts=tuple(parts),
-        entropy=cluster["entropy"],
+        entropy=cluster.entropy,
     )
 
 
-def _points(cluster: Mapping[str, Any], features: list[Feature]) -> list[Point]:
+def _points(cluster: ClusterProfile, features: list[Feature]) -> list[Point]:
     """The columns that differ most; of the categories of one column, the one that does."""
-    pairs = zip(features, cluster["features"], strict=True)
-    told = [(feature, f) for feature, f in pairs if f["effect"]]
-    told.sort(key=lambda pair: abs(pair[1]["effect"]))
-    strongest = {feature.source: (feature, f) for feature, f in told}
-    ranked = sorted(strongest.values(), key=lambda pair: -abs(pair[1]["effect"]))
+    pairs = zip(features, cluster.features, strict=True)
+    differing = [(feature, f.mean, f.effect) for feature, f in pairs if f.effect]
+    differing.sort(key=lambda one: abs(one[2]))
+    strongest = {one[0].source: one for one in differing}
+    ranked = sorted(strongest.values(), key=lambda one: -abs(one[2]))
     return [
         Point(
             name=feature.name,
-            value=feature.in_units(f["mean"]),
+            value=feature.in_units(mean),
             overall=feature.value(feature.overall),
-            effect=signed(f["effect"]),
-            higher=f["effect"] > 0,
+            effect=signed(effect),
+            higher=effect > 0,
         )
-        for feature, f in ranked[:_POINTS]
+        for feature, mean, effect in ranked[:_POINTS]
     ]
 
 
-def _means(cluster: Mapping[str, Any], features: list[Feature], ranked: list[int]) -> list[Point]:
-    """Where nobody tells of all rows: means of the columns in which clusters lie far apart."""
-    told = [(features[place], cluster["features"][place]) for place in ranked]
-    if any(f["effect"] is not None for _, f in told):
+def _means(cluster: ClusterProfile, features: list[Feature], ranked: list[int]) -> list[Point]:
+    """Where nothing is known of all rows: means of columns in which clusters lie far apart."""
+    pairs = [(features[place], cluster.features[place]) for place in ranked]
+    if any(f.effect is not None for _, f in pairs):
         return []
-    return [Point(feature.name, feature.in_units(f["mean"]), "", "", False) for feature, f in told][
-        :_POINTS
+    return [
+        Point(feature.name, feature.in_units(f.mean), "", "", False)
+        for feature, f in pairs[:_POINTS]
     ]
 
 
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     """The finding in two sentences."""
-    clusters, clients = run.profile["clusters"], run.profile["clients"]
-    told = all(c["used"] is not None for c in clients)
-    rows = several(sum(c["used"] for c in clients), "row") if told else "The rows"
-    whose = f"{rows} of {several(len(clients), 'client')}"
-    if run.columns_split:
-        records = several(run.model["n_records"], "record")
-        whose = f"{records} that {several(len(clients), 'owner')} have"
-    first = f"{whose} form {several(len(clusters), 'cluster')}"
-    sized = [c for c in clusters if c["size"]]
-    total = sum(c["size"] for c in sized)
+    clusters = run.profile.clusters
+    first = f"{_whose(run)} form {several(len(clusters), 'cluster')}"
+    sized = [(cluster.size, cluster.id) for cluster in clusters if cluster.size]
+    total = sum(size for size, _ in sized)
     if len(clusters) > 1 and total:
-        largest, smallest = (pick(sized, key=lambda c: c["size"]) for pick in (max, min))
-        first += (
-            f": the largest, cluster {largest['id']}, holds {share(largest['size'] / total)} of "
-            f"them, the smallest, cluster {smallest['id']}, {share(smallest['size'] / total)}"
+        (most, largest), (least, smallest) = (
+            pick(sized, key=lambda s: s[0]) for pick in (max, min)
         )
-    small = sum(not c["size"] for c in clusters)
+        first += (
+            f": the largest, cluster {largest}, holds {share(most / total)} of "
+            f"them, the smallest, cluster {smallest}, {share(least / total)}"
+        )
+    small = sum(not cluster.size for cluster in clusters)
     if total and small:
         has = "has" if small == 1 else "have"
-        guarded = run.model["privacy"].get("parameters", {}).get("change")
+        guarded = run.about.privacy.limits_changes
         words = "no size: few rows, or held back" if guarded else "no rows, or few"
         first += f"; {small} of the clusters {has} {words}"
-    if run.choice and run.choice.get("weak"):
+    if run.choice and run.choice.weak:
         first += "; the evidence for any clusters at all is weak"
     return f"{first}.", _differences(run, features)
+
+
+def _whose(run: RunFiles) -> str:
+    n = len(run.profile.clients)
+    if isinstance(run.model, ColumnsModel):
+        return f"{several(run.model.n_records, 'record')} that {several(n, 'owner')} have"
+    rows = several(run.profile.rows_used, "row") if run.profile.rows_known else "The rows"
+    return f"{rows} of {several(n, 'client')}"
 
 
 def _differences(run: RunFiles, features: list[Feature]) -> str:
     if run.columns_split:
         return "What sets them apart each owner sees in its own part of the centres."
-    clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
+    clusters = _not_empty(run)
     if len(clusters) <= 1:
         return "With one cluster there is no other to compare it with."
     importance = [_importance(run, clusters, place) for place in range(len(features))]
     ranked = _ranked(run, len(features))
-    effects = [f["effect"] for c in clusters for f in c["features"] if f["effect"] is not None]
+    effects = [f.effect for c in clusters for f in c.features if f.effect is not None]
     largest = max(map(abs, effects), default=SMALL)
     if largest < SMALL:
         return (
@@ -171,24 +179,29 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
     return f"They differ most in {listed(words)}."
 
 
+def _not_empty(run: RunFiles) -> list[ClusterProfile]:
+    return [cluster for cluster in run.profile.clusters if cluster.size != 0]
+
+
 def _ranked(run: RunFiles, n: int) -> list[int]:
     """The columns in which clusters differ most first."""
-    clusters = [c for c in run.profile["clusters"] if c["size"] != 0]
+    clusters = _not_empty(run)
     return sorted(range(n), key=lambda place: -_importance(run, clusters, place))
 
 
-def _importance(run: RunFiles, clusters: list[Any], place: int) -> float:
+def _importance(run: RunFiles, clusters: Sequence[ClusterProfile], place: int) -> float:
     """How much of the column's variance lies between the clusters; else, how far apart they are."""
-    if any(f["effect"] is not None for c in clusters for f in c["features"]):
-        told = [(c["size"] or 1, c["features"][place]["effect"] or 0) for c in clusters]
-        return float(sum(size * effect**2 for size, effect in told))
-    centers = [c["center"][place] for c in run.model["clusters"] if "center" in c]
-    return float(max(centers) - min(centers)) if centers else 0.0
+    if any(f.effect is not None for c in clusters for f in c.features):
+        known = [(c.size or 1, c.features[place].effect or 0) for c in clusters]
+        return float(sum(size * effect**2 for size, effect in known))
+    if isinstance(run.model, Model) and len(run.model.centers):
+        return float(np.ptp(run.model.centers[:, place]))
+    return 0.0
 
 
-def _range(clusters: list[Any], feature: Feature, place: int) -> str:
-    told = [(c["features"][place]["mean"], c["id"]) for c in clusters]
-    means = [(mean, id) for mean, id in told if mean is not None]
+def _range(clusters: Sequence[ClusterProfile], feature: Feature, place: int) -> str:
+    known = [(c.features[place].mean, c.id) for c in clusters]
+    means = [(mean, id) for mean, id in known if mean is not None]
     if not means:
         return feature.name
     (low, at_low), (high, at_high) = min(means), max(means)

@@ -1,7 +1,6 @@
 """The page: everything that it says, handed to the template."""
 
 import json
-from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from ..core.files import write_text
 from . import amounts, words
 from .cluster_map import cluster_map
 from .features import features
-from .figures import Figure, effects, score, sent, shifts
+from .figures import Figure, effects, scores, sent, shifts
 from .findings import cards, summary
 from .folder import RunFiles, read_run
 
@@ -43,6 +42,7 @@ def render(run: RunFiles) -> str:
     )
     environment.filters |= {
         "count": amounts.count,
+        "digits": amounts.digits,
         "share": amounts.share,
         "data_size": amounts.data_size,
     }
@@ -64,36 +64,25 @@ def context(run: RunFiles) -> dict[str, Any]:
         "map": cluster_map(run, columns),
         "shifts": shifts(run),
         "sent": sent(run),
-        "choice": [score(run, index, place) for place, index in enumerate(_indices(run))],
+        "choice": scores(run.choice) if run.choice else [],
     }
     return {
         "run": run,
         "who": "owner" if run.columns_split else "client",
         "one": "record" if run.columns_split else "row",
         "model": run.model,
+        "about": run.about,
         "profile": run.profile,
         "choice": run.choice,
         "features": columns,
         "cards": cards(run, columns),
         "summary": summary(run, columns),
         "figures": figures,
-        "indices": _indices(run),
+        "indices": run.choice.measured if run.choice else (),
         "specs": in_script([figure.spec | {"id": figure.id} for figure in _flat(figures)]),
         "words": words,
         "amounts": amounts,
-        "sizes_sent": [sum(_sizes(phase)) for phase in run.profile["phases"]],
     }
-
-
-def _indices(run: RunFiles) -> list[str]:
-    """Indices with at least one value, in the order of the file."""
-    scores = run.choice["scores"] if run.choice else []
-    names = dict.fromkeys(name for one in scores for name in one if name != "n_clusters")
-    return [name for name in names if any(one.get(name) is not None for one in scores)]
-
-
-def _sizes(phase: Any) -> Sequence[float]:
-    return list(phase["bytes_up"].values())
 
 
 def _flat(figures: dict[str, Any]) -> list[Figure]:

@@ -1,11 +1,9 @@
 """Names of algorithms, settings and indices in plain words."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..algorithms import ALGORITHMS, VERTICAL
 from ..algorithms.bounded_c_means import BoundedCMeans
 from ..clustering.choose_k.score import EVIDENCE
+from ..clustering.model import Model
 from ..metrics import INDICES, Measure
 from .amounts import listed, plain, several
 from .folder import RunFiles
@@ -27,39 +25,38 @@ def _measure(index: str) -> Measure | None:
     return EVIDENCE.get(index) or INDICES.get(index)
 
 
-def algorithm_words(model: Mapping[str, Any]) -> str:
+def algorithm_words(algorithm: str) -> str:
     """What the algorithm does, as its own file says it."""
     known = {**VERTICAL, **ALGORITHMS, BoundedCMeans.key: BoundedCMeans}
-    kind = known.get(model["algorithm"]["algorithm"])
+    kind = known.get(algorithm)
     return (kind.__doc__ or "").partition("\n")[0] if kind else ""
 
 
-def settings(model: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The settings of the algorithm that can be said in a word."""
-    hidden = {"algorithm", "n_clusters"}
+def settings(run: RunFiles) -> list[tuple[str, str]]:
+    """The settings of the algorithm that are single values."""
     return [
         (name, "yes" if value is True else "no" if value is False else str(value))
-        for name, value in model["algorithm"].items()
-        if name not in hidden and isinstance(value, str | int | float)
+        for name, value in run.about.settings.items()
+        if name != "n_clusters" and isinstance(value, str | int | float)
     ]
 
 
-def exactness(model: Mapping[str, Any]) -> str:
+def exactness(run: RunFiles) -> str:
     """How the result relates to that of one table with all rows."""
-    if model.get("split") == "columns":
+    if run.columns_split:
         return "The result is that of the same algorithm on one table with all columns (lossless)."
-    if model["lossless"]:
+    if run.about.lossless:
         return "The result is that of the same algorithm on one table with all rows (lossless)."
     return "The result can differ from that of one table with all rows."
 
 
 def quality_words(run: RunFiles) -> str:
     """How the federated values relate to the pooled ones."""
-    pairs = [(q["value"], q["pooled"]) for q in run.profile["quality"]]
+    pairs = [(q.value, q.pooled) for q in run.profile.quality]
     known = [(v, p) for v, p in pairs if v is not None and p is not None]
     gap = max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
     if gap is None:
-        if run.model["lossless"]:
+        if run.about.lossless:
             return (
                 "The algorithm is lossless, so the pooled values are equal by construction; "
                 "they were not computed."
@@ -67,7 +64,7 @@ def quality_words(run: RunFiles) -> str:
         return "The pooled values were not computed."
     if gap > 1e-6:
         return f"The largest difference from a pooled value is {_percent(gap)} of it."
-    if run.model["lossless"]:
+    if run.about.lossless:
         return "The algorithm is lossless: the pooled values are equal by construction."
     return "The pooled values are equal to six digits."
 
@@ -83,26 +80,26 @@ def moved(run: RunFiles) -> str:
 
 def convergence_words(run: RunFiles) -> str:
     """How the run ended."""
-    rounds = several(run.model["rounds"], "round")
-    known = [line["shift"] for line in run.history if line["shift"] is not None]
+    rounds = several(run.about.rounds, "round")
+    known = [line.shift for line in run.history if line.shift is not None]
     end = f"; in the last one the {moved(run)} moved by {known[-1]:.2g}" if known else ""
-    if run.model.get("ended_by_tier"):
-        tier = run.model["privacy"]["tier"]
+    if run.about.ended_by_tier:
+        tier = run.about.privacy.tier
         return f"The run stopped after {rounds}: the tier {tier!r} ends it there{end}."
-    if run.model["converged"]:
+    if run.about.converged:
         return f"The run converged after {rounds}."
     return f"The run stopped after {rounds} without having converged{end}."
 
 
-def preparation_words(run: RunFiles) -> list[str]:
+def preparation_words(model: Model) -> list[str]:
     """What was done to the columns before they were clustered."""
-    prepared = run.model["preparation"]
-    said = []
-    if any(offset != 0 for offset in prepared["offset"]) or any(s != 1 for s in prepared["scale"]):
-        said.append("Columns were shifted and scaled, by the same numbers at every client.")
-    logs = [column["name"] for column in prepared["columns"] if column["log"]]
+    ready = model.preparation
+    words = []
+    if (ready.offset != 0).any() or (ready.scale != 1).any():
+        words.append("Columns were shifted and scaled, by the same numbers at every client.")
+    logs = [column.name for column in ready.columns if column.log]
     if logs:
-        said.append(f"Logarithms were taken of {listed(logs)}.")
-    if prepared["fill"] is not None:
-        said.append("Gaps were filled.")
-    return said or ["Columns were clustered as they are."]
+        words.append(f"Logarithms were taken of {listed(logs)}.")
+    if ready.fill is not None:
+        words.append("Gaps were filled.")
+    return words or ["Columns were clustered as they are."]

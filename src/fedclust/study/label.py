@@ -42,16 +42,16 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: i
     columns = model.preparation.columns
     names = [column.name for column in columns] + ([id] if id else [])
     if all(format_of(file).batches is None for file in files):
-        held = read_table(files, model.gaps, id)
+        held = read_table(files, model.na_values, id)
         _all_there(files[0], names, held)
         return Held(held)
-    found = kinds(files, model.gaps)
+    found = kinds(files, model.na_values)
     _all_there(files[0], names, found)
     for column in columns:
         if not column.categories and not found[column.name]:
             raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
-    selection = Selection(tuple(dict.fromkeys(names)), words, model.gaps, id, batch_rows)
+    selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, id, batch_rows)
     return Stream(files, selection)
 
 

@@ -1,17 +1,15 @@
 """A run's folder: model, profile, history, the study as it was, and the report."""
 
-import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from ..clustering.choose_k import Choice
-from ..clustering.model import Model
-from ..clustering.rows import Clustering
+from ..clustering.model import ColumnsModel, Model
 from ..core import ConfigError, RoundSummary
 from ..core.files import write_text
+from ..results import RoundRecord, RunProfile, write_lines, write_record
 from .journal import Journal, OnRound
 from .settings import Study
 
@@ -64,30 +62,19 @@ class Folder:
 
     def finish(
         self,
-        model: Model,
-        found: Clustering,
-        profile: Mapping[str, Any],
-        choice: Choice | None,
-    ) -> None:
-        """Write what is left to write, and put the folder in its place."""
-        self.put(model.as_config(), found.run.history, profile, choice)
-
-    def put(
-        self,
-        model: Mapping[str, Any],
+        model: Model | ColumnsModel,
         history: Sequence[RoundSummary],
-        profile: Mapping[str, Any],
+        profile: RunProfile,
         choice: Choice | None,
     ) -> None:
-        """The same from plain values."""
+        """Write the remaining files, and put the folder in its place."""
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
-        write_text(scratch / "model.json", json.dumps(model, indent=1))
-        write_text(scratch / "profile.json", json.dumps(profile, indent=1))
-        lines = [json.dumps(asdict(line)) for line in history]
-        write_text(scratch / "history.jsonl", "".join(line + "\n" for line in lines))
+        write_record(scratch / "model.json", model.as_config())
+        write_record(scratch / "profile.json", profile)
+        write_lines(scratch / "history.jsonl", [RoundRecord(**asdict(line)) for line in history])
         if choice:
-            write_text(scratch / "choice.json", json.dumps(choice.as_config(), indent=1))
+            write_record(scratch / "choice.json", choice.summarize())
         if self._study.outputs.report:
             from ..report import write_report
 

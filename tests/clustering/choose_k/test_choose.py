@@ -14,6 +14,7 @@ from fedclust.channels import LocalChannel
 from fedclust.clustering.choose_k import choose
 from fedclust.clustering.rows import cluster
 from fedclust.core import ClientSampling, Data, Schema
+from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
 from .clients import blobs, chosen, clients
@@ -115,7 +116,7 @@ def test_any_split_gives_the_scores_of_the_pooled_rows(key: str, seed: int, n_cl
 def test_the_same_seed_gives_the_same_choice_and_another_one_other_halves() -> None:
     X = np.random.default_rng(0).normal(size=(400, 2))
     first, again, other = chosen(X, seed=3), chosen(X, seed=3), chosen(X, seed=4)
-    assert json.dumps(first.as_config()) == json.dumps(again.as_config())
+    assert first.summarize() == again.summarize()
     assert (first.rounds, first.work, first.sent) == (again.rounds, again.work, again.sent)
     assert [s.stability for s in first.scores] != [s.stability for s in other.scores]
 
@@ -175,13 +176,13 @@ def test_costs_are_counted() -> None:
 
 def test_a_choice_is_plain_values_for_a_file() -> None:
     found = chosen(blobs(3), ks=[2, 3, 4])
-    plain = json.loads(json.dumps(found.as_config(), allow_nan=False))
+    plain = json.loads(json.dumps(to_json(found.summarize()), allow_nan=False))
     assert plain["recommended"] == 3
     assert plain["why"] == found.why
     assert plain["weak"] is False
     assert set(plain["favourites"]) == set(found.favourites)
-    assert set(plain["scores"][0]) == {
-        "n_clusters",
+    assert plain["scores"][0]["n_clusters"] == 2
+    assert set(plain["scores"][0]["indices"]) == {
         "inertia",
         "simplified-silhouette",
         "soft-davies-bouldin",
@@ -192,8 +193,8 @@ def test_a_choice_is_plain_values_for_a_file() -> None:
     }
     first = found.scores[0]
     lost = replace(first, indices={**first.indices, "xie-beni": np.inf}, stability=np.nan)
-    assert lost.as_config()["xie-beni"] is None
-    assert lost.as_config()["stability"] is None
+    assert lost.summarize().indices["xie-beni"] is None
+    assert lost.summarize().indices["stability"] is None
 
 
 def test_scores_ask_everybody_and_rounds_their_share() -> None:

@@ -11,6 +11,7 @@ from fedclust.channels import LocalChannel
 from fedclust.clustering.choose_k import choose
 from fedclust.core import ConfigError, Data, EmptyRound, Schema
 from fedclust.privacy import MinSamples
+from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
 from .clients import blobs, chosen, clients
@@ -106,7 +107,7 @@ def test_a_start_must_have_as_many_centres_as_the_largest_k() -> None:
 )
 def test_odd_tables_give_a_choice_and_plain_values(key: str, X: FloatArray) -> None:
     found = chosen(X, key, ks=range(2, 6))
-    json.dumps(found.as_config(), allow_nan=False)
+    json.dumps(to_json(found.summarize()), allow_nan=False)
     assert found.recommended in range(2, 6)
     if len(np.unique(X)) == 1:
         assert found.weak

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...metrics import Measure
+from ...results import ChoiceRecord, ScoreRecord
 from ...typing import FloatArray
 
 ELBOW = Measure(
@@ -39,8 +39,8 @@ class Score:
     stability: float  # adjusted Rand index of two halves of the rows; NaN: not measured
     weakest_cluster: float  # smallest overlap (Jaccard) of a cluster with its own in the other half
 
-    def as_config(self) -> dict[str, Any]:
-        """Plain values for a file, without the centres; None for what is not finite."""
+    def summarize(self) -> ScoreRecord:
+        """The score without the centres, for a file."""
         values = {
             **self.indices,
             ELBOW.name: self.elbow,
@@ -48,7 +48,7 @@ class Score:
             WEAKEST_CLUSTER.name: self.weakest_cluster,
         }
         known = {name: v if math.isfinite(v) else None for name, v in values.items()}
-        return {"n_clusters": self.n_clusters, **known}
+        return ScoreRecord(self.n_clusters, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +64,12 @@ class Choice:
     rounds: int
     work: float  # sum over exchanges of the centres that a row was compared with
 
-    def as_config(self) -> dict[str, Any]:
-        """Plain values for a file."""
-        return {
-            "recommended": self.recommended,
-            "why": self.why,
-            "weak": self.weak,
-            "scores": [score.as_config() for score in self.scores],
-            "favourites": dict(self.favourites),
-        }
+    def summarize(self) -> ChoiceRecord:
+        """The recommendation and its evidence, for a file."""
+        return ChoiceRecord(
+            recommended=self.recommended,
+            why=self.why,
+            weak=self.weak,
+            scores=tuple(score.summarize() for score in self.scores),
+            favourites=self.favourites,
+        )

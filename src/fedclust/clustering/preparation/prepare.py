@@ -1,7 +1,7 @@
 """From columns as owners have them to rows that can be clustered, and back to their units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from ...core import (
 )
 from ...data.frames import columns_of
 from ...privacy import Privacy, tier_of
+from ...results import build, to_json
 from ...typing import BoolArray, FloatArray
 from .column import Column
 from .statistics import Histogram, MedianOfMeans, Moments
@@ -81,26 +82,13 @@ class Preparation:
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        return {
-            "columns": [asdict(column) for column in self.columns],
-            "offset": self.offset.tolist(),
-            "scale": self.scale.tolist(),
-            "fill": None if self.fill is None else self.fill.tolist(),
-        }
+        config: dict[str, Any] = to_json(self)
+        return config
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """Inverse of `as_config`."""
-        columns = tuple(
-            Column(**{**c, "categories": tuple(c["categories"])}) for c in config["columns"]
-        )
-        fill = config["fill"]
-        return cls(
-            columns,
-            np.array(config["offset"], dtype=float),
-            np.array(config["scale"], dtype=float),
-            None if fill is None else np.array(fill, dtype=float),
-        )
+        return build(cls, config, "preparation")
 
 
 def encoded(columns: Sequence[Column], table: Any, client: str) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ...client.files import RowCounts
 from ...client.problems import Problem
+from ...client.requests import Written
 from ...clustering.choose_k import Choice
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.preparation import Column
@@ -138,8 +139,14 @@ class Layout(ABC):
         """The model with its description of the run."""
 
     @abstractmethod
-    def deliver(self, pool: ClientPool, prepared: Any, described: Described) -> Collection[str]:
-        """Have every client write its labels; the clients that did."""
+    def deliver(
+        self, pool: ClientPool, prepared: Any, described: Described
+    ) -> Mapping[str, Written]:
+        """Have every client write its labels; what those that did report."""
+
+    def count_offered(self, survey: Survey) -> dict[str, int | None]:
+        """Rows of each client that could take part, as far as that is known."""
+        return survey.rows
 
     def notices(self, tier: Tier) -> list[str]:
         """What everyone who takes part has to know before the study starts."""

@@ -20,6 +20,7 @@ from ...client.requests import (
     RecordsOffer,
     RecordTokens,
     SharedRecords,
+    Written,
 )
 from ...client.vertical import FinalAssignment
 from ...clustering.alignment import MIN_OVERLAP, enough_shared
@@ -221,13 +222,16 @@ class ColumnsLayout(Layout):
 
     def deliver(
         self, pool: ClientPool, prepared: _Prepared, described: Described
-    ) -> Collection[str]:
+    ) -> Mapping[str, Written]:
         end: FinalAssignment = described.model[0]
         labels = self.study.outputs.labels != "none"
         request = FinishColumns(prepared.form, end.algorithm, end.last, labels)
         written = pool.send(request)
         _need_everyone(pool, prepared.offers, written, "wrote its labels")
-        return written.keys()
+        return written
+
+    def count_offered(self, survey: Survey) -> dict[str, int | None]:
+        return {client: offer.records for client, offer in survey.offers.items()}
 
     # Across machines
 

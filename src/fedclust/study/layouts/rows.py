@@ -1,6 +1,6 @@
 """Split rows: every client has some of the rows, with the same columns."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from ...client.requests import (
     PreflightReport,
     PreparedRows,
     WriteLabels,
+    Written,
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
@@ -283,10 +284,10 @@ class RowsLayout(Layout):
 
     def deliver(
         self, pool: ClientPool, prepared: _Prepared, described: Described
-    ) -> Collection[str]:
+    ) -> Mapping[str, Written]:
         if self.study.outputs.labels == "none":
-            return ()
-        return pool.send(WriteLabels(described.model)).keys()
+            return {}
+        return pool.send(WriteLabels(described.model))
 
 
 def _shared_columns(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:

@@ -1,0 +1,53 @@
+"""The run as a whole: part of model.json, and history.jsonl."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyRecord:
+    """The privacy tier of a run, and what it guarantees."""
+
+    tier: str
+    guarantee: str  # in words
+    parameters: Mapping[str, Any]
+    epsilon_spent: float | None = None  # only where noise was drawn again after an interruption
+
+    @property
+    def limits_changes(self) -> bool:
+        """Whether clients withhold sums that differ little from earlier ones."""
+        return bool(self.parameters.get("change"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDescription:
+    """What is known of a run besides its clusters, alike for split rows and split columns."""
+
+    fedclust: str  # the version
+    created: str  # ISO 8601
+    study: str  # the name of the study file, without its ending
+    settings: Mapping[str, Any]  # of the algorithm, its initialization included
+    lossless: bool  # equal to the result of the same algorithm on one table
+    soft: bool  # memberships rather than labels
+    inertia: float | None  # None where it would cost privacy
+    rounds: int
+    converged: bool
+    ended_by_tier: bool  # the tier allowed no more rounds
+    caveat: str  # what limits the use of the result; mostly empty
+    privacy: PrivacyRecord
+    seed: int | None
+    like: str | None  # the study of the earlier run whose cluster numbers were kept
+    versions: Mapping[str, str]  # of Python and libraries
+    bytes_sent: Mapping[str, int]  # by client, in all runs of the study
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """One line of history.jsonl."""
+
+    round: int
+    n_clients: int
+    shift: float | None  # how far the centres moved; None where there is nothing to compare
+    bytes_down: int
+    bytes_up: int

@@ -1,0 +1,162 @@
+"""Describe a run: how it ended, who took part, what left the clients, and under which guarantee."""
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol
+
+from .. import __version__
+from ..clustering.model import Model
+from ..core import AnyAlgorithm, RoundSummary, config
+from ..privacy import Guarantee, Private, Tier
+from ..privacy.accounting import epsilon_of
+from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
+from .journal import Told
+from .settings import Study
+
+CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are reported as one
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+
+
+class AnyClustering(Protocol):
+    """A clustering over split rows or split columns."""
+
+    @property
+    def algorithm(self) -> AnyAlgorithm: ...
+    @property
+    def history(self) -> tuple[RoundSummary, ...]: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def inertia(self) -> float: ...
+    @property
+    def caveat(self) -> str: ...
+
+
+def describe_run(
+    study: Study,
+    requested: AnyAlgorithm,
+    found: AnyClustering,
+    tier: Tier,
+    guarantee: Guarantee,
+    runs: Sequence[Told],
+    like: Model | None = None,
+) -> RunDescription:
+    """How the run ended and what it cost.
+
+    The tier may have changed the `requested` algorithm. `guarantee` is what the tier guarantees
+    for the way in which the data are split.
+    """
+    settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
+    settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
+    return RunDescription(
+        fedclust=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        study=study.path.stem,
+        settings=settings,
+        lossless=found.algorithm.lossless and guarantee.exact,
+        soft=found.algorithm.soft,
+        inertia=None if math.isnan(found.inertia) else found.inertia,
+        rounds=len(found.history),
+        converged=found.converged,
+        ended_by_tier=_ended_by_tier(study, requested, found),
+        caveat=found.caveat,
+        privacy=describe_privacy(tier, guarantee, runs),
+        seed=study.clustering.seed,
+        like=like.about.study if like and like.about else None,
+        versions=find_versions(),
+        bytes_sent=add_bytes(runs),
+    )
+
+
+def _ended_by_tier(study: Study, requested: AnyAlgorithm, found: AnyClustering) -> bool:
+    """Whether the run would have gone on, had the tier allowed more rounds."""
+    if study.clustering.max_rounds is not None:
+        return False
+    wanted, allowed = (vars(a).get("max_rounds") for a in (requested, found.algorithm))
+    return wanted != allowed and (allowed is None or not found.converged)
+
+
+def find_versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that results may depend on."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe_privacy(tier: Tier, guarantee: Guarantee, runs: Sequence[Told]) -> PrivacyRecord:
+    """State the guarantee, and what noise that was drawn twice makes of it."""
+    words, spent = guarantee.words, None
+    again = sum(run.paid_again for run in runs)
+    if again and isinstance(tier, Private):
+        spent = epsilon_of(math.sqrt(tier.budget + again), tier.delta)
+        words += (
+            f" Rounds were asked again after an interruption, with other noise: all of it together "
+            f"allows epsilon={spent:.3g}."
+        )
+    return PrivacyRecord(
+        tier=guarantee.tier,
+        guarantee=words,
+        parameters=dict(guarantee.parameters),
+        epsilon_spent=spent,
+    )
+
+
+def summarize_phases(runs: Sequence[Told]) -> tuple[PhaseRecord, ...]:
+    """What left the clients, phase by phase, and the content of their messages."""
+    by_phase: dict[str, list[Told]] = {}
+    for run in runs:
+        by_phase.setdefault(_phase_of(run), []).append(run)
+    return tuple(
+        PhaseRecord(
+            name=name,
+            rounds=sum(run.rounds for run in part),
+            message=" ".join(dict.fromkeys(run.says for run in part)),
+            bytes_up=add_bytes(part),
+        )
+        for name, part in by_phase.items()
+    )
+
+
+def _phase_of(run: Told) -> str:
+    """The purpose of the plan, if it has one and the phase is not reported as one."""
+    return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
+
+
+def add_bytes(runs: Sequence[Told]) -> dict[str, int]:
+    """Bytes that left each client in all of the runs."""
+    total: Counter[str] = Counter()
+    for run in runs:
+        total.update(run.sent)
+    return dict(total)
+
+
+def describe_clients(
+    rows: Mapping[str, int | None],
+    used: Mapping[str, int | None],
+    rounds: Mapping[str, int],
+    why: str,
+) -> tuple[ClientRecord, ...]:
+    """How each client took part; `why` is the reason why a row may be left out."""
+    clients = []
+    for client, n in rows.items():
+        n_used = used[client]
+        left_out = None if n is None or n_used is None else n - n_used
+        clients.append(
+            ClientRecord(
+                name=client,
+                rows=n,
+                used=n_used,
+                left_out=left_out,
+                why=why if left_out else "",
+                rounds=rounds.get(client, 0),
+            )
+        )
+    return tuple(clients)
