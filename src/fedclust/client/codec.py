@@ -29,8 +29,8 @@ from ..typing import Array
 from .files import RowCounts
 from .problems import Problem
 from .requests import (
-    AlignRecords,
     Alignment,
+    AlignRecords,
     AnyReply,
     AnyRequest,
     Caller,
@@ -68,7 +68,7 @@ def encode(request: AnyRequest) -> Encoded:
     match request:
         case Preflight():
             columns = request.columns
-            header = {
+            header: dict[str, Any] = {
                 "columns": None if columns is None else [asdict(column) for column in columns],
                 "algorithm": request.algorithm,
                 "counts": request.counts,
@@ -148,7 +148,7 @@ def _decode_model(frame: Frame) -> Model:
     ids, fuzzifier = header.get("ids"), header.get("fuzzifier")
     if centers is None or centers.ndim != 2 or centers.shape[1] != len(preparation.names):
         raise MessageError("labels need centres with one value for each column")
-    if not isinstance(ids, list) or len(ids) != len(centers) or any(type(i) is not int for i in ids):
+    if not isinstance(ids, list) or {type(id) for id in ids} != {int} or len(ids) != len(centers):
         raise MessageError("labels need an integer id for each centre")
     sizes = (None,) * len(ids)  # the other clients' rows are not this client's business
     return Model(centers, tuple(ids), sizes, preparation, text(header, "algorithm"), fuzzifier)

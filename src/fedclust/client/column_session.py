@@ -24,8 +24,8 @@ from ..typing import Array
 from .admission import Admission
 from .files import ClientFiles
 from .requests import (
-    AlignRecords,
     Alignment,
+    AlignRecords,
     ColumnTask,
     FinishColumns,
     OfferRecords,
@@ -125,9 +125,7 @@ class ColumnSession:
         """The rows that are kept, if they were made of these records and for this task."""
         columns = self._columns_of(form.task)
         if self._kept is None or self._kept[:2] != (columns, form.records):
-            raise Refusal(
-                "no aligned records in this process; resubmit the job", code=Code.STATE
-            )
+            raise Refusal("no aligned records in this process; resubmit the job", code=Code.STATE)
         return self._kept[2]
 
     def finish(self, request: FinishColumns, study: str, target: Path) -> Written:

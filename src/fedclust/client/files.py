@@ -107,9 +107,7 @@ class ClientFiles:
                 ]
         return problems, counts
 
-    def _count(
-        self, checks: Mapping[Column, ColumnCheck], columns: Sequence[Column]
-    ) -> RowCounts:
+    def _count(self, checks: Mapping[Column, ColumnCheck], columns: Sequence[Column]) -> RowCounts:
         rows = complete = 0
         for batch in self._source(columns).batches():
             size = len(next(iter(batch.values()), ()))

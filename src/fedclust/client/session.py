@@ -94,8 +94,10 @@ class ClientSession:
         problems, _ = files.check(form.columns)
         if blocking := [problem for problem in problems if problem.blocking]:
             raise DataError(str(blocking[0]))
-        prepared = isinstance(form, PreparedRows)
-        rows = files.prepare(form.preparation) if prepared else files.encode(form.columns)
+        if isinstance(form, PreparedRows):
+            rows = files.prepare(form.preparation)
+        else:
+            rows = files.encode(form.columns)
         return replace(rows, policy=self.policy, form=form.key)
 
     @cached_property

@@ -215,11 +215,13 @@ class ClientColumns:
         words = f"{mine.X.shape} {mine.preparation.names} {mine.rows.tolist()}".encode()
         return hmac.new(self._secret, words + mine.X.tobytes(), "sha256").hexdigest()
 
-    def finish(self, mine: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None) -> None:
-        """Write the owner's part of the centres, and the clusters of its own rows."""
+    def finish(
+        self, mine: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None
+    ) -> None:
+        """Write the client's part of the centres, and the clusters of its own rows."""
         part = end.algorithm.part(end.last, mine.X)[end.order]
         centers.parent.mkdir(parents=True, exist_ok=True)
-        write_text(centers, json.dumps(self._told(mine.preparation, end, part), indent=1))
+        write_text(centers, json.dumps(self._describe(mine.preparation, end, part), indent=1))
         if labels is None:
             return
         id, n = str(self.files.id), len(self._encoded)
@@ -231,7 +233,9 @@ class ClientColumns:
                 columns[f"membership_{c + 1}"] = _at_home(shares[:, c], mine.rows, n)
         write_columns(columns, labels, self._who)
 
-    def _told(self, ready: Preparation, end: FinalAssignment, part: FloatArray) -> Mapping[str, Any]:
+    def _describe(
+        self, ready: Preparation, end: FinalAssignment, part: FloatArray
+    ) -> Mapping[str, Any]:
         rows = zip(end.sizes, part, ready.in_units(part), strict=True)
         return {
             "study": end.study,

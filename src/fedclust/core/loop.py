@@ -267,7 +267,11 @@ def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> 
 
 
 def _enough(
-    plan: Plan, least: int, request: Request, replies: Mapping[str, Message], reasons: Mapping[str, Reason]
+    plan: Plan,
+    least: int,
+    request: Request,
+    replies: Mapping[str, Message],
+    reasons: Mapping[str, Reason],
 ) -> tuple[str, ...]:
     """Those that answered, in the order of their ids, which is the order of every merge."""
     answered, n = tuple(sorted(replies)), len(request.cohort)

@@ -4,7 +4,7 @@ Both hand the same typed requests to the same client session. In one process the
 errors show everything; across machines they are bytes, and only public parts arrive.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,6 +35,7 @@ class ClientPool(Protocol):
     default_tier: str  # unless the study names one
     compares: bool  # whether a lossless run may be made only to compare with
     needs_everyone: bool  # whether one client with blocking problems ends the study
+    named: Collection[str]  # the clients that the study lists, if it does
 
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Send a request other than a round to every client, and collect typed replies."""
@@ -61,6 +62,7 @@ class LocalPool:
 
     def __init__(self, sessions: Mapping[str, ClientSession], caller: Caller) -> None:
         self.sessions, self._caller = dict(sessions), caller
+        self.named: Collection[str] = tuple(sessions)
 
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Let every session handle the request; errors are shown as they are."""
@@ -112,8 +114,8 @@ class RemotePool:
     compares = False  # what a study does not need is not asked
     needs_everyone = False
 
-    def __init__(self, remote: RemoteChannel) -> None:
-        self._remote = remote
+    def __init__(self, remote: RemoteChannel, named: Collection[str] = ()) -> None:
+        self._remote, self.named = remote, named
 
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Replies that arrived and are well-formed."""

@@ -77,6 +77,7 @@ class Layout(ABC):
     """The steps of a study that depend on how its data are split."""
 
     split: ClassVar[str]
+    keeps_state: ClassVar[bool] = False  # whether one process must answer all rounds of a client
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -112,7 +113,9 @@ class Layout(ABC):
     def check_match(self, match: Model | ColumnsModel | None, survey: Survey) -> None:
         """Refuse an earlier run whose clusters cannot be matched."""
         if match is not None:
-            raise ConfigError(f'--match-run: with split = "{self.split}" there are no centres to compare')
+            raise ConfigError(
+                f'--match-run: with split = "{self.split}" there are no centres to compare'
+            )
 
     @abstractmethod
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> Any:

@@ -12,8 +12,8 @@ from ...algorithms.record_alignment import RecordAlignment
 from ...client.column_session import centers_beside, digest_of
 from ...client.problems import ALL, Problem
 from ...client.requests import (
-    AlignRecords,
     Alignment,
+    AlignRecords,
     ColumnTask,
     FinishColumns,
     OfferRecords,
@@ -73,6 +73,7 @@ class ColumnsLayout(Layout):
     """Distances add up over columns; every client keeps its part of the centres."""
 
     split: ClassVar[str] = "columns"
+    keeps_state: ClassVar[bool] = True  # the shared records
 
     def find_conflicts(self) -> Iterator[Conflict]:
         return find_column_conflicts(self.study)
@@ -101,7 +102,8 @@ class ColumnsLayout(Layout):
     def survey(self, pool: ClientPool, tier: Tier) -> Survey:
         task = self._task(tier)
         offers: dict[str, RecordsOffer] = pool.send(OfferRecords(task))
-        least, absent = self.study.sampling.min_clients, self._absent(offers)
+        least = self.study.sampling.min_clients
+        absent = ", ".join(sorted(set(pool.named) - set(offers)))
         if (absent or len(offers) < least) and not pool.needs_everyone:
             who = f"; every client is needed, and {absent} cannot take part" if absent else ""
             raise TooFewClients(
@@ -245,11 +247,8 @@ class ColumnsLayout(Layout):
         return [client for client in connected if not listed or client in listed]
 
     def describe_absent(self, connected: Collection[str]) -> str:
-        absent = self._absent(connected)
+        absent = ", ".join(sorted(set(self.study.clients) - set(connected)))
         return f"; every client is needed, and {absent} did not connect" if absent else ""
-
-    def _absent(self, present: Collection[str]) -> str:
-        return ", ".join(sorted(set(self.study.clients) - set(present)))
 
 
 class _AllOf(Wrapper):

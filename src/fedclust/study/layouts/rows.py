@@ -29,6 +29,7 @@ from ...core import (
     ConfigError,
     DataError,
     Reason,
+    Runner,
     Schema,
     TooFewClients,
 )
@@ -161,21 +162,8 @@ class RowsLayout(Layout):
     # Scale
 
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
-        study, columns = self.study, survey.columns
         journal.phase = "scaling"
-        if tier.sums_only:  # learning a scale would show every client's own sums
-            preparation = by_bounds(columns)
-        else:
-            encoded = EncodedRows(columns)
-            preparation = prepare_over(
-                columns,
-                pool.over(encoded, encoded.schema),
-                scaling=study.data.scaling or "standard",
-                missing=study.data.missing,
-                min_count=study.privacy.min_count,
-                privacy=tier,
-                runner=journal,
-            )
+        study, preparation = self.study, self.learn_preparation(pool, survey, tier, journal)
         used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
         wanted, total = study.n_clusters[0], add_counts(used.values())
         if total is not None and total < wanted:
@@ -188,6 +176,24 @@ class RowsLayout(Layout):
         rows = pool.checked(pool.over(form, form.schema), form.schema, enrolled)
         channel = tier.channel(rows)  # keys are exchanged once, for all queries
         return _Prepared(preparation, channel, form.schema, survey.rows, used)
+
+    def learn_preparation(
+        self, pool: ClientPool, survey: Survey, tier: Tier, runner: Runner
+    ) -> Preparation:
+        """One scale for all clients, learned from all of them."""
+        study, columns = self.study, survey.columns
+        if tier.sums_only:  # learning a scale would show every client's own sums
+            return by_bounds(columns)
+        encoded = EncodedRows(columns)
+        return prepare_over(
+            columns,
+            pool.over(encoded, encoded.schema),
+            scaling=study.data.scaling or "standard",
+            missing=study.data.missing,
+            min_count=study.privacy.min_count,
+            privacy=tier,
+            runner=runner,
+        )
 
     # Clusters
 
@@ -273,9 +279,7 @@ class RowsLayout(Layout):
         known = tuple(int(n) or None for n in sizes[order])  # 0 may be few: clients withhold them
         key, na_values = found.algorithm.key, self.study.data.na_values
         centers = found.centers[order]
-        model = Model(
-            centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values
-        )
+        model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values)
         return model, order
 
     def complete(self, described: Described, about: Any) -> Model:
