@@ -66,7 +66,7 @@ def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: 
     )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
-    problems, counted = client.look(wanted)
+    problems, counted = client.check(wanted)
     assert counted == (5, 1)
     (told,) = [p for p in problems if p.stops]
     assert told.what.startswith("has categories that were not declared (")

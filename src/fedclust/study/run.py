@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..client.labels import writer_for
 from ..clustering.alignment import IN_ONE_PROCESS
 from ..clustering.choose_k import Choice
-from ..clustering.columns import ColumnClustering
-from ..clustering.model import ColumnsModel, Model
-from ..clustering.rows import Clustering
+from ..clustering.model import Model
 from ..core import ConfigError
 from ..data.ids import secret_bytes
 from .describe_run import describe_run
@@ -27,8 +26,8 @@ class Outcome:
     """What a study found, and where it is written."""
 
     folder: Path
-    model: Model | ColumnsModel
-    clustering: Clustering | ColumnClustering
+    model: Any  # a Model, or over split columns a ColumnsModel
+    clustering: Any  # a Clustering, or a ColumnClustering
     labels: Mapping[str, Path | str]  # by client: these stay there
     choice: Choice | None  # of the number of clusters, if the data chose it
     used: int | None  # rows that took part; None: the tier hides it

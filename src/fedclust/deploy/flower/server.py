@@ -25,7 +25,7 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     if layout_of(study).keeps_state:
         raise ConfigError(
             f'{study.path}: split = "{study.data.split}" needs clients that keep the shared '
-            "records, and over Flower a new process answers every message: run the study over NVFlare"
+            "records, and over Flower a new process answers every message; run it over NVFlare"
         )
     tier = resolve_tier(study, RemotePool.default_tier)
     for words in find_ignored_settings(study):
