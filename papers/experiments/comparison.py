@@ -14,7 +14,7 @@ def name(short: str, key: str) -> str:
     return f"{short}, {key}"
 
 
-PUBLISHED = {key: kind for key, kind in ALGORITHMS.items() if key != "robust-cm"}  # which is ours
+PUBLISHED = {key: kind for key, kind in ALGORITHMS.items() if kind.has_reference()}
 
 EXPERIMENT = Experiment(
     id="comparison",
@@ -24,7 +24,7 @@ EXPERIMENT = Experiment(
         Task(
             name(short, key),
             versus_pooled,
-            {"name": data, "key": key, "soft": kind.soft},
+            {"name": data, "key": key, "soft": kind.traits.soft},
             runs=5,
             quick=1,
         )

@@ -15,7 +15,7 @@ def adapted(algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int)
     tier.check(algorithm)
     if isinstance(tier, Private):
         return _bounded(algorithm, schema, tier, n_clients)
-    longest, most = vars(algorithm).get("max_rounds"), tier.most_rounds(algorithm)
+    longest, most = algorithm.parameter("max_rounds"), tier.most_rounds(algorithm)
     if most is not None and longest is not None and longest > most:
         return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=most))
     return algorithm
@@ -62,12 +62,12 @@ def _bounded(
     if isinstance(algorithm, BoundedCMeans):
         return algorithm
     low, high = schema.box()
-    fuzzifier = float(getattr(algorithm, "fuzzifier", 1.0))
+    fuzzifier = float(algorithm.parameter("fuzzifier", 1.0))
     bounded = BoundedCMeans(
         algorithm.n_clusters,
         low,
         high,
-        init=vars(algorithm)["init"],
+        init=algorithm.parameter("init"),
         fuzzifier=fuzzifier,
         rounds=tier.rounds,
     )

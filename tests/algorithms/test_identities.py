@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import Candidates, CenterState
+from fedclust.algorithms.centers import Candidates, CenterState
 from fedclust.channels import LocalChannel
 from fedclust.core import AnyAlgorithm, Data, Plan, Schema, run, stream
 from fedclust.kernels import k_means, lloyd

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS
-from fedclust.algorithms._registry import Registry
-from fedclust.plans import PLANS
+from fedclust.algorithms.registry import PLANS, TRANSFORMS
+from fedclust.core.registry import Registry
+from fedclust.core.traits import limited_parameters
 
 KEYED = [ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS]
 
@@ -23,12 +24,22 @@ def test_a_plan_has_the_name_of_its_class() -> None:
     assert {kind for keyed in KEYED for kind in keyed.values()} <= set(PLANS.values())
 
 
+def test_a_transform_has_the_name_of_its_class() -> None:
+    assert {name: kind.__name__ for name, kind in TRANSFORMS.items()} == {n: n for n in TRANSFORMS}
+
+
+@pytest.mark.parametrize("name", list(PLANS))
+def test_every_integer_and_array_has_a_role(name: str) -> None:
+    """Else nothing would limit what a server can make a client compute."""
+    limited_parameters(PLANS[name])
+
+
 def test_what_is_not_listed_is_not_there() -> None:
     assert "os.system" not in PLANS
     with pytest.raises(KeyError):
         PLANS["os.system"]
     assert PLANS.get("system") is None
-    assert len(ALGORITHMS | VERTICAL) == len(ALGORITHMS) + len(VERTICAL)
+    assert not set(ALGORITHMS) & set(VERTICAL)
 
 
 def loaded_after(code: str) -> set[str]:

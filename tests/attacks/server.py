@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from fedclust.algorithms import make
-from fedclust.algorithms._whole import STEPS
+from fedclust.algorithms.bounded import STEPS
 from fedclust.algorithms.bounded_c_means import Around
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster

@@ -16,7 +16,7 @@ KEYS = list(ALGORITHMS)
 SEEDING_KEYS = [key for key in SEEDINGS if key not in ALGORITHMS]
 ALL_KEYS = KEYS + SEEDING_KEYS
 LOSSLESS = [key for key in KEYS if make(key, K).lossless]
-MANY_ROUNDS = [key for key in KEYS if hasattr(make(key, K), "max_rounds")]
+MANY_ROUNDS = [key for key in KEYS if make(key, K).has_parameter("max_rounds")]
 
 SCHEMA = Schema(2, low=np.full(2, -8.0), high=np.full(2, 8.0))
 

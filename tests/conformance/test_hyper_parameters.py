@@ -12,7 +12,8 @@ from fedclust.privacy import transforms_for
 
 from .cases import ALL_KEYS, K, algorithm, split, trace
 
-# A value that is not the default, and what else has to be set for it to matter.
+# Values that are not the default, with what else has to be set for them to matter. For parameters
+# that are not listed `others` makes values by their type.
 OTHER: dict[str, list[dict[str, Any]]] = {
     "n_clusters": [{"n_clusters": 4}],
     "init": [{"init": np.random.default_rng(8).normal(scale=4, size=(K, 2))}],
@@ -22,19 +23,12 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "fuzzifier": [{"fuzzifier": 1.4}],
     "local_steps": [{"local_steps": 2}, {"local_steps": 7}],
     "local_tol": [{"local_tol": 1.0, "local_steps": 5}],
-    "plain_support": [{"plain_support": True}],
     "restarts": [{"restarts": 1}, {"restarts": 3}],
     "local_restarts": [{"local_restarts": 1}],
-    "seed_once": [{"seed_once": True}, {"seed_once": False}],
-    "weighted": [{"weighted": True}, {"weighted": False}],
     "warm_start": [{"warm_start": False, "restarts": 1}],
-    "recount": [{"recount": True}],
     "min_count": [{"min_count": 1}, {"min_count": 9}],
     "n_local": [{"n_local": 2}],
     "steps": [{"steps": 1}],
-    "greedy": [{"greedy": False}],
-    "first_received": [{"first_received": True}],
-    "learning_rate": [{"learning_rate": 0.5}],
     "momentum": [{"momentum": 0.5, "learning_rate": 0.1}],
     "min_rounds": [{"min_rounds": 30, "tol": 0.5}],
     "patience": [{"patience": 2, "learning_rate": 0.01, "momentum": 0.9, "tol": 0.0}],
@@ -43,7 +37,6 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "max_features": [{"max_features": 8}],
     "threshold": [{"threshold": 0.3}],
     "radius_factor": [{"radius_factor": 4.0}],
-    "published": [{"published": True}],
     "neighbours": [{"neighbours": 3}],
 }
 
@@ -67,12 +60,22 @@ def parameters() -> list[tuple[str, str]]:
     return [(key, f.name) for key in ALL_KEYS for f in fields(kinds[key])]  # type: ignore[arg-type]
 
 
+def others(name: str, default: Any) -> list[dict[str, Any]]:
+    """Values of the same type as the default."""
+    if isinstance(default, bool):
+        return [{name: not default}]
+    if isinstance(default, int):
+        return [{name: default + 1}, {name: max(1, default // 2)}, {name: default + 6}]
+    assert isinstance(default, float), f"list a value to try for {name}"
+    return [{name: default / 2}, {name: default * 2}, {name: default / 100}]
+
+
 @pytest.mark.parametrize(("key", "name"), parameters())
 def test_every_parameter_changes_some_outcome(key: str, name: str) -> None:
-    for change in OTHER[name]:
+    for change in OTHER.get(name) or others(name, algorithm(key).parameter(name)):
         without = {n: v for n, v in change.items() if n != name}
         k = 8 if name in {"restarts", "warm_start"} else K  # few clusters are found at any start
-        if vars(algorithm(key, k, **without)).get(name) is change[name]:
+        if algorithm(key, k, **without).parameter(name) is change[name]:
             continue  # that is the default
         for data in federations():
             before = trace(plan(algorithm(key, k, **without)), data)

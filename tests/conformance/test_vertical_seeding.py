@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make, make_seeding
-from fedclust.algorithms._records import PartialDistances
+from fedclust.algorithms.records import PartialDistances
 from fedclust.channels import LocalChannel
 from fedclust.clustering.columns import cluster_columns
 from fedclust.core import (

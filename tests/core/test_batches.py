@@ -1,7 +1,6 @@
 """Rows that do not fit into memory: sums are streamed, seeds come from a sample."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -83,9 +82,9 @@ def test_records_that_stay_at_home_are_counted_over_all_batches() -> None:
     assert np.allclose(found[0].centers, found[1].centers, atol=1e-9)
 
 
-@pytest.mark.parametrize("key", [k for k in ALGORITHMS if not ALGORITHMS[k].additive])
+@pytest.mark.parametrize("key", [k for k in ALGORITHMS if not ALGORITHMS[k].traits.additive])
 def test_algorithms_that_need_all_rows_say_so(key: str) -> None:
-    starts = "init" in {field.name for field in fields(ALGORITHMS[key])}  # type: ignore[arg-type]
+    starts = ALGORITHMS[key].has_parameter("init")
     algorithm = make(key, 2, init=CENTERS) if starts else make(key, 2)
     with pytest.raises(ConfigError, match=f"{key} needs all rows of a client in memory at once"):
         answer(algorithm, cut(table(9), 4))

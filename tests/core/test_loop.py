@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make, make_seeding
-from fedclust.algorithms._centers import Candidates, Sums
+from fedclust.algorithms.centers import Candidates, Sums
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     AnyAlgorithm,

@@ -1,4 +1,4 @@
-"""Clients' files, whatever their kind, are columns."""
+"""Files of every format become columns."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
         ("t.csv", b"a,b\n\xff,2\n", "not a readable CSV file in UTF-8"),
         ("t.npz", b"nonsense", "not a readable NPZ file"),
         ("t.parquet", b"nonsense", "not readable"),
-        ("t.xlsx", b"", "unknown kind of file; fedclust reads .csv"),
+        ("t.xlsx", b"", "unknown file format; fedclust reads .csv"),
     ],
 )
 def test_files_that_cannot_be_read_are_named(
@@ -64,9 +64,9 @@ def test_without_pyarrow_parquet_says_what_to_install(
         read_table([tmp_path / "t.parquet"], ())
 
 
-def test_arrays_that_are_no_columns_are_named(tmp_path: Path) -> None:
+def test_arrays_that_are_not_columns_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), image=np.ones((2, 2)))
-    with pytest.raises(DataError, match="array 'image' has 2 axes; save each column as an array"):
+    with pytest.raises(DataError, match="array 'image' has 2 axes; save one array per column"):
         read_table([tmp_path / "t.npz"], ())
     np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]), y=np.ones(3))
     with pytest.raises(DataError, match="its arrays have different lengths"):
@@ -76,11 +76,11 @@ def test_arrays_that_are_no_columns_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "words"),
     [
-        ("41,0.5", "the first line holds numbers; it must hold the columns' names"),
-        ("age;dose", "separated by something else than commas"),
+        ("41,0.5", "the first line has only numbers; it must have column names"),
+        ("age;dose", "values are not separated by commas"),
     ],
 )
-def test_first_lines_that_hold_no_names_are_refused(tmp_path: Path, first: str, words: str) -> None:
+def test_first_lines_without_names_are_refused(tmp_path: Path, first: str, words: str) -> None:
     (tmp_path / "t.csv").write_text(f"{first}\n40,0.25\n")
     with pytest.raises(DataError, match=words) as caught:
         read_table([tmp_path / "t.csv"], ())
@@ -99,7 +99,7 @@ def test_kinds_of_parquet_columns(tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "t.parquet")
     found = read_table([tmp_path / "t.parquet"], ())
-    assert found["flag"].tolist() == ["true", None]  # words, as in a text file
+    assert found["flag"].tolist() == ["true", None]  # text, as in a CSV file
     assert found["price"].tolist() == [1.0, 2.0]
     assert found["code"].tolist() == ["7", "8"]
     assert found["day"].dtype.kind == "M"

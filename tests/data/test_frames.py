@@ -1,4 +1,4 @@
-"""Frames of all libraries are the same columns."""
+"""Frames of all libraries give the same columns."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ def frames() -> list[Any]:
 
 @pytest.mark.parametrize("number", range(4))
 def test_every_library_gives_the_same_columns(number: int) -> None:
-    found = columns_of(frames()[number])
-    assert list(found) == ["n", "x", "s"]
-    assert np.array_equal(found["n"], [1, np.nan, 3] * 10, equal_nan=True)
-    assert np.array_equal(found["x"], [0.5, 1.5, np.nan] * 10, equal_nan=True)
-    assert found["s"].tolist() == ["a", None, "b"] * 10
+    columns = columns_of(frames()[number])
+    assert list(columns) == ["n", "x", "s"]
+    assert np.array_equal(columns["n"], [1, np.nan, 3] * 10, equal_nan=True)
+    assert np.array_equal(columns["x"], [0.5, 1.5, np.nan] * 10, equal_nan=True)
+    assert columns["s"].tolist() == ["a", None, "b"] * 10
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -46,14 +46,14 @@ def test_every_library_can_be_clustered() -> None:
     table = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     arrow = pytest.importorskip("pyarrow")
-    found = [
+    centers = [
         FederatedKMeans(2, random_state=0).fit(frame(table)).cluster_centers_
         for frame in (pandas.DataFrame, polars.DataFrame, arrow.table)
     ]
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[2])
+    assert np.array_equal(centers[0], centers[1])
+    assert np.array_equal(centers[0], centers[2])
 
 
-def test_what_is_no_frame_is_named() -> None:
+def test_what_is_not_a_frame_is_named() -> None:
     with pytest.raises(DataError, match=r"client 'north': expected a data frame .* got list"):
         columns_of([[1, 2]], "client 'north'")

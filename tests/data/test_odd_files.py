@@ -1,4 +1,4 @@
-"""Files that cannot be used are named in one sentence, whichever way they are read."""
+"""Unusable files are named in one sentence, whether read at once or in batches."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,22 +10,22 @@ import pytest
 from fedclust import DataError
 from fedclust.data import Columns, Selection
 from fedclust.data.files import named_files, read_table
-from fedclust.data.streams import Stream, kinds
+from fedclust.data.streams import Stream, column_kinds
 
 pa = pytest.importorskip("pyarrow")
 GOOD = "x,y\n" + "1,2\n" * 3
 
 
-def whole(file: Path) -> Columns:
+def read_at_once(file: Path) -> Columns:
     return read_table([file], ())
 
 
-def in_batches(file: Path) -> Columns:
-    stream = Stream((file,), Selection(tuple(kinds([file], ())), frozenset(), ()))
+def read_in_batches(file: Path) -> Columns:
+    stream = Stream((file,), Selection(tuple(column_kinds([file], ())), frozenset(), ()))
     return next(iter(stream.batches()))
 
 
-READERS = [whole, in_batches]
+READERS = [read_at_once, read_in_batches]
 Reader = Callable[[Path], Columns]
 
 
@@ -35,11 +35,11 @@ Reader = Callable[[Path], Columns]
     [
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
-        (GOOD.replace(",", ";").encode(), "separated by something else than commas"),
+        (GOOD.replace(",", ";").encode(), "values are not separated by commas"),
         (b"x,gr\xf6\xdfe\n1,2\n", "in UTF-8 (.*); save it as UTF-8"),
         (GOOD.encode("utf-16"), "in UTF-8 (.*); save it as UTF-8"),
-        (b"x,x\n1,2\n", "two columns are called 'x'; name each its own"),
-        (GOOD.encode() + b"1,secret,3\n", "values (for 2 columns|than the first line has names)"),
+        (b"x,x\n1,2\n", "two columns are called 'x'; rename one"),
+        (GOOD.encode() + b"1,secret,3\n", "(values for 2 columns|one value per column name)"),
     ],
 )
 def test_odd_text_files(tmp_path: Path, content: bytes, words: str, reader: Reader) -> None:
@@ -88,7 +88,7 @@ def test_suffixes_may_be_in_capitals(tmp_path: Path, reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_parquet_column_without_values_is_one_of_gaps(tmp_path: Path, reader: Reader) -> None:
+def test_a_parquet_column_without_values_is_all_missing(tmp_path: Path, reader: Reader) -> None:
     from pyarrow import parquet
 
     parquet.write_table(pa.table({"x": pa.nulls(3)}), tmp_path / "t.parquet")
@@ -100,8 +100,8 @@ def test_a_path_names_a_file_or_is_a_glob_of_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(GOOD)
     (tmp_path / "folder.csv").mkdir()
     named = [file.name for file in named_files(tmp_path / "*.csv")]
-    assert named == ["a.csv", "a[1].csv", "b.csv"]  # a folder is no file
-    assert named_files(tmp_path / "a[1].csv") == [tmp_path / "a[1].csv"]  # what is there is meant
+    assert named == ["a.csv", "a[1].csv", "b.csv"]  # without the folder
+    assert named_files(tmp_path / "a[1].csv") == [tmp_path / "a[1].csv"]  # not a glob
     assert named_files(tmp_path / "[ab].csv") == [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert named_files(tmp_path / "folder.csv") == named_files(tmp_path / "c.csv") == []
 
@@ -109,26 +109,26 @@ def test_a_path_names_a_file_or_is_a_glob_of_files(tmp_path: Path) -> None:
 def test_odd_archives(tmp_path: Path) -> None:
     file = tmp_path / "t.npz"
     np.savez(file, x=np.arange(9.0), name=np.array([b"a"] * 9))
-    assert whole(file)["name"].tolist() == ["a"] * 9
+    assert read_at_once(file)["name"].tolist() == ["a"] * 9
     content = file.read_bytes()
     flipped = bytes(c ^ 255 if i == 150 else c for i, c in enumerate(content))
     for bad in (content[: len(content) // 2], flipped):
         file.write_bytes(bad)
         with pytest.raises(DataError, match=r"t\.npz: not a readable NPZ file"):
-            whole(file)
+            read_at_once(file)
     arrays: list[tuple[dict[str, Any], str]] = [
         ({}, "the file is empty"),
         (
             {"x": np.array([{}])},
-            r"not a readable NPZ file \(it holds no arrays, or Python objects; save numbers",
+            r"not a readable NPZ file \(it has no arrays, or Python objects; save numbers",
         ),
-        ({"x": np.array([1j])}, "array 'x' holds complex128; save numbers or text"),
+        ({"x": np.array([1j])}, "array 'x' has type complex128; save numbers or text"),
     ]
     for columns, words in arrays:
         np.savez(file, **columns)
         with pytest.raises(DataError, match=rf"t\.npz: {words}"):
-            whole(file)
+            read_at_once(file)
     with open(file, "wb") as opened:
         np.save(opened, np.arange(3.0))
-    with pytest.raises(DataError, match="one array without a name; save columns with numpy.savez"):
-        whole(file)
+    with pytest.raises(DataError, match="array without a name; save columns with numpy.savez"):
+        read_at_once(file)

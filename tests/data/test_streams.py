@@ -1,4 +1,4 @@
-"""Files read batch by batch give the rows that whole files give."""
+"""Files read in batches give the same rows as files read at once."""
 
 import sys
 from pathlib import Path
@@ -10,11 +10,11 @@ import pytest
 from fedclust import ConfigError, DataError
 from fedclust.data import Selection
 from fedclust.data.files import read_table
-from fedclust.data.streams import Held, Stream, kinds
+from fedclust.data.streams import InMemory, Stream, column_kinds
 
 pa = pytest.importorskip("pyarrow")
 
-GAPS = ("", "NA")
+NA_VALUES = ("", "NA")
 COLUMNS: dict[str, Any] = {
     "id": [f"0{i}" for i in range(25)],
     "x": [None if i == 7 else i / 8 for i in range(25)],
@@ -37,7 +37,7 @@ def write(folder: Path, kind: str) -> Path:
     return file
 
 
-def joined(stream: Stream) -> dict[str, list[Any]]:
+def concatenate(stream: Stream) -> dict[str, list[Any]]:
     parts = list(stream.batches())
     assert all(len(part["x"]) <= stream.selection.n_rows for part in parts)
     assert len(parts) > 2
@@ -47,26 +47,26 @@ def joined(stream: Stream) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
 def test_batches_are_the_rows_of_the_file(tmp_path: Path, kind: str) -> None:
     file = write(tmp_path, kind)
-    found = kinds([file], GAPS)
-    assert list(found) == list(COLUMNS)
-    assert [name for name, is_number in found.items() if is_number][-2:] == ["x", "n"]
-    selection = Selection(("id", "x", "s"), frozenset({"s"}), GAPS, "id", n_rows=4)
+    numeric = column_kinds([file], NA_VALUES)
+    assert list(numeric) == list(COLUMNS)
+    assert [name for name, is_number in numeric.items() if is_number][-2:] == ["x", "n"]
+    selection = Selection(("id", "x", "s"), frozenset({"s"}), NA_VALUES, "id", n_rows=4)
     stream = Stream((file, file), selection)
-    whole = read_table([file, file], GAPS, "id")
-    for name, values in joined(stream).items():
-        for one, other in zip(values, whole[name].tolist(), strict=True):
+    at_once = read_table([file, file], NA_VALUES, "id")
+    for name, values in concatenate(stream).items():
+        for one, other in zip(values, at_once[name].tolist(), strict=True):
             assert one == other or (one != one and other != other)
 
 
-def test_what_is_in_memory_is_one_batch() -> None:
+def test_columns_in_memory_are_one_batch() -> None:
     columns = {"x": np.arange(3.0)}
-    assert list(Held(columns).batches()) == [columns]
+    assert list(InMemory(columns).batches()) == [columns]
 
 
-def test_a_word_among_numbers_is_told_without_the_word(tmp_path: Path) -> None:
+def test_text_among_numbers_is_reported_without_quoting_it(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n" + "1\n" * 20 + "secret\n")
-    stream = Stream((tmp_path / "t.csv",), Selection(("x",), frozenset(), GAPS))
-    with pytest.raises(DataError, match="holds a word further down; declare it") as caught:
+    stream = Stream((tmp_path / "t.csv",), Selection(("x",), frozenset(), NA_VALUES))
+    with pytest.raises(DataError, match="contains text later in the file; declare") as caught:
         list(stream.batches())
     assert "secret" not in str(caught.value)
 
@@ -77,28 +77,28 @@ def test_damaged_files_are_named(tmp_path: Path, kind: str) -> None:
     for content, words in [(b"", "the file is empty"), (b"a,b\n1,\xff\n", "not (a )?readable")]:
         file.write_bytes(content)
         with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
-            kinds([file], GAPS)
+            column_kinds([file], NA_VALUES)
         with pytest.raises(DataError, match=rf"t\.{kind}: {words}"):
-            list(Stream((file,), Selection(("b",), frozenset(), GAPS)).batches())
+            list(Stream((file,), Selection(("b",), frozenset(), NA_VALUES)).batches())
 
 
 def test_files_of_one_client_have_the_same_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x,z\n1,2\n")
     with pytest.raises(DataError, match=r"b.csv: columns y, z are not in all files"):
-        kinds([tmp_path / "a.csv", tmp_path / "b.csv"], GAPS)
+        column_kinds([tmp_path / "a.csv", tmp_path / "b.csv"], NA_VALUES)
 
 
-def test_kinds_of_files_that_have_no_batches_are_refused(tmp_path: Path) -> None:
+def test_formats_without_batches_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.arange(3))
-    with pytest.raises(ConfigError, match="only .parquet, .feather, .csv files are read in"):
-        kinds([tmp_path / "t.npz"], GAPS)
+    with pytest.raises(ConfigError, match="only .parquet, .feather, .csv files can be read in"):
+        column_kinds([tmp_path / "t.npz"], NA_VALUES)
 
 
-def test_without_pyarrow_it_is_said_what_to_install(
+def test_without_pyarrow_the_error_names_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "t.csv").write_text("x\n1\n")
     with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
-        kinds([tmp_path / "t.csv"], GAPS)
+        column_kinds([tmp_path / "t.csv"], NA_VALUES)

@@ -1,4 +1,4 @@
-"""A text file says the same whether it is read whole or in batches."""
+"""A text file gives the same values whether it is read at once or in batches."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,10 @@ from fedclust.client.files import ClientFiles
 from fedclust.clustering.preparation import Column
 from fedclust.data import Columns, Selection
 from fedclust.data.files import read_table
-from fedclust.data.streams import Stream, kinds
+from fedclust.data.streams import Stream, column_kinds
 
 pytest.importorskip("pyarrow")
-GAPS = ("", " NA ", "not known")
+NA_VALUES = ("", " NA ", "not known")
 TEXT = """\
 name,x,y,sex,code,stage
 007, 1.5 ,1e3, f ,1.0, 1
@@ -27,19 +27,24 @@ NA,-2,,m,,1_0
 """
 
 
-def whole(file: Path) -> Columns:
-    return read_table([file], GAPS, "name")
+def read_at_once(file: Path) -> Columns:
+    return read_table([file], NA_VALUES, "name")
 
 
-def in_batches(file: Path) -> Columns:
-    words = frozenset({"sex", "code", "stage"})
-    stream = Stream((file,), Selection(tuple(kinds([file], GAPS)), words, GAPS, "name", n_rows=2))
+def read_in_batches(file: Path) -> Columns:
+    text_columns = frozenset({"sex", "code", "stage"})
+    stream = Stream(
+        (file,),
+        Selection(
+            tuple(column_kinds([file], NA_VALUES)), text_columns, NA_VALUES, "name", n_rows=2
+        ),
+    )
     parts = list(stream.batches())
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-@pytest.mark.parametrize("reader", [whole, in_batches])
-def test_a_text_file_means_the_same_to_every_reader(
+@pytest.mark.parametrize("reader", [read_at_once, read_in_batches])
+def test_every_reader_gives_the_same_values(
     tmp_path: Path, reader: Callable[[Path], Columns]
 ) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
@@ -52,17 +57,17 @@ def test_a_text_file_means_the_same_to_every_reader(
     def hot(name: str, *categories: str) -> list[list[float]]:
         return Column(name, categories).encoded(found[name], "it").tolist()  # type: ignore[no-any-return]
 
-    gap = [pytest.approx(np.nan, nan_ok=True)] * 2
-    assert hot("code", "1", "2") == [[1, 0], [1, 0], [0, 1], [1, 0], gap]
+    missing = [pytest.approx(np.nan, nan_ok=True)] * 2
+    assert hot("code", "1", "2") == [[1, 0], [1, 0], [0, 1], [1, 0], missing]
     stages = hot("stage", "1", "a", 'say "hi", you', "1_0")
     assert [row.index(1.0) for row in stages] == [0, 1, 0, 2, 3]
 
 
 @pytest.mark.parametrize("batch_rows", [0, 2])
-def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: int) -> None:
+def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows: int) -> None:
     (tmp_path / "t.csv").write_text(TEXT)
     client = ClientFiles(
-        "it", [tmp_path / "t.csv"], na_values=GAPS, id="name", batch_rows=batch_rows
+        "it", [tmp_path / "t.csv"], na_values=NA_VALUES, id="name", batch_rows=batch_rows
     )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
@@ -72,7 +77,7 @@ def test_the_columns_that_hold_numbers_are_the_same(tmp_path: Path, batch_rows: 
     assert told.what.startswith("has categories that were not declared (")
 
 
-@pytest.mark.parametrize("reader", [whole, in_batches])
+@pytest.mark.parametrize("reader", [read_at_once, read_in_batches])
 def test_numbers_are_the_same_to_the_last_bit(
     tmp_path: Path, reader: Callable[[Path], Columns]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Records of two kinds."""
+"""Records whose columns are split between two owners."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def rows(n: int = 150, seed: int = 0) -> FloatArray:
 
 
 def frames(n: int = 150) -> dict[str, Any]:
-    """A bank and a telecom: other columns, other orders, partly other people."""
+    """A bank and a telecom with different columns, row orders and partly different people."""
     X, rng = rows(n), np.random.default_rng(9)
     bank = pd.DataFrame(X[:, :2], columns=["income", "debt"]).assign(customer=np.arange(n))
     phone = pd.DataFrame(X[:, 2:], columns=["calls", "data"])

@@ -1,4 +1,4 @@
-"""Rows of three clusters, and who owns them."""
+"""Rows of three clusters, and their owners."""
 
 import numpy as np
 import pytest

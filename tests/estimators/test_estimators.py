@@ -1,4 +1,4 @@
-"""The scikit-learn face."""
+"""The scikit-learn estimators."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from .row_owners import owners, pd, rows
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([FederatedKMeans(), FederatedFuzzyCMeans()])  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
-    """One client is the pooled case, so an estimator is all that scikit-learn expects of one."""
+    """One client is the pooled case, so all checks of scikit-learn apply."""
     check(estimator)
 
 
@@ -80,7 +80,7 @@ def test_memberships_add_up_and_labels_are_the_highest() -> None:
 
 @pytest.mark.parametrize("key", list(ALGORITHMS))
 def test_every_registry_key_works(key: str) -> None:
-    kind = FederatedFuzzyCMeans if ALGORITHMS[key].soft else FederatedKMeans
+    kind = FederatedFuzzyCMeans if ALGORITHMS[key].traits.soft else FederatedKMeans
     model = kind(3, algorithm=key, random_state=0).fit(rows(), clients=owners())
     assert len(np.unique(model.labels_)) == 3
     assert model.n_rounds_ >= 1
@@ -139,7 +139,7 @@ def test_the_same_random_state_gives_the_same_model() -> None:
     assert (fits[0].cluster_centers_ != fits[2].cluster_centers_).any()
 
 
-def test_participation_asks_some_clients() -> None:
+def test_sampling_selects_some_clients() -> None:
     model = FederatedKMeans(3, sampling=0.4, min_clients=2, max_rounds=4, tol=0.0, random_state=0)
     model.fit(rows(), clients=np.arange(240) % 10)
     assert {line["n_clients"] for line in model.history_} == {4}
@@ -192,29 +192,29 @@ def test_it_works_inside_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
-def test_other_number_types_are_welcome(dtype: type) -> None:
+def test_other_number_types_are_accepted(dtype: type) -> None:
     X: FloatArray = (rows() + 10).astype(dtype)
     labels = FederatedKMeans(3, random_state=0).fit(X, clients=owners()).labels_
     expected = FederatedKMeans(3, random_state=0).fit(X.astype(float), clients=owners()).labels_
     np.testing.assert_array_equal(labels, expected)
 
 
-def test_weights_go_by_name() -> None:
+def test_weights_are_matched_by_name() -> None:
     """A dict in another order must not give one client another's weights."""
     X = {"a": rows(60, 1), "b": rows(60, 2)}
     w = {name: np.random.default_rng(i).random(60) for i, name in enumerate(X)}
-    straight, turned = (
+    in_order, in_reverse = (
         FederatedKMeans(3, random_state=0).fit(X, sample_weight=weights).inertia_
         for weights in (w, dict(reversed(w.items())))
     )
-    assert straight == turned
+    assert in_order == in_reverse
     for wrong in ({"a": w["a"], "c": w["b"]}, {"a": w["a"]}):
         with pytest.raises(ConfigError, match="sample_weight: its names must be those of the"):
             FederatedKMeans(3).fit(X, sample_weight=wrong)
 
 
-def test_two_fits_at_once_give_the_threads_back() -> None:
-    """Workers keep BLAS on one thread; when the last has finished it must be as it was."""
+def test_concurrent_fits_restore_the_number_of_threads() -> None:
+    """Workers limit BLAS to one thread; the last one must restore the setting."""
     from concurrent.futures import ThreadPoolExecutor
 
     from threadpoolctl import threadpool_info

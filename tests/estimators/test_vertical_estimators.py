@@ -29,8 +29,8 @@ def test_k_means_is_scikit_learns_from_the_same_records() -> None:
     theirs = KMeans(3, init=X[[0, 50, 100]], n_init=1, tol=0.0).fit(X)
     ours = VerticalKMeans(3, init=[0, 50, 100]).fit([X[:, :1], X[:, 1:]])
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    whole = np.hstack([ours.centers_of("0"), ours.centers_of("1")])
-    np.testing.assert_allclose(whole, theirs.cluster_centers_, rtol=1e-12)
+    joined = np.hstack([ours.centers_of("0"), ours.centers_of("1")])
+    np.testing.assert_allclose(joined, theirs.cluster_centers_, rtol=1e-12)
     assert ours.inertia_ == pytest.approx(theirs.inertia_)
     assert ours.converged_
 
@@ -69,12 +69,12 @@ def test_memberships_add_up_and_follow_the_distances() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", ["hash", "psi"])
-def test_from_two_files_to_labels_at_each_owner(kind: Any, how: str) -> None:
-    if how == "psi":
+@pytest.mark.parametrize("method", ["hash", "psi"])
+def test_from_two_files_to_labels_at_each_owner(kind: Any, method: str) -> None:
+    if method == "psi":
         pytest.importorskip("private_set_intersection")
     tables = frames()
-    model = kind(3, random_state=0).fit_frames(tables, "customer", alignment=how)
+    model = kind(3, random_state=0).fit_frames(tables, "customer", alignment=method)
     shared = set(tables["bank"]["customer"]) & {int(i) for i in tables["telecom"]["customer"]}
     assert model.alignment_.n_records == len(model.labels_) == len(shared)
     assert model.alignment_.report()["bank"].startswith(f"{len(shared)} of your 130 rows")
@@ -87,10 +87,10 @@ def test_from_two_files_to_labels_at_each_owner(kind: Any, how: str) -> None:
         by_id.append({i: c for i, c in zip(ids, labels, strict=True) if c >= 0})
     assert by_id[0] == by_id[1]
     assert model.centers_of("bank").shape == (3, 2)
-    at_home = model.predict_frames(tables, "customer", alignment=how)
+    by_owner = model.predict_frames(tables, "customer", alignment=method)
     for owner in tables:
-        np.testing.assert_array_equal(at_home[owner], model.labels_of(owner))
-    again = kind(3, random_state=0).fit_frames(tables, "customer", alignment=how)
+        np.testing.assert_array_equal(by_owner[owner], model.labels_of(owner))
+    again = kind(3, random_state=0).fit_frames(tables, "customer", alignment=method)
     np.testing.assert_array_equal(again.labels_of("bank"), model.labels_of("bank"))
 
 
@@ -103,9 +103,9 @@ def test_memberships_at_each_owner() -> None:
     assert (np.isnan(at_bank[:, 0]) == (model.labels_of("bank") == -1)).all()
 
 
-def test_nobody_holds_whole_centres_and_the_server_is_spoken_of() -> None:
+def test_full_centres_are_refused_and_trust_in_the_server_is_described() -> None:
     model = VerticalKMeans(3, random_state=0).fit([rows()[:, :2], rows()[:, 2:]])
-    with pytest.raises(AttributeError, match="nobody holds whole centres: each owner has its part"):
+    with pytest.raises(AttributeError, match="no party has the full centres"):
         model.cluster_centers_  # noqa: B018
     assert "semi-trusted server" in model.trust_
     assert "up to a rotation" in model.trust_
@@ -125,14 +125,14 @@ def test_more_starts_are_no_worse_and_are_counted() -> None:
     assert len(one.history_) == one.n_rounds_
 
 
-def test_not_having_come_to_rest_is_said_unless_asked_for() -> None:
+def test_no_convergence_warns_unless_the_user_set_max_rounds() -> None:
     X = np.random.default_rng(0).random((300, 2))
-    with pytest.warns(ConvergenceWarning, match="distances still changed after 300 rounds"):
+    with pytest.warns(ConvergenceWarning, match="no convergence in 300 rounds"):
         VerticalFuzzyCMeans(9, tol=0.0, random_state=0).fit(X)
     assert not VerticalFuzzyCMeans(9, tol=0.0, max_rounds=3, random_state=0).fit(X).converged_
 
 
-def test_nothing_is_told_before_the_fit() -> None:
+def test_results_before_the_fit_are_refused() -> None:
     for method in ("predict", "predict_proba"):
         with pytest.raises(NotFittedError):
             getattr(VerticalFuzzyCMeans(3), method)(rows())
@@ -141,7 +141,7 @@ def test_nothing_is_told_before_the_fit() -> None:
             getattr(VerticalFuzzyCMeans(3), method)("a")
 
 
-def test_fewer_clusters_than_asked_for_is_said() -> None:
+def test_fewer_clusters_than_n_clusters_warns() -> None:
     X = np.tile([[0.0, 0.0], [1.0, 1.0]], (20, 1))
     with pytest.warns(ConvergenceWarning, match="only 2 of n_clusters=4 clusters have any records"):
         VerticalKMeans(4, random_state=0).fit(X)

@@ -51,7 +51,7 @@ def kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
 def batches(file: Path, selection: Selection) -> Iterator[Columns]:
     found = records(file)
     while rows := list(islice(found, selection.n_rows)):
-        yield as_columns(rows, selection.names, selection.words | {selection.id or ""})
+        yield as_columns(rows, selection.names, selection.text_columns | {selection.id or ""})
 
 
 class Writer:

@@ -25,7 +25,7 @@ from fedclust.data import (
     unregister_format,
 )
 from fedclust.data.files import read_table
-from fedclust.data.streams import Stream, kinds
+from fedclust.data.streams import Stream, column_kinds
 from fedclust.deploy.templates import client_toml
 from fedclust.study import read_study, survey_study
 from fedclust.study.run import Outcome, run_study
@@ -119,7 +119,7 @@ def test_what_a_reader_raises_and_returns_is_checked(tmp_path: Path) -> None:
     stream = Stream((file,), Selection(("x", "y"), frozenset(), ()))
     for lines, words in [
         (['{"x": 1, "y": 1}', '{"x": [1, 2], "y": 1}'], "not readable"),
-        (['{"x": [1, 2], "y": 1}'], "column 'x' must have one value for each row"),
+        (['{"x": [1, 2], "y": 1}'], "column 'x' must have one value per row"),
     ]:
         file.write_text("\n".join(lines))
         with pytest.raises(DataError, match=rf"t\.jsonl: {words}"):
@@ -143,8 +143,8 @@ def test_the_label_command_reads_and_writes_such_files(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("registered")
 def test_lists_of_formats_have_it(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.arange(3))
-    with pytest.raises(ConfigError, match=r"only .*\.jsonl files are read in batches"):
-        kinds([tmp_path / "t.npz"], ())
+    with pytest.raises(ConfigError, match=r"only .*\.jsonl files can be read in batches"):
+        column_kinds([tmp_path / "t.npz"], ())
     path = write_json_lines(tmp_path, STUDY + '[outputs]\nlabels = "xlsx"\n')
     with pytest.raises(ConfigError, match="one of parquet, csv, jsonl, none"):
         read_study(path)
@@ -174,7 +174,7 @@ def test_a_suffix_belongs_to_one_format() -> None:
     before = known_formats()
     register_format(JSON_LINES)
     assert known_formats() == before
-    with pytest.raises(ConfigError, match=r"\.csv files are read by format 'CSV' already"):
+    with pytest.raises(ConfigError, match=r"suffix \.csv is already used by format 'CSV'"):
         register_format(Format("another", (".xyz", ".csv"), json_lines.read))
     assert known_formats() == before
 
@@ -206,5 +206,5 @@ def test_an_installed_package_brings_its_format(tmp_path: Path) -> None:
     )
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["rows"] == {"north": 40, "south": 40}
-    assert "entry point 'broken' of fedclust.formats is not usable" in shown.stderr
-    assert "entry point 'odd' of fedclust.formats is not usable" in shown.stderr
+    assert "entry point 'broken' in group fedclust.formats is not usable" in shown.stderr
+    assert "entry point 'odd' in group fedclust.formats is not usable" in shown.stderr

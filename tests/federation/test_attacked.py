@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
-from fedclust.algorithms._cells import COUNTS, Stage
-from fedclust.algorithms._centers import Centers
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.algorithms.cells import COUNTS, Stage
+from fedclust.algorithms.centers import Centers
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Plan, Record, Request, Schema
 from fedclust.core.envelope import encode_request

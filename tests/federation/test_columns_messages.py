@@ -165,7 +165,7 @@ def test_answers_of_owners_that_are_none_are_left_out(tmp_path: Path) -> None:
 
 
 def test_messages_of_owners_say_nothing_only_where_there_is_nothing() -> None:
-    from fedclust.algorithms._records import PartialDistances
+    from fedclust.algorithms.records import PartialDistances
 
     assert PartialDistances(np.empty((0, 3))).is_empty()
     assert not PartialDistances(np.zeros((2, 3))).is_empty()

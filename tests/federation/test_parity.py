@@ -14,6 +14,7 @@ import fedclust
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.algorithms.registry import PLANS, TRANSFORMS
 from fedclust.algorithms.robust_c_means import RobustCMeans
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
@@ -21,7 +22,6 @@ from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
 from fedclust.clustering.rows import cluster
 from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
 from fedclust.metrics import INDICES, ClientCounts, ClusterShapes, Contingency, Evaluation, Profile
-from fedclust.plans import PLANS, TRANSFORMS
 from fedclust.privacy import transforms_for
 from fedclust.privacy.key_exchange import KeyExchange
 
@@ -133,8 +133,8 @@ def test_who_lists_algorithms_lists_their_protected_kin(tmp_path: Path) -> None:
 
 def test_a_plan_survives_as_configuration() -> None:
     """The same fields, arrays with their types included."""
+    from fedclust.algorithms.registry import build_plan
     from fedclust.core.envelope import decode_plan, encode_plan
-    from fedclust.plans import build_plan
 
     for algorithm in plans():
         plan = Plan(algorithm, transforms_for(algorithm, 2, "paper"), seed=9)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
+from fedclust.algorithms.registry import build_plan
 from fedclust.clustering.preparation import Moments
 from fedclust.core import FedclustError, Plan, Request
 from fedclust.core.envelope import (
@@ -15,7 +16,6 @@ from fedclust.core.envelope import (
 )
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import Evaluation
-from fedclust.plans import build_plan
 
 from .damage import mutated, resealed
 from .example import NAMES, PLAIN, write_kits

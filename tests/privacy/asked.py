@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import Centers
+from fedclust.algorithms.centers import Centers
 from fedclust.core import (
     Data,
     Message,

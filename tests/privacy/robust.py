@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import Sums
+from fedclust.algorithms.centers import Sums
 from fedclust.algorithms.robust_c_means import ClusterMeans
 from fedclust.channels import LocalChannel
 from fedclust.core import Channel, Plan, Request, Schema, run

@@ -8,9 +8,9 @@ import pytest
 
 from fedclust import ConfigError, MessageError
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import CenterState
 from fedclust.algorithms.bounded_c_means import BoundedCMeans, CubeState
 from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.algorithms.centers import CenterState
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
 from fedclust.privacy import (

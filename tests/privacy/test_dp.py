@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, MessageError
 from fedclust.algorithms import make
-from fedclust.algorithms._cells import COUNTS, LIFT, MOMENTS, Stage
 from fedclust.algorithms.bounded_c_means import Around, BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
+from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, Stage
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
 from fedclust.privacy import (

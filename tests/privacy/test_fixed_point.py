@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, DataError, MessageError
 from fedclust.algorithms import ALGORITHMS, make
-from fedclust.algorithms._centers import Centers, Sums
+from fedclust.algorithms.centers import Centers, Sums
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Request, RoundContext, Run, Schema, Summed, respond, run
 from fedclust.metrics import Evaluation

@@ -9,7 +9,7 @@ import pytest
 
 from fedclust import ConfigError
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import Centers
+from fedclust.algorithms.centers import Centers
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     Data,

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fedclust.algorithms import make
-from fedclust.algorithms._centers import Sums
+from fedclust.algorithms.centers import Sums
 from fedclust.algorithms.robust_c_means import RobustCMeans, weighted_median
 from fedclust.channels import LocalChannel
 from fedclust.core import Plan, Request, Schema, run

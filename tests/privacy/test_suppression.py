@@ -5,7 +5,7 @@ import pytest
 
 from fedclust import ConfigError, TooFewClients
 from fedclust.algorithms import ALGORITHMS, make
-from fedclust.algorithms._centers import Candidates, Sums
+from fedclust.algorithms.centers import Candidates, Sums
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, RoundContext, Schema, run
 from fedclust.privacy import MinCount, MinSamples, transforms_for

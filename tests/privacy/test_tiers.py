@@ -243,7 +243,7 @@ def test_estimators_give_noise_its_rounds() -> None:
     model = FederatedKMeans(3, privacy=quiet, bounds=(0.0, 1.0), max_rounds=5, random_state=0)
     model.fit(rows(3000), clients=np.arange(3000) % 4)
     assert model.n_rounds_ == 5
-    assert model.promise_.parameters["rounds"] == 5
+    assert model.guarantee_.parameters["rounds"] == 5
 
 
 def test_estimators_say_that_the_tier_ended_a_run() -> None:

@@ -110,7 +110,7 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
     np.savez(archive, age=np.ones(2), weight=np.ones(2))
     for arguments, words in [
         ([str(tmp_path / "no.csv")], "there is no file"),
-        ([str(north), "--out", str(tmp_path / "x.txt")], "labels are written to .parquet or .csv"),
+        ([str(north), "--out", str(tmp_path / "x.txt")], "written to .parquet or .csv files"),
         ([str(north), "--out", str(north)], "labels would overwrite the data"),
         ([str(north), "--id", "name", "--force"], "there is no column 'name'"),
         ([str(archive), "--id", "name", "--force"], "t.npz: there is no column 'name'"),

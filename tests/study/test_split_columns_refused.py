@@ -102,7 +102,7 @@ def test_columns_that_do_not_fit_are_named(
 def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None:
     tables = frames()
     tables["bank"]["person"][1] = tables["bank"]["person"][0]
-    with pytest.raises(DataError, match="'person': .* stands in rows 0 and 1"):
+    with pytest.raises(DataError, match="'person': .* occurs in rows 0 and 1"):
         run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
     tables = frames()
     tables["bank"]["person"] = [f"x{i}" for i in range(80)]

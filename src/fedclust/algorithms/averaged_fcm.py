@@ -11,12 +11,12 @@ square too many.)
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Role, Rule, Traits, Work, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, memberships
 from ..typing import FloatArray, Rng
-from ._centers import CenterAlgorithm, Centers, CenterState, Sums, held_by
+from .centers import CenterAlgorithm, Centers, CenterState, Sums, held_by
 from .fuzzy_c_means import unsolvable
 
 
@@ -25,16 +25,15 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     """Weighted average of local fuzzy c-means centres; lossless with one local step."""
 
     fuzzifier: float = 2.0
-    local_steps: int = 1
+    local_steps: Annotated[int, Work(10_000)] = 1
     local_tol: float = 1e-6
     plain_support: bool = False  # weigh by the sum of u at the updated centres
     # Records that must be nearest to a local centre for it to be sent. None: 2, but 1 with one
     # local step, which is lossless. Several steps bring a centre to the record it is alone with.
-    min_count: int | None = None
+    min_count: Annotated[int | None, Role.RECORDS] = None
 
     key: ClassVar[str] = "ffcm-avg1"
-    soft: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Sums
+    traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

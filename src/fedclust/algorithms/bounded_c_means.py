@@ -12,10 +12,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Message, MessageError, Record, Schema, checks
+from ..core import Data, Dims, MessageError, Record, Role, Schema, checks
 from ..kernels import memberships, nearest, sq_distances
 from ..typing import Array, FloatArray, Rng
-from ._whole import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
+from .bounded import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
 
 _FLOOR = 2.0  # standard deviations of a weight's noise below which a centre stays
 
@@ -42,17 +42,14 @@ class Around(Record):
 class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
     """A fixed number of rounds of clipped sums around centres."""
 
-    init: FloatArray | None = None  # (C, F)
+    init: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, F)
     fuzzifier: float = 1.0  # 1: k-means
-    rounds: int = 3
+    rounds: Annotated[int, Role.FREE] = 3
     noise: float = 0.0  # standard deviation of what is added, as a multiple of the sensitivity
 
     key: ClassVar[str] = "bounded-c-means"
     seeding: ClassVar[str | None] = "cells"
-    additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = CubeState
-    down: ClassVar[type[Record]] = Around
-    up: ClassVar[type[Message]] = WholeSums
+    stands_for: ClassVar[tuple[str, ...]] = ("llf-cm", "llf-fcm")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +60,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         checks.number(self, "noise")
 
     @property
-    def soft(self) -> bool:  # type: ignore[override]
+    def soft(self) -> bool:
         """Whether memberships are assigned."""
         return self.fuzzifier > 1.0
 

@@ -13,10 +13,10 @@ which a plan may leave out. An empty cluster keeps its centre, as in the authors
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Message, Rule
+from ..core import Data, Rule, Traits
 from ..kernels import divide_or_keep, hard_sums
 from ..typing import Rng
-from ._centers import CenterAlgorithm, Centers, CenterState, Sums
+from .centers import CenterAlgorithm, Centers, CenterState, Sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +24,9 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
     """Lossless k-means: one exact Lloyd step per round."""
 
     key: ClassVar[str] = "llf-cm"
-    counted: ClassVar[bool] = True
-    conserves: ClassVar[bool] = True
-    additive: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Sums
+    traits: ClassVar[Traits] = Traits(
+        counted=True, conserves=True, means=True, additive=True, disjoint=True, boundable=True
+    )
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         sums = hard_sums(data.X, down.centers, data.weight, data.grid)  # Eq. 3

@@ -6,14 +6,15 @@ the space of the cells, and a last one that carries the seeds back to all featur
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..core import ConfigError, Data, Message, MessageError, Record, Schema, checks
+from ..core import ConfigError, Data, MessageError, Role, Schema, checks
 from ..kernels import divide_or_keep, k_means, nearest
 from ..typing import FloatArray, Rng
-from ._cells import (
+from .bounded import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
+from .cells import (
     CELLS,
     COUNTS,
     DIRECTIONS,
@@ -30,7 +31,6 @@ from ._cells import (
     moments_sensitivity,
     projected,
 )
-from ._whole import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
 
 _MOST_CELLS = 2**20
 
@@ -39,15 +39,12 @@ _MOST_CELLS = 2**20
 class CellSeeding(BoundedAlgorithm[CellState, Stage]):
     """Counts in cells at the clients, k-means over the cells at the server."""
 
-    cells: int | None = None  # per direction; None: 128, 24 or 10 in one, two or three directions
+    # Per direction; None: 128, 24 or 10 in one, two or three directions.
+    cells: Annotated[int | None, Role.BINS] = None
     noise: float = 0.0  # standard deviation of what is added to a count: cells below are empty
-    restarts: int = 10  # of the server's k-means
+    restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "cells"
-    additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = CellState
-    down: ClassVar[type[Record]] = Stage
-    up: ClassVar[type[Message]] = WholeSums
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +60,9 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
     def stages(self) -> tuple[int, ...]:
         """The rounds it takes: one for each."""
         return (COUNTS,) if len(self.low) <= DIRECTIONS else (MOMENTS, COUNTS, LIFT)
+
+    def parameter(self, name: str, default: Any = None) -> Any:
+        return self.per_direction if name == "cells" else super().parameter(name, default)
 
     @property
     def per_direction(self) -> int:

@@ -10,14 +10,14 @@ round keeps the best of a warm start and ten fresh ones.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Message, checks
+from ..core import Data, Role, Traits, Work, checks
 from ..kernels import fuzzy_c_means, nearest
 from ..typing import Rng
-from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
+from .centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +25,17 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
     """k-means over the clients' fuzzy c-means centres."""
 
     fuzzifier: float = 2.0
-    local_steps: int = 300
+    local_steps: Annotated[int, Work(10_000)] = 300
     local_tol: float = 1e-6
-    restarts: int = 10  # k-means++ starts of the server's k-means, beside the warm start
+    # K-means++ starts of the server's k-means, beside the warm start.
+    restarts: Annotated[int, Role.FREE] = 10
     seed_once: bool = False  # k-means++ starts in the first round, then the warm start alone
     weighted: bool = False  # weigh a local centre by the sum of u^m behind it
-    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+    # Records that must stand behind a local centre for it to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "ffcm-avg2"
-    soft: ClassVar[bool] = True
-    counted: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(soft=True, counted=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,8 +10,9 @@ stands under its own name because the LLF paper compares against it.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from ..core import Role, Work
 from .clustered_fcm import ClusteredFCM
 
 
@@ -19,8 +20,8 @@ from .clustered_fcm import ClusteredFCM
 class ClusteringOfClusterings(ClusteredFCM):
     """k-means over converged local fuzzy centres; the framework's settings."""
 
-    max_rounds: int = 30
-    local_steps: int = 1000
+    max_rounds: Annotated[int, Role.FREE] = 30
+    local_steps: Annotated[int, Work(10_000)] = 1000
     seed_once: bool = True
 
     key: ClassVar[str] = "c2f-fcm"

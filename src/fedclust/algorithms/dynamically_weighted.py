@@ -11,11 +11,11 @@ Lloyd's method on all rows.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..core import Data, Message
+from ..core import Data
 from ..kernels import divide_or_keep, hard_sums
 from ..typing import Rng
-from ._centers import Centers, Sums
-from ._momentum import MomentumState, WeightedKMeans
+from .centers import Centers, Sums
+from .momentum import MomentumState, WeightedKMeans
 
 # Eq. 4 has two cases: weights by rows where anybody has rows, equal weights where nobody has.
 # A client without rows of a cluster votes with a weight that rounding removes as soon as anybody
@@ -28,7 +28,6 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
     """Local k-means steps, averaged by the rows behind each centre."""
 
     key: ClassVar[str] = "dwf"
-    up: ClassVar[type[Message]] = Sums
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7

@@ -11,10 +11,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Summed
+from ..core import Data, Dims, Summed
 from ..typing import FloatArray, Rng
-from ._centers import Centers
-from ._momentum import MomentumState, WeightedKMeans
+from .centers import Centers
+from .momentum import MomentumState, WeightedKMeans
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,6 @@ class EquallyWeighted(WeightedKMeans[LocalCenters]):
     """Local k-means steps, averaged over clients."""
 
     key: ClassVar[str] = "ewf"
-    up: ClassVar[type[Message]] = LocalCenters
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> LocalCenters:
         sent = LocalCenters(self.trained(down, data), np.ones(1))

@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Rule, Traits, checks
 from ..kernels import divide_or_keep, fuzzy_sums
 from ..typing import Rng
-from ._centers import CenterAlgorithm, Centers, CenterState, Sums
+from .centers import CenterAlgorithm, Centers, CenterState, Sums
 
 
 def unsolvable(n_clusters: int, n_features: int) -> Rule:
@@ -30,9 +30,7 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "llf-fcm"
-    soft: ClassVar[bool] = True
-    additive: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Sums
+    traits: ClassVar[Traits] = Traits(soft=True, means=True, additive=True, boundable=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

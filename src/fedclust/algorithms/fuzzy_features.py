@@ -17,11 +17,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Empty, Message, Stacked, checks
+from ..core import Data, Dims, Empty, Role, Stacked, Traits, Work, checks
 from ..kernels import fuzzy_c_means, k_means, memberships, pad_centers
 from ..kernels.features import Features, SummarySettings, join_small, merge_similar, summarise
 from ..typing import FloatArray, IntArray, Rng
-from ._centers import OneRound
+from .centers import OneRound
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,18 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     """Fuzzy c-means over summaries of all clients' rows, in one round."""
 
     fuzzifier: float = 2.0
-    min_features: int = 5
-    max_features: int = 100
+    min_features: Annotated[int, Work(10_000)] = 5
+    max_features: Annotated[int, Work(10_000)] = 100
     threshold: float = 1.0  # sum of radii over distance at which two features become one
     radius_factor: float = 1.0
-    min_count: int = 3  # features of fewer records are merged with a neighbour before they go
+    # Features of fewer records are merged with a neighbour before they are sent.
+    min_count: Annotated[int, Role.RECORDS] = 3
     published: bool = False  # all that the authors' code does
 
     key: ClassVar[str] = "ffcf"
-    soft: ClassVar[bool] = True
-    counted: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = FeatureSet
+    traits: ClassVar[Traits] = Traits(
+        soft=True, counted=True, draws=True, one_pass=True, answered_once=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,10 +17,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Summed, checks
+from ..core import Data, Dims, Role, Summed, Traits, Work, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, fuzzy_sums
 from ..typing import FloatArray, Rng
-from ._centers import CenterAlgorithm, Centers, CenterState, held_by
+from .centers import CenterAlgorithm, Centers, CenterState, held_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +37,14 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
     """Gradient descent on the fuzzy c-means objective, over local memberships."""
 
     fuzzifier: float = 2.0
-    local_steps: int = 10
+    local_steps: Annotated[int, Work(10_000)] = 10
     learning_rate: float = 1.0
     scaled: bool = True  # divide by the curvature; else by the number of records, as published
-    min_count: int = 2  # records that must be nearest to a local centre for its gradient to be sent
+    # Records that must be nearest to a local centre for its gradient to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "gdf-fcm"
-    soft: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Gradients
+    traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,11 +13,11 @@ of features or a core set is empty, and starts from the first k' rows it receive
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Empty, Message, checks
+from ..core import Data, Empty, Role, Traits, Work, checks
 from ..kernels import (
     divide_or_keep,
     farthest_first,
@@ -27,7 +27,7 @@ from ..kernels import (
     sq_distances,
 )
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, OneRound
+from .centers import Candidates, OneRound
 from .one_shot import local_clusters
 
 
@@ -35,16 +35,15 @@ from .one_shot import local_clusters
 class KFed(OneRound[Candidates]):
     """One-shot clustering by core sets and farthest centres."""
 
-    n_local: int | None = None  # k'; None: as many as n_clusters
-    steps: int = 300  # of Lloyd, on either side
+    n_local: Annotated[int | None, Role.CLUSTERS] = None  # k'; None: as many as n_clusters
+    steps: Annotated[int, Work(10_000)] = 300  # of Lloyd, on either side
     greedy: bool = True  # k-means++ keeps the best of a few draws; the authors take the first
     first_received: bool = False  # start from the first k' centres, as the authors' code does
-    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+    # Records that must stand behind a local centre for it to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "k-fed"
-    counted: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

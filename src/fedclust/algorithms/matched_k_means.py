@@ -9,29 +9,30 @@ start and ten fresh ones: with a single fresh one results vary between runs.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from ..core import Data, Message, Rule, checks
+from ..core import Data, Role, Rule, Traits, Work, checks
 from ..kernels import LocalClustering, hard_sums, lloyd
 from ..typing import Rng
-from ._centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
+from .centers import Candidates, CenterAlgorithm, Centers, CenterState, cluster_candidates
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     """Local means, matched by weighted k-means at the server."""
 
-    max_rounds: int = 100
-    local_steps: int = 1
+    max_rounds: Annotated[int, Role.FREE] = 100
+    local_steps: Annotated[int, Work(10_000)] = 1
     weighted: bool = True
-    restarts: int = 10  # k-means++ starts of the server's k-means, beside the warm start
+    # K-means++ starts of the server's k-means, beside the warm start.
+    restarts: Annotated[int, Role.FREE] = 10
     warm_start: bool = True
     recount: bool = False  # weigh a mean by the rows nearest to it, not by those it is made of
-    min_count: int = 2  # the paper's p: a mean of fewer records is not sent
+    # The paper's p: a mean of fewer records is not sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "fkm"
-    counted: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(counted=True)
     seeding: ClassVar[str | None] = "fkm"
 
     def __post_init__(self) -> None:

@@ -8,12 +8,12 @@ centres alike. Here a small client looks for fewer clusters, and a centre counts
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from ..core import Data, Empty, Message, checks
+from ..core import Data, Empty, Role, Traits, Work, checks
 from ..kernels import hard_sums, k_means
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, OneRound, cluster_candidates
+from .centers import Candidates, OneRound, cluster_candidates
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +21,13 @@ class OneShotKMeans(OneRound[Candidates]):
     """k-means over local k-means."""
 
     weighted: bool = True
-    local_restarts: int = 5
-    restarts: int = 10  # k-means++ starts of the server's k-means
-    min_count: int = 2  # records that must stand behind a local centre for it to be sent
+    local_restarts: Annotated[int, Work(100)] = 5
+    restarts: Annotated[int, Role.FREE] = 10  # k-means++ starts of the server's k-means
+    # Records that must stand behind a local centre for it to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "one-shot"
-    counted: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

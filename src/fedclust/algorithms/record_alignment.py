@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Schema, Stacked
+from ..core import Data, Dims, Empty, OneRoundQuery, Schema, Stacked, Traits
 from ..core.algorithm import Partition
 from ..typing import Array, IntArray, Rng
 
@@ -29,9 +29,8 @@ class RecordAlignment(OneRoundQuery[Empty, Tokens]):
 
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
-    reads_rows: ClassVar[bool] = False  # ids under a key, no values: no release
-    down: ClassVar[type[Record]] = Empty
-    up: ClassVar[type[Message]] = Tokens
+    # Ids under a key, no values: not a query.
+    traits: ClassVar[Traits] = Traits(reads_rows=False)
 
     def broadcast(self, state: Empty) -> Empty:
         return Empty()

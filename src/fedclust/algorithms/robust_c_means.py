@@ -11,10 +11,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Stacked, checks
+from ..core import Data, Dims, Role, Stacked, Traits, checks
 from ..kernels import divide_or_keep, hard_sums
 from ..typing import FloatArray, IntArray, Rng
-from ._centers import CenterAlgorithm, Centers, CenterState
+from .centers import CenterAlgorithm, Centers, CenterState
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,11 @@ class ClusterMeans(Stacked):
 class RobustCMeans(CenterAlgorithm[CenterState, ClusterMeans]):
     """Centres at the weighted median of the clients' means, feature by feature."""
 
-    min_count: int = 2  # records that must stand behind a mean for it to be sent
+    # Records that must stand behind a mean for it to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "robust-cm"
-    counted: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = ClusterMeans
+    traits: ClassVar[Traits] = Traits(counted=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,12 +5,14 @@ a paper sends rows, its `reference` preset does so too.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from ..core import ConfigError, Data, Empty, Message, Schema, checks
+from ..core import ConfigError, Data, Empty, Role, Schema, Traits, checks
 from ..kernels import hard_sums, kmeans_plusplus, pad_centers, random_seeds
 from ..typing import FloatArray, Rng
-from ._centers import Candidates, CenterState, OneRound, cluster_candidates
+from .centers import Candidates, CenterState, OneRound, cluster_candidates
+
+_NEIGHBOURS = 5  # rows that a seed is the mean of
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,7 @@ class UniformSeeding(OneRound[Candidates]):
     """
 
     key: ClassVar[str] = "uniform"
-    counted: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(counted=True, answered_once=True)
 
     def start(self, schema: Schema, rng: Rng) -> CenterState:
         drawn = rng.uniform(*schema.box(), (self.n_clusters, schema.n_features))
@@ -43,18 +44,20 @@ class RandomClientSeeding(OneRound[Candidates]):
     J. L. Corcuera Barcena et al. (2024), Section IV: a random participant draws the centres.
     """
 
-    neighbours: int = 5
+    neighbours: Annotated[int, Role.RECORDS] = _NEIGHBOURS
 
     key: ClassVar[str] = "client"
-    up: ClassVar[type[Message]] = Candidates
-    one_client: ClassVar[bool] = True
-    counted: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    samples: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        one_client=True, counted=True, draws=True, samples=True, answered_once=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.integer(self, "neighbours", 3)
+
+    @property
+    def unguarded(self) -> str:
+        return _unguarded(self.neighbours)
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
@@ -73,15 +76,12 @@ class CarefulSeeding(OneRound[Candidates]):
     of its five neighbours: here to the mean, and yes.
     """
 
-    neighbours: int = 5
+    neighbours: Annotated[int, Role.RECORDS] = _NEIGHBOURS
     weighted: bool = False  # weigh a seed by the rows nearest to it
-    restarts: int = 10  # of the server's k-means
+    restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "careful"
-    counted: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    samples: ClassVar[bool] = True
-    up: ClassVar[type[Message]] = Candidates
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True, samples=True, answered_once=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,6 +93,10 @@ class CarefulSeeding(OneRound[Candidates]):
         checks.boolean(self, "weighted")
         checks.integer(self, "restarts")
 
+    @property
+    def unguarded(self) -> str:
+        return _unguarded(self.neighbours)
+
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = kmeans_plusplus(
             data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
@@ -103,6 +107,15 @@ class CarefulSeeding(OneRound[Candidates]):
         return cluster_candidates(
             merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
         )
+
+
+def _unguarded(neighbours: int) -> str:
+    """Two sizes of one neighbourhood differ by a row, so a guard allows one size only."""
+    if neighbours == _NEIGHBOURS:
+        return ""
+    return (
+        f"neighbours={neighbours!r}: two sizes of one neighbourhood differ by a row; {_NEIGHBOURS}"
+    )
 
 
 def _with_support(seeds: FloatArray, data: Data) -> Candidates:

@@ -5,24 +5,22 @@ the centres at home, so its data in this plan are those distances.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from ..core import Data, Empty, Message, OneRoundQuery, Record, Schema, checks
+from ..core import Data, Empty, OneRoundQuery, Role, Schema, checks
 from ..core.algorithm import Partition
 from ..typing import FloatArray, Rng
-from ._records import PartialDistances
+from .records import PartialDistances
 
 
 @dataclass(frozen=True, eq=False)
 class VerticalAssignment(OneRoundQuery[Empty, PartialDistances]):
     """One round: partial distances up, squared distances of all records out."""
 
-    n_clusters: int
+    n_clusters: Annotated[int, Role.CLUSTERS]
 
     key: ClassVar[str] = "vertical-assignment"
     partition: ClassVar[Partition] = "vertical"
-    down: ClassVar[type[Record]] = Empty
-    up: ClassVar[type[Message]] = PartialDistances
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

@@ -18,7 +18,7 @@ import numpy as np
 from ..core import Dims, Record
 from ..kernels.columns import labelled_means, nearest_of
 from ..typing import FloatArray, IntArray, Rng
-from ._records import (
+from .records import (
     PartialDistances,
     RecordAlgorithm,
     RecordState,
@@ -43,7 +43,6 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
     """Lossless k-means over split columns: partial distances up, labels down."""
 
     key: ClassVar[str] = "vertical-llf-cm"
-    down: ClassVar[type[Record]] = Labels
 
     def broadcast(self, state: RecordState) -> Labels:
         return Labels(state.labels, state.kept, state.which)

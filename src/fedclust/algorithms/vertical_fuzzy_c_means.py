@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..core import Dims, MessageError, Record, checks
+from ..core import Dims, MessageError, Record, Traits, checks
 from ..kernels.columns import closest_call, nearest_of, powered_memberships, weighted_means
 from ..typing import BoolArray, FloatArray, IntArray, Rng
-from ._records import (
+from .records import (
     PartialDistances,
     RecordAlgorithm,
     RecordState,
@@ -47,8 +47,7 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "vertical-llf-fcm"
-    soft: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = Weights
+    traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Algorithm, ConfigError, Data, Dims, Message, Record, Schema, checks
+from ..core import Algorithm, ConfigError, Data, Dims, Record, Role, Schema, checks
 from ..core.algorithm import Partition
 from ..kernels.columns import Distances
 from ..typing import FloatArray, IntArray, Rng
-from ._records import PartialDistances, check_assignment
+from .records import PartialDistances, check_assignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,11 @@ class Drawn(Record):
 class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
     """A random record for each cluster; no owner is asked."""
 
-    n_clusters: int
+    n_clusters: Annotated[int, Role.CLUSTERS]
     message_dtype: str = "float64"  # type of distances on the wire
 
     key: ClassVar[str] = "records"
     partition: ClassVar[Partition] = "vertical"
-    state: ClassVar[type[Record]] = SeedState
-    down: ClassVar[type[Record]] = Drawn
-    up: ClassVar[type[Message]] = PartialDistances
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

@@ -25,7 +25,7 @@ def _table(title: str, registry: Mapping[str, type[AnyAlgorithm]]) -> Table:
         chosen = make(key, 2)
         table.add_row(
             key,
-            "memberships" if kind.soft else "labels",
+            "memberships" if kind.traits.soft else "labels",
             "many" if hasattr(chosen, "max_rounds") else "one",
             "yes" if chosen.lossless else "",
             "sum" if issubclass(kind.up, Summed) else "stack",

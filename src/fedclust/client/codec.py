@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.registry import build_plan
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.prepare import SCALINGS
@@ -24,7 +25,6 @@ from ..core.envelope import (
     text,
 )
 from ..core.wire import Frame
-from ..plans import build_plan
 from ..typing import Array
 from .files import RowCounts
 from .problems import Problem

@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
-from ..algorithms._records import check_assignment
 from ..algorithms.record_alignment import RecordAlignment
+from ..algorithms.records import check_assignment
 from ..core import Code, Data, DataError, MessageError, Plan, Refusal, Request, Schema
 from ..data.ids import Ids
 from ..privacy import ClientPolicy
@@ -101,7 +101,7 @@ class ColumnSession:
         if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
             raise Refusal(f"{plan.algorithm.key} is not answered over split columns")
         schema, down = Schema(rows.shape[1], n_records=len(rows)), request.down
-        if plan.algorithm.reads_rows:
+        if plan.algorithm.traits.reads_rows:
             unit_box = self._columns_of(cast(SharedRecords, form).task).in_unit_box
             self._admission.allow_vertical_transforms(plan, schema, unit_box)
         down.check(plan.algorithm.sizes(schema))

@@ -1,32 +1,30 @@
 """What a client allows: every request is held against client.toml before any row is touched."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-import numpy as np
-
-from ..algorithms import ALGORITHMS, VERTICAL
-from ..algorithms.bounded_c_means import BoundedCMeans
-from ..algorithms.c_means import CMeans
-from ..algorithms.cell_seeding import CellSeeding
-from ..algorithms.fuzzy_c_means import FuzzyCMeans
+from ..algorithms import VERTICAL
+from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
-from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema, Stage
+from ..core import (
+    AnyAlgorithm,
+    Code,
+    Plan,
+    Record,
+    Refusal,
+    Request,
+    Role,
+    Schema,
+    Stage,
+    Work,
+)
+from ..core.traits import Parameter, limited_parameters
 from ..data.ids import secret_bytes
 from ..privacy import FixedPoint, Guarded, PairwiseMasks, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
 from .config import ClientConfig
 
-# What algorithms call the number of records that must stand behind a part of their message.
-_COUNTS = ("min_count", "neighbours")
-
-
-# What a client computes in a round is bounded, whatever it is asked.
-_WORK = {"local_steps": 10_000, "steps": 10_000, "local_restarts": 100, "max_features": 10_000}
-_OVER_GAPS = ("moments", "histogram", "median-of-means")  # statistics count the values there are
 _MOST_NAMES = 1_000  # of clients in a cohort
-_NOISED: tuple[Any, ...] = (BoundedCMeans,)  # what the lossless algorithms become under noise
 
 
 # Over split columns: the algorithm that each key of a study stands for.
@@ -75,13 +73,15 @@ def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -
     _allow_algorithm(file, algorithm)
     if answered >= consent.max_rounds:
         raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
-    _allow_settings(file, algorithm)
+    _allow_settings(file, algorithm, n_features)
     seen = plan
     if consent.epsilon is None:  # noise of which nobody limits the cost may be none
         kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
         seen = Plan(algorithm, kept, plan.seed)
     lacking = (
-        demanded(file).missing_protection(seen, Schema(n_features)) if algorithm.reads_rows else ""
+        demanded(file).missing_protection(seen, Schema(n_features))
+        if algorithm.traits.reads_rows
+        else ""
     )
     if lacking:
         raise Refused(
@@ -114,8 +114,7 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
     centers = getattr(down, "centers", None)
     if centers is not None and low is not None and high is not None:
         # Means of rows are within; steps of other algorithms may go beyond, but not far.
-        means = isinstance(plan.algorithm, CMeans | FuzzyCMeans)
-        room = (high - low) * (1e-6 if means else 1.0)
+        room = (high - low) * (1e-6 if plan.algorithm.traits.means else 1.0)
         if not ((centers >= low - room) & (centers <= high + room)).all():
             raise Refused("centres outside the public bounds ask about single records")
 
@@ -129,18 +128,15 @@ def allow_key(file: ClientConfig, key: str) -> None:
 
 def _allow_algorithm(file: ClientConfig, algorithm: AnyAlgorithm) -> None:
     """Of what clusters only the listed; scales, starts and scores go with them."""
-    listed = tuple(ALGORITHMS[key] for key in file.consent.algorithms)
-    if set(listed) & {CMeans, FuzzyCMeans}:
-        listed += _NOISED
-    if not listed or isinstance(algorithm, listed):
-        return
-    if isinstance(algorithm, (*ALGORITHMS.values(), *_NOISED)):
+    listed, keys = file.consent.algorithms, clustering_keys(type(algorithm))
+    if listed and keys and not keys & set(listed):
         raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
 
 
 def allow_form(plan: Plan, prepared: bool) -> None:
     """Refuse all but statistics over rows that have gaps: nothing else knows what to do there."""
-    if not prepared and plan.algorithm.reads_rows and plan.algorithm.key not in _OVER_GAPS:
+    traits = plan.algorithm.traits
+    if not prepared and traits.reads_rows and not traits.over_missing:
         raise Refused(f"{plan.algorithm.key} needs rows that are prepared, without gaps")
 
 
@@ -200,28 +196,31 @@ def allow_cohort(request: Request) -> None:
         raise Refused(f"a cohort of more than {_MOST_NAMES:,} is none")
 
 
-def _allow_settings(file: ClientConfig, algorithm: AnyAlgorithm) -> None:
-    settings, consent = vars(algorithm), file.consent
-    for name in ("n_clusters", "n_local"):
-        _at_most(settings, name, consent.max_clusters, "max_clusters")
-    for name in ("init", "first", "second"):
-        if isinstance(settings.get(name), np.ndarray):
-            sizes = {name: len(settings[name])}
-            _at_most(sizes, name, consent.max_clusters, "max_clusters")
-    for name, most in _WORK.items():
-        _at_most(settings, name, most, name)
-    along = {"cells": algorithm.per_direction} if isinstance(algorithm, CellSeeding) else settings
-    for name in ("n_bins", "cells"):
-        _at_most(along, name, consent.max_bins, "max_bins")
-    for name in _COUNTS:
-        found = settings.get(name)
-        if found is not None and found < consent.min_count:
-            raise Refused(
-                f"{algorithm.key}: {name} = {found}, client.toml allows min_count = "
-                f"{consent.min_count} or more"
-            )
+def _allow_settings(file: ClientConfig, algorithm: AnyAlgorithm, n_features: int) -> None:
+    """Refuse parameters beyond the client's limits; the algorithm says which limit each has."""
+    least = file.consent.min_count
+    for parameter in limited_parameters(type(algorithm)):
+        name, role, value = parameter.name, parameter.role, algorithm.parameter(parameter.name)
+        if value is None or role is Role.FREE:  # None: the algorithm's own default
+            continue
+        size = parameter.size(value)
+        if role is Role.RECORDS:
+            if size < least:
+                raise Refused(
+                    f"{algorithm.key}: {name} = {size}, client.toml allows min_count = {least} or "
+                    "more"
+                )
+            continue
+        limit, most = _limit(file, parameter, n_features)
+        if size > most:
+            raise Refused(f"{name} = {size}, this client allows {limit} = {most}")
 
 
-def _at_most(settings: Mapping[str, Any], name: str, most: int, key: str) -> None:
-    if (settings.get(name) or 0) > most:  # None: as many as its default is
-        raise Refused(f"{name} = {settings[name]}, this client allows {key} = {most}")
+def _limit(file: ClientConfig, parameter: Parameter, n_features: int) -> tuple[str, int]:
+    """The name of a limit, and the largest value that it allows."""
+    role = parameter.role
+    if isinstance(role, Work):
+        return parameter.name, role.most
+    if role is Role.COLUMNS:
+        return "columns", n_features
+    return role.value, getattr(file.consent, role.value)

@@ -12,7 +12,7 @@ from ..clustering.preparation.column import ColumnError
 from ..core import Batches, Data, DataError, did_you_mean
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Columns, Selection
-from ..data.streams import Held, Source, Stream, kinds
+from ..data.streams import InMemory, Source, Stream, column_kinds
 from ..typing import Array, FloatArray
 from .column_check import ColumnCheck, Finding
 from .labels import refuse_id, write_labels
@@ -53,7 +53,7 @@ class ClientFiles:
         self._encoded: dict[Column, FloatArray] = {}  # each column of rows in memory, once
         large = sum(path.stat().st_size for path in paths) >= _LARGE
         if batch_rows or (batch_rows is None and large):
-            self._numeric = kinds(paths, na_values)
+            self._numeric = column_kinds(paths, na_values)
         else:
             self._held = read_table(paths, na_values, id)
             self._numeric = {n: v.dtype.kind in "fiu" for n, v in self._held.items()}
@@ -183,7 +183,7 @@ class ClientFiles:
 
     def _source(self, columns: Sequence[Column]) -> Source:
         if self._held is not None:
-            return Held(self._held)
+            return InMemory(self._held)
         wanted: Mapping[str, Column] = {column.name: column for column in columns}
         names = tuple(n for n in self._numeric if n in wanted or n == self.id)
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)

@@ -19,7 +19,7 @@ from ..clustering.columns import AnyRecordAlgorithm
 from ..clustering.preparation import Column, Preparation
 from ..core import Data, DataError, MessageError, Record
 from ..core.files import write_text
-from ..data.ids import Ids, read_ids, tokens
+from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from .files import ClientFiles, RowCounts
 from .labels import write_columns
@@ -152,7 +152,7 @@ class ClientColumns:
         whole: BoolArray = np.ones(len(self._encoded), dtype=bool)
         if self._task.missing == "drop":
             whole = np.asarray(~np.isnan(self._encoded).any(axis=1))
-        rows, found = np.flatnonzero(whole), tokens(self.ids, self._secret)[whole]
+        rows, found = np.flatnonzero(whole), hash_ids(self.ids, self._secret)[whole]
         order = np.lexsort(found.T[::-1])
         return rows[order], found[order]
 

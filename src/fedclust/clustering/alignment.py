@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithms.record_alignment import RecordAlignment
 from ..channels import LocalChannel
 from ..core import ConfigError, Data, DataError, Plan, Schema, run
-from ..data.ids import Ids, comparable, read_ids, secret_bytes, tokens
+from ..data.ids import Ids, check_comparable, hash_ids, read_ids, secret_bytes
 from ..data.owner_tables import Table, as_names, column_names, table_of
 from ..privacy.psi import shared_by_psi
 from ..typing import Array, IntArray
@@ -67,7 +67,7 @@ def align(
         raise ConfigError(f"min_overlap must be a number between 0 and 1, got {min_overlap!r}")
     key = IN_ONE_PROCESS if secret is None else secret_bytes(secret)
     read = {owner: read_ids(v, owner, name, ids) for owner, (name, v) in columns.items()}
-    comparable(read)
+    check_comparable(read)
     rows = _by_psi(read, key) if method == "psi" else _by_hash(read, key)
     found = Alignment(rows, {owner: len(one.text) for owner, one in read.items()})
     enough_shared(found.n_records, found.n_rows, min_overlap)
@@ -76,7 +76,7 @@ def align(
 
 def _by_hash(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
     # What the plan calls rows are tokens here: numbers, but none to compute with.
-    data = {o: Data(cast(Any, tokens(one, secret)), np.empty(0)) for o, one in ids.items()}
+    data = {o: Data(cast(Any, hash_ids(one, secret)), np.empty(0)) for o, one in ids.items()}
     shared: Array = run(Plan(RecordAlignment()), LocalChannel(data), Schema(2)).model
     return {owner: RecordAlignment().assign(shared, mine) for owner, mine in data.items()}
 
@@ -84,7 +84,7 @@ def _by_hash(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
 def _by_psi(ids: Mapping[str, Ids], secret: bytes) -> dict[str, IntArray]:
     found = Ids("", shared_by_psi({owner: one.text for owner, one in ids.items()}))
     # In the order of keyed hashes: that of the ids would tell the server something of them.
-    order = np.lexsort(tokens(found, secret).T[::-1])
+    order = np.lexsort(hash_ids(found, secret).T[::-1])
     shared = [found.text[i] for i in order]
     rows = {owner: {text: r for r, text in enumerate(one.text)} for owner, one in ids.items()}
     return {o: np.array([rows[o][text] for text in shared], dtype=np.int64) for o in ids}

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..algorithms import VERTICAL_SEEDINGS, make_seeding
-from ..algorithms._records import RecordAlgorithm
+from ..algorithms.records import RecordAlgorithm
 from ..algorithms.vertical_assignment import VerticalAssignment
 from ..channels import LocalChannel
 from ..core import (

@@ -75,7 +75,7 @@ class Clustering:
     @property
     def converged(self) -> bool:
         """Whether the run ended because the centres rested, not because rounds ran out."""
-        if "max_rounds" not in vars(self.algorithm):
+        if not self.algorithm.has_parameter("max_rounds"):
             return True
         longer = replace(cast(Any, self.algorithm), max_rounds=self.run.n_rounds + 1)
         return bool(longer.done(self.run.state))
@@ -159,11 +159,11 @@ def run_seeding(
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
     algorithm = adapted(algorithm, schema, tier, n_clients)
-    if "init" not in vars(algorithm):
+    if not algorithm.has_parameter("init"):
         if not auto:
             raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
         return algorithm, []
-    if auto and vars(algorithm)["init"] is not None:
+    if auto and algorithm.parameter("init") is not None:
         return algorithm, []
     if isinstance(init, str):
         init = _seeding(init, algorithm, schema, tier, n_clients)
@@ -211,7 +211,7 @@ def _seeding_run(
     """One run; where a single client is asked and has too little to say, another is."""
     clients = sorted(channel.clients())
     ways: list[tuple[Channel, ClientSampling]] = [(channel, sampling)]
-    if plan.algorithm.one_client:
+    if plan.algorithm.traits.one_client:
         order = plan.rng("order", 0).permutation(len(clients))
         ways = [(_Only(channel, clients[i]), ALL_CLIENTS) for i in order]
     for way, who in ways:

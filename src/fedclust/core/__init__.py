@@ -34,6 +34,7 @@ from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
 from .spelling import did_you_mean
 from .survey import Empty, OneRoundQuery
+from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Refusal",
     "Request",
     "Round",
+    "Role",
     "Rule",
     "Run",
     "Runner",
@@ -70,9 +72,11 @@ __all__ = [
     "Summed",
     "OneRoundQuery",
     "TooFewClients",
+    "Traits",
     "Transform",
     "Wrapper",
     "RoundContext",
+    "Work",
     "config",
     "derived",
     "did_you_mean",

@@ -2,9 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 
@@ -13,6 +25,7 @@ from ..typing import Array, FloatArray, Rng
 from .checks import LARGEST
 from .errors import ConfigError, DataError
 from .message import Message, Record
+from .traits import Role, Traits
 
 Partition = Literal["horizontal", "vertical"]
 
@@ -155,26 +168,72 @@ Up = TypeVar("Up", bound=Message)
 class Algorithm(ABC, Generic[State, Down, Up]):
     """Pure steps over explicit state. Subclasses are frozen dataclasses; fields are parameters.
 
-    Clients keep no state, so a step can be retried; the server gets one merged message, so its
-    code treats all clients alike; neither side changes what it is given.
+    Clients keep no state, so a step can be retried. The server gets one merged message, so its
+    code treats all clients alike. Neither side changes what it is given. The types in the header
+    of a subclass are those of the server's state, of the broadcast and of a client's message.
+
+    An integer or array parameter needs a `Role`, which says how clients limit it. `register`
+    makes the algorithm known to estimators, studies and clients by its key.
+
+    This one is complete. It finds the mean of all clients' rows in one round:
+
+    >>> from dataclasses import dataclass
+    >>> from typing import Annotated, ClassVar
+    >>> import numpy as np
+    >>> from fedclust.channels import LocalChannel
+    >>> from fedclust.core import (
+    ...     Algorithm, Data, Dims, Empty, Plan, Record, Role, Schema, Summed, Traits, run)
+    >>> from fedclust.typing import FloatArray, Rng
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Mean(Record):
+    ...     mean: Annotated[FloatArray, Dims("F")]
+    ...     round: int
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Total(Summed):
+    ...     total: Annotated[FloatArray, Dims("F")]
+    ...     count: Annotated[FloatArray, Dims("one")]
+    >>> @dataclass(frozen=True, eq=False)
+    ... class FederatedMean(Algorithm[Mean, Empty, Total]):
+    ...     min_count: Annotated[int, Role.RECORDS] = 2
+    ...     key: ClassVar[str] = "mean"
+    ...     traits: ClassVar[Traits] = Traits(additive=True)
+    ...     def start(self, schema: Schema, rng: Rng) -> Mean:
+    ...         return Mean(np.zeros(schema.n_features), 0)
+    ...     def broadcast(self, state: Mean) -> Empty:
+    ...         return Empty()
+    ...     def client_step(self, down: Empty, data: Data, rng: Rng) -> Total:
+    ...         return Total(data.X.sum(axis=0), np.array([float(len(data))]))
+    ...     def release(self, message: Total) -> Total:
+    ...         return message if message.count[0] >= self.min_count else message.identity()
+    ...     def server_step(self, state: Mean, merged: Total, rng: Rng) -> Mean:
+    ...         return Mean(merged.total / merged.count, state.round + 1)
+    ...     def done(self, state: Mean) -> bool:
+    ...         return state.round == 1
+    ...     def model(self, state: Mean) -> FloatArray:
+    ...         return state.mean
+    ...     def sizes(self, schema: Schema) -> dict[str, int]:
+    ...         return {"F": schema.n_features, "one": 1}
+    >>> clients = {"a": Data.of([[1.0], [2.0]]), "b": Data.of([[3.0], [6.0]])}
+    >>> run(Plan(FederatedMean()), LocalChannel(clients), Schema(n_features=1)).model
+    array([3.])
     """
 
     key: ClassVar[str]  # its name in the registry: the paper's acronym
+    traits: ClassVar[Traits] = Traits()
     partition: ClassVar[Partition] = "horizontal"
-    soft: ClassVar[bool] = False  # assigns memberships, not labels
-    seeding: ClassVar[str | None] = None  # the run that finds its start, unless told otherwise
-    conserves: ClassVar[bool] = False  # sums over all clusters are the same in every round
-    counted: ClassVar[bool] = False  # messages know how many records stand behind a cluster
-    draws: ClassVar[bool] = False  # client steps draw random numbers
-    additive: ClassVar[bool] = False  # a client's message is the sum of those of its rows
-    reads_rows: ClassVar[bool] = True  # a client's answer tells of its rows
-    samples: ClassVar[bool] = False  # a sample of many rows does as well as all of them
-    one_client: ClassVar[bool] = False  # a single client, drawn at random, is asked
-    state: ClassVar[type[Record]]
+    seeding: ClassVar[str | None] = None  # the run that finds its start, unless another is given
+    stands_for: ClassVar[tuple[str, ...]] = ()  # keys of algorithms whose place it takes in a tier
+    state: ClassVar[type[Record]]  # these three are taken from the class header
     down: ClassVar[type[Record]]
     up: ClassVar[type[Message]]
 
-    n_clusters: int  # of those that cluster; statistics and alignments are plans too
+    n_clusters: Annotated[int, Role.CLUSTERS]  # of those that cluster; statistics have none
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, kind in zip(("state", "down", "up"), header_types(cls), strict=True):
+            if isinstance(kind, type) and kind is not Any and name not in vars(cls):
+                setattr(cls, name, kind)
 
     @abstractmethod
     def start(self, schema: Schema, rng: Rng) -> State:
@@ -214,6 +273,11 @@ class Algorithm(ABC, Generic[State, Down, Up]):
         return ""
 
     @property
+    def soft(self) -> bool:
+        """Whether, with these settings, it assigns memberships and not labels."""
+        return self.traits.soft
+
+    @property
     def lossless(self) -> bool:
         """Whether, with these settings, any split gives what pooling would from the same start."""
         return False
@@ -221,6 +285,20 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def rule(self, n_features: int) -> Rule:
         """What clients withhold under privacy="paper": the rule of the algorithm's paper."""
         return Rule()
+
+    def parameter(self, name: str, default: Any = None) -> Any:
+        """The value of a parameter, or the default if the algorithm has no such parameter."""
+        return getattr(self, name) if self.has_parameter(name) else default
+
+    @classmethod
+    def has_parameter(cls, name: str) -> bool:
+        """Whether it has a parameter of that name."""
+        return name in {field.name for field in fields(cast(Any, cls))}
+
+    @classmethod
+    def has_reference(cls) -> bool:
+        """Whether the authors' published code does something else than the default settings."""
+        return cls.reference.__func__ is not Algorithm.reference.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
@@ -230,3 +308,15 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def sizes(self, schema: Schema) -> dict[str, int]:
         """The sizes that messages must have, by the name of the axis."""
         return {"C": self.n_clusters, "F": schema.n_features}
+
+
+def header_types(kind: type[Any]) -> tuple[Any, ...]:
+    """State, broadcast and message of an algorithm class, as its header and its bases name them."""
+    for base in vars(kind).get("__orig_bases__", kind.__bases__):
+        origin = get_origin(base) or base
+        if origin is Algorithm:
+            return get_args(base) or (State, Down, Up)
+        if isinstance(origin, type) and issubclass(origin, Algorithm):
+            given = dict(zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False))
+            return tuple(given.get(t, t) for t in header_types(origin))
+    raise TypeError(f"{kind.__name__} is not an Algorithm")

@@ -133,7 +133,7 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     """All a client ever does in a round. Stateless, hence safe to repeat."""
     algorithm = plan.algorithm
     # A client may be called "server": its random numbers must still be its own.
-    rng = plan.rng(f"client {client}", request.round) if algorithm.draws else NO_RANDOMNESS
+    rng = plan.rng(f"client {client}", request.round) if algorithm.traits.draws else NO_RANDOMNESS
     context = RoundContext(
         request.round, client, request.cohort, len(data), plan, request.down, data
     )
@@ -152,18 +152,18 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
 
 def streams(algorithm: AnyAlgorithm) -> bool:
     """Whether its client step can run over batches, without all rows in memory."""
-    return algorithm.additive or algorithm.samples or not algorithm.reads_rows
+    return algorithm.traits.additive or algorithm.traits.samples or not algorithm.traits.reads_rows
 
 
 def _over_batches(
     algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
 ) -> Message:
     """The step over rows that do not fit into memory: what sums can be streamed."""
-    if algorithm.additive:
+    if algorithm.traits.additive:
         return reduce(lambda total, part: total.plus(part), map(step, data))
-    if algorithm.samples:
+    if algorithm.traits.samples:
         return step(data.sample(rng))
-    if not algorithm.reads_rows:
+    if not algorithm.traits.reads_rows:
         return step(data.without_rows())
     raise ConfigError(
         f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
@@ -185,7 +185,7 @@ def rounds(
         raise ConfigError(
             f"{algorithm.key}: every client takes part in every round; fraction must be 1"
         )
-    if algorithm.one_client:
+    if algorithm.traits.one_client:
         sampling = _ONE
     if resume and resume.sampling != sampling:
         raise ConfigError(

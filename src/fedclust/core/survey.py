@@ -21,7 +21,7 @@ class OneRoundQuery(Algorithm[Any, Down, Up], Generic[Down, Up]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "up" in vars(cls):
+        if hasattr(cls, "up"):
             cls.state = cls.up
 
     def start(self, schema: Schema, rng: Rng) -> Empty:

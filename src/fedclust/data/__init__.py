@@ -1,4 +1,4 @@
-"""What clients hold: their files, data frames, ids and columns, as arrays."""
+"""Read the data of clients: files, data frames, ids and tables become arrays."""
 
 from .formats import (
     BatchReader,

@@ -1,4 +1,4 @@
-"""Split rows: what a user calls data as one table for each client."""
+"""Rows split between clients: convert the user's data to one table per client."""
 
 import sys
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from .values import is_missing
 def tables_by_client(
     X: Any, clients: Any = None, weights: Any = None
 ) -> dict[str, tuple[Any, Any]] | None:
-    """Table and weights of each client, if X is several tables; None if it is one.
+    """Return the table and weights of each client, or None if X is a single table.
 
-    Several tables are a dict of name to table, or a list of tables; a list of lists of numbers is
-    one table, as everywhere in scikit-learn.
+    Several tables are a dict of name to table, or a list of tables. A list of lists of numbers is
+    one table, as in scikit-learn.
     """
-    named = _named(X)
+    named = _name_tables(X)
     if named is None:
         return None
     if clients is not None:
-        raise ConfigError("clients: give one table and the owner of each row, or several tables")
+        raise ConfigError("clients: not allowed with several tables; each table is one client")
     if not named:
-        raise DataError("X: there is no table in it")
+        raise DataError("X: contains no table; pass at least one")
     weight_of = _weights(named, weights, by_name=isinstance(X, Mapping))
     return {name: (table, weight_of.get(name)) for name, table in named.items()}
 
 
-def _named(X: Any) -> dict[str, Any] | None:
+def _name_tables(X: Any) -> dict[str, Any] | None:
     if isinstance(X, Mapping) and not _is_sparse(X):
         named = {str(name): table for name, table in X.items()}
         if len(named) < len(X):
-            raise DataError("X: two clients have the same name once names are text (1 and '1'?)")
+            raise DataError("X: two client names are equal as text, such as 1 and '1'; rename one")
         return named
     if not isinstance(X, list | tuple) or not X:
         return None
@@ -44,13 +44,13 @@ def _named(X: Any) -> dict[str, Any] | None:
     if not all(is_table):
         wrong = is_table.index(False)
         kind = type(X[wrong]).__name__
-        raise DataError(f"X: number {wrong} of {len(X)} is not a table of rows but a {kind}")
+        raise DataError(f"X: item {wrong} of {len(X)} must be a table of rows, but is a {kind}")
     width = len(str(len(X) - 1))  # so that the order of names is the order of tables
     return {f"{i:0{width}d}": table for i, table in enumerate(X)}
 
 
 def _is_sparse(X: Any) -> bool:
-    """Whether X is a matrix of SciPy's; where nobody has imported those, it cannot be one."""
+    """Whether X is a SciPy sparse matrix; it cannot be one unless scipy.sparse is imported."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
@@ -58,7 +58,7 @@ def _is_sparse(X: Any) -> bool:
 def _is_table(X: Any) -> bool:
     try:
         return np.ndim(X) == 2
-    except ValueError:  # rows of different lengths: let scikit-learn say so
+    except ValueError:  # rows of different lengths, which scikit-learn reports
         return False
 
 
@@ -70,42 +70,45 @@ def _weights(named: Mapping[str, Any], weights: Any, *, by_name: bool) -> dict[s
         if not by_name or given.keys() != named.keys():
             odd = sorted(given.keys() ^ named.keys()) if by_name else sorted(given)
             raise ConfigError(
-                f"sample_weight: its names must be those of the tables; {', '.join(odd)} are not "
-                "in both"
+                "sample_weight: its names must be those of the tables; not in both: "
+                + ", ".join(odd)
             )
         return given
     if len(weights) != len(named):
-        raise ConfigError(f"sample_weight: {len(named)} tables, but weights for {len(weights)}")
+        raise ConfigError(
+            f"sample_weight: expected weights for {len(named)} tables, got {len(weights)}"
+        )
     return dict(zip(named, weights, strict=True))
 
 
 def rows_by_owner(owner: Array) -> dict[str, IntArray]:
     """Positions of each owner's rows, in the order of the rows."""
     if owner.dtype.kind in "Of":
-        nobody = [row for row, name in enumerate(owner) if is_missing(name)]
-        if nobody:
-            raise DataError(f"clients: row {nobody[0]} has no owner ({len(nobody)} such rows)")
+        without_owner = [row for row, name in enumerate(owner) if is_missing(name)]
+        if without_owner:
+            first, count = without_owner[0], len(without_owner)
+            raise DataError(f"clients: missing in {count} rows, first in row {first}; drop them")
     as_text = owner.astype(str) if owner.dtype.kind == "O" else owner
     ids, index, sizes = np.unique(as_text, return_inverse=True, return_counts=True)
     if owner.dtype.kind == "O" and len({(type(o), o) for o in owner}) > len(ids):
-        raise DataError("clients: two owners have the same name once names are text (1 and '1'?)")
+        raise DataError("clients: two names are equal as text, such as 1 and '1'; rename one")
     groups = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
     return {str(name): group for name, group in zip(ids, groups, strict=True)}
 
 
-def column(name: str, values: Any, n_samples: int) -> Any:
-    """One value per row, or None."""
+def as_column(name: str, values: Any, n_samples: int) -> Any:
+    """Values as an array with one value per row, or None."""
     if values is None:
         return None
     if isinstance(values, str):
         raise DataError(
-            f"{name}: expected one value for each row, got the word {values!r}; give the column "
-            f"itself, {name}=X[{values!r}], and leave it out of X"
+            f"{name}: expected one value per row, got the text {values!r}; pass the column itself, "
+            f"{name}=X[{values!r}], and drop it from X"
         )
-    # A list as objects: NumPy would make text of [1, "1"], and one owner of two.
-    found = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
-    if found.shape != (n_samples,):
+    # Keep lists as objects: NumPy would convert [1, "1"] to text and merge two owners.
+    column = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    if column.shape != (n_samples,):
         raise DataError(
-            f"{name}: expected one value for each of {n_samples} rows, got {found.shape}"
+            f"{name}: expected one value per row ({n_samples}), got shape {column.shape}"
         )
-    return found
+    return column

@@ -1,4 +1,4 @@
-"""A client's files as columns, all rows at once."""
+"""Read all rows of a client's files as columns."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from .formats import Columns, check_shapes, format_of, readable
 
 
 def named_files(path: Path) -> list[Path]:
-    """The file of that name; or, if it is a glob such as "north/*.csv", the files that it names."""
+    """Return the file itself, or the files that match a glob such as "north/*.csv"."""
     if path.is_file():
         return [path]
     if not any(c in path.name for c in "*?["):
@@ -21,9 +21,9 @@ def named_files(path: Path) -> list[Path]:
 def read_table(
     files: Sequence[Path], missing_values: Collection[str], id: str | None = None
 ) -> Columns:
-    """The rows of all files under one another; ids stay as they are written.
+    """Concatenate the rows of all files; ids are kept as written.
 
-    As numbers, ids would lose leading zeros, and their last digits where they are long.
+    As numbers, ids would lose leading zeros, and long ones their last digits.
     """
     tables = [_read(file, missing_values, id) for file in files]
     names = list(tables[0])
@@ -42,12 +42,12 @@ def _read(file: Path, missing_values: Collection[str], id: str | None) -> Column
 
 
 def refuse_empty(file: Path) -> None:
-    """Refuse what holds nothing to read, whatever its kind."""
+    """Refuse a folder, an empty file and a file that cannot be opened."""
     try:
         size = file.stat().st_size
     except OSError as problem:
         raise DataError(f"{file}: not readable ({problem.strerror})") from None
     if file.is_dir():
-        raise DataError(f"{file} is a folder; name the files in it")
+        raise DataError(f"{file}: is a folder; name the files in it, for example with *.csv")
     if size == 0:
         raise DataError(f"{file}: the file is empty")

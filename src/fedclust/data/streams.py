@@ -1,4 +1,4 @@
-"""A client's files, batch by batch: memory for a batch, not for the file."""
+"""Read a client's files in batches, so that memory holds one batch at a time."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .formats import Columns, Selection, batch_reader_of, check_shapes, readable
 
 @dataclass(frozen=True)
 class Stream:
-    """Columns of a client's files, read again for every pass over them."""
+    """Columns of a client's files, read again in every pass."""
 
     files: tuple[Path, ...]
     selection: Selection
@@ -26,24 +26,26 @@ class Stream:
                     yield check_shapes(file, batch)
 
 
-def kinds(files: Sequence[Path], missing_values: Collection[str]) -> Mapping[str, bool]:
-    """Names of the columns that all files have, and whether they hold numbers."""
-    found: dict[str, bool] = {}
+def column_kinds(files: Sequence[Path], missing_values: Collection[str]) -> Mapping[str, bool]:
+    """Names of the columns of all files, and whether they are numeric."""
+    numeric: dict[str, bool] = {}
     for number, file in enumerate(files):
         reader = batch_reader_of(file)
         refuse_empty(file)
         with readable(file):
-            here = reader.kinds(file, missing_values)
-        if number and here.keys() != found.keys():
-            odd = ", ".join(sorted(here.keys() ^ found.keys()))
+            in_file = reader.kinds(file, missing_values)
+        if number and in_file.keys() != numeric.keys():
+            odd = ", ".join(sorted(in_file.keys() ^ numeric.keys()))
             raise DataError(f"{file}: columns {odd} are not in all files of this client")
-        found = {name: is_number and found.get(name, True) for name, is_number in here.items()}
-    return found
+        numeric = {
+            name: is_number and numeric.get(name, True) for name, is_number in in_file.items()
+        }
+    return numeric
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """Columns that are in memory already: one batch."""
+class InMemory:
+    """Columns that are already in memory, as one batch."""
 
     columns: Columns
 
@@ -52,4 +54,4 @@ class Held:
         yield self.columns
 
 
-Source = Held | Stream
+Source = InMemory | Stream

@@ -1,7 +1,7 @@
-"""The scikit-learn face: fit, predict, transform, over rows that stay with their owners.
+"""scikit-learn estimators over data that stays with its owners.
 
-A federation simulated in one process: all rows are here, but only messages reach the server's
-code, so the result is the one that separate machines would get.
+The federation is simulated in one process. Only messages reach the server's code, so the result
+is the same as on separate machines.
 """
 
 from .fuzzy_c_means import FederatedFuzzyCMeans

@@ -1,4 +1,4 @@
-"""What both estimators over split columns share: tables to owners, a federation, labels back."""
+"""Base class of the estimators over split columns."""
 
 import warnings
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from ..clustering.columns import (
 )
 from ..core import ConfigError, Data, DataError, Schema, checks
 from ..data.client_tables import tables_by_client
-from ..data.owner_tables import Table, cut, like_before, same_records
-from ..data.values import is_one_dimensional, no_dates_or_words
+from ..data.owner_tables import Table, check_tables, reorder_as_fitted, split_columns
+from ..data.values import is_one_dimensional, refuse_non_numeric
 from ..kernels.columns import nearest_of
 from ..typing import FloatArray, IntArray
 from ._federated import TABLE
 
 
 class Vertical(ClusterMixin, BaseEstimator):
-    """What both estimators share."""
+    """Base class: assigns columns to owners, runs the federation, labels the records."""
 
     _kind: ClassVar[type[AnyRecordAlgorithm]]
 
@@ -55,16 +55,16 @@ class Vertical(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, owners: Any = None) -> Self:
-        """Find the clusters of records whose columns are split between owners.
+        """Cluster records whose columns are split between owners.
 
         Parameters
         ----------
         X : list of tables, or dict of owner to table, or one table
-            Tables have the same records in the same order; to bring them there by an id column,
-            use `fit_frames`. One table goes with ``owners``; without it, one owner has all columns.
+            Tables must have the same records in the same order; use `fit_frames` to align them by
+            an id column. One table needs ``owners``; without it, one owner has all columns.
         y : ignored
         owners : list of names, or dict of name to columns, optional
-            The owner of each column of the one table.
+            The owner of each column, if X is one table.
 
         Returns
         -------
@@ -85,23 +85,23 @@ class Vertical(ClusterMixin, BaseEstimator):
         ids: str = "auto",
         min_overlap: float = 0.1,
     ) -> Self:
-        """Find the clusters of the records that all owners have, by their ids.
+        """Align the records that all owners share by their ids, and cluster them.
 
         Parameters
         ----------
         frames : dict of owner to data frame, or to a dict of column to values
-            One row per record, in any order; a column holds its id, all others are features.
+            One row per record, in any order; one column is the id, all others are features.
         id : str, or dict of owner to str
             The name of the id column.
         secret : str or bytes of at least 16 characters, optional
-            What the owners share and the server does not know; not needed in one process,
-            where there is nobody to hide from.
+            A secret that the owners share and the server does not know. It is not needed in one
+            process, where there is no separate server.
         alignment : {"hash", "psi"}, default="hash"
             Keyed hashes, or private set intersection (needs ``fedclust[psi]``).
         ids : {"auto", "number"}, default="auto"
-            How ids are compared: as written but for spaces around them, or as whole numbers.
+            How ids are compared: as text without surrounding spaces, or as integers.
         min_overlap : float, default=0.1
-            Share of the smallest owner's rows that must be shared by all.
+            Minimum share of the smallest owner's rows that all owners must have.
 
         Returns
         -------
@@ -109,17 +109,18 @@ class Vertical(ClusterMixin, BaseEstimator):
         """
         if not isinstance(self.init, str):
             raise ConfigError(
-                "init: records have no number before they are aligned; give a word to fit_frames"
+                "init: record numbers are unknown before alignment; use a name such as 'k-means++' "
+                "with fit_frames"
             )
-        found, tables = aligned_tables(
+        aligned, tables = aligned_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
         self._owners = None
         self._forget_features()
-        return self._fit(tables, found)
+        return self._fit(tables, aligned)
 
     def predict(self, X: Any, owners: Any = None) -> IntArray:
-        """Cluster of each new record: one round, in which every owner has to answer.
+        """Cluster of each new record, by one round in which every owner must answer.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         ids: str = "auto",
         min_overlap: float = 0.1,
     ) -> dict[str, IntArray]:
-        """Cluster of each new record that all owners have: to each owner, in its own order.
+        """Cluster of each new record that all owners share, for each owner in its own row order.
 
         Parameters
         ----------
@@ -152,17 +153,17 @@ class Vertical(ClusterMixin, BaseEstimator):
         Returns
         -------
         labels : dict of owner to array
-            One label per row of the owner's table, -1 where a record is not at all owners.
+            One label per row of the owner's table; -1 for records that not all owners have.
         """
         check_is_fitted(self)
-        found, tables = aligned_tables(
+        aligned, tables = aligned_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
-        labels = nearest_of(self._distances(like_before(tables, self._columns)))
-        return {owner: found.at_home(owner, labels, -1) for owner in tables}
+        labels = nearest_of(self._distances(reorder_as_fitted(tables, self._columns)))
+        return {owner: aligned.at_home(owner, labels, -1) for owner in tables}
 
     def centers_of(self, owner: Any) -> FloatArray:
-        """The owner's part of the centres: its columns, for all clusters.
+        """The owner's part of the centres: its columns of all clusters.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         return self._parts[self._owner(owner)]
 
     def labels_of(self, owner: Any) -> IntArray:
-        """Cluster of each row of an owner's table, in its own order; -1 where it took no part.
+        """Cluster of each row of an owner's table, in its own order; -1 for unmatched rows.
 
         Parameters
         ----------
@@ -191,25 +192,25 @@ class Vertical(ClusterMixin, BaseEstimator):
 
     @property
     def cluster_centers_(self) -> FloatArray:
-        """Nobody holds whole centres: this raises, and says whom to ask."""
+        """Always raises: no party has the full centres; see `centers_of`."""
         raise AttributeError(
-            "nobody holds whole centres: each owner has its part, centers_of(owner)"
+            "no party has the full centres; use centers_of(owner) for the part of one owner"
         )
 
-    def _fit(self, tables: dict[str, Table], found: Alignment) -> Self:
+    def _fit(self, tables: dict[str, Table], aligned: Alignment) -> Self:
         checks.integer(self, "n_clusters")
         checks.integer(self, "n_init")
-        n = found.n_records
+        n = aligned.n_records
         if n < max(2, self.n_clusters):
             raise DataError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}, and more than one"
+                f"n_samples={n} must be at least n_clusters={self.n_clusters}, and at least 2"
             )
         data = {owner: Data(table.X, np.empty(0)) for owner, table in tables.items()}
         self.n_features_in_ = sum(table.X.shape[1] for table in tables.values())
         self.owners_ = tuple(tables)
-        self.alignment_ = found
+        self.alignment_ = aligned
         self._columns = {o: (t.X.shape[1], t.names) for o, t in tables.items()}
-        self._learn(self._cluster(data, n), data)  # not named: it is large, and let go of there
+        self._set_results(self._cluster(data, n), data)  # unnamed, so that it can be freed early
         self._warn()
         return self
 
@@ -223,7 +224,7 @@ class Vertical(ClusterMixin, BaseEstimator):
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
 
-    def _learn(self, best: ColumnClustering, data: dict[str, Data]) -> None:
+    def _set_results(self, best: ColumnClustering, data: dict[str, Data]) -> None:
         self.algorithm_ = best.algorithm
         self.trust_ = TRUST
         self._parts = {o: best.algorithm.part(best.last, d.X) for o, d in data.items()}
@@ -231,7 +232,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         self.converged_ = best.converged
         self.history_ = [asdict(line) for line in best.history]
         sent = best.sent
-        del best  # it holds as many numbers as there are records times clusters
+        del best  # free it: it has n_records x n_clusters numbers
         d2, done = distances_to(
             self._parts, {o: d.X for o, d in data.items()}, self.algorithm_.message_dtype
         )
@@ -248,35 +249,39 @@ class Vertical(ClusterMixin, BaseEstimator):
 
     def _by_owner(self, X: Any, owners: Any, *, reset: bool) -> dict[str, Table]:
         if isinstance(X, list | tuple) and X and all(is_one_dimensional(one) for one in X):
-            raise DataError("X: each owner gives a table; of a single column, frame[['income']]")
+            raise DataError(
+                "X: expected a table per owner, got single columns; use frame[['income']]"
+            )
         several = tables_by_client(X)
         if several is None:
-            no_dates_or_words(X, "X")
+            refuse_non_numeric(X, "X")
             rows = validate_data(self, X, reset=reset, **TABLE)
             names = getattr(self, "feature_names_in_", None)
-            return same_records(cut(Data.of(rows, client="X", names=names).X, owners, names))
+            return check_tables(
+                split_columns(Data.of(rows, client="X", names=names).X, owners, names)
+            )
         if owners is not None and reset:
-            raise ConfigError("owners: give one table and the owner of each column, or several")
+            raise ConfigError("owners: not allowed with several tables; each table is one owner")
         if reset:
             self._forget_features()
-        return same_records({name: table for name, (table, _) in several.items()})
+        return check_tables({name: table for name, (table, _) in several.items()})
 
     def _forget_features(self) -> None:
-        """Names of an earlier fit on one table mean nothing for several."""
+        """Remove the feature names of an earlier fit on one table."""
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
     def _new_records(self, X: Any, owners: Any) -> dict[str, FloatArray]:
         check_is_fitted(self)
         tables = self._by_owner(X, self._owners if owners is None else owners, reset=False)
-        return like_before(tables, self._columns)
+        return reorder_as_fitted(tables, self._columns)
 
     def _distances(self, tables: dict[str, FloatArray]) -> FloatArray:
         return distances_to(self._parts, tables, self.algorithm_.message_dtype)[0]
 
     def _owner(self, owner: Any) -> str:
         if str(owner) not in self._parts:
-            raise ConfigError(f"no owner {owner!r}; there are {', '.join(self._parts)}")
+            raise ConfigError(f"unknown owner {owner!r}; known owners: {', '.join(self._parts)}")
         return str(owner)
 
     def _warn(self) -> None:
@@ -284,13 +289,13 @@ class Vertical(ClusterMixin, BaseEstimator):
         if distinct < self.n_clusters:
             warnings.warn(
                 f"only {distinct} of n_clusters={self.n_clusters} clusters have any records; "
-                "choose fewer, or another start",
+                "reduce n_clusters, or change init or random_state",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         if self.max_rounds is None and not self.converged_:
             warnings.warn(
-                f"distances still changed after {self.n_rounds_} rounds; raise max_rounds, or tol",
+                f"no convergence in {self.n_rounds_} rounds; increase max_rounds or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )

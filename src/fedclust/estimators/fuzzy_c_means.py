@@ -1,4 +1,4 @@
-"""Federated fuzzy c-means with scikit-learn's manners."""
+"""Federated fuzzy c-means as a scikit-learn estimator."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ class FederatedFuzzyCMeans(Federated):
     n_clusters : int, default=8
         Number of clusters.
     fuzzifier : float, default=2.0
-        How soft memberships are, above 1: near 1 they are almost labels.
-    algorithm : str or algorithm, default="lossless"
+        Softness of the memberships, above 1; near 1 they are almost hard labels.
+    algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
-        "llf-fcm", "ffcm-avg1", "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm", or an algorithm made by
-        `fedclust.make`.
+        the key of a registered algorithm that finds memberships ("llf-fcm", "ffcm-avg1",
+        "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm"), or an algorithm made by `fedclust.make`.
     init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, random_state
         As for `FederatedKMeans`.
 
@@ -52,7 +52,7 @@ class FederatedFuzzyCMeans(Federated):
         n_clusters: int = 8,
         *,
         fuzzifier: float = 2.0,
-        algorithm: str | AnyAlgorithm = "lossless",
+        algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
         n_init: int = 1,
         max_rounds: int | None = None,

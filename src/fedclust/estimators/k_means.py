@@ -1,4 +1,4 @@
-"""Federated k-means with scikit-learn's manners."""
+"""Federated k-means as a scikit-learn estimator."""
 
 from typing import Any
 
@@ -13,37 +13,37 @@ class FederatedKMeans(Federated):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    algorithm : str or algorithm, default="lossless"
+    algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-CM: the centres that pooling all rows would give, from the same start),
-        "llf-cm", "fkm", "k-fed", "one-shot", "dwf", "ewf", or an algorithm made by
-        `fedclust.make`.
+        the key of a registered algorithm that finds labels ("llf-cm", "fkm", "k-fed", "one-shot",
+        "dwf", "ewf", "robust-cm"), or an algorithm made by `fedclust.make`.
     init : str, array of shape (n_clusters, n_features) or seeding, default="auto"
-        The start: "careful" (k-means++ at every client, each seed blended with its neighbours),
-        "fkm", "one-shot", "k-fed", "client" (one client draws), "uniform" (in ``bounds``), the
-        centres themselves, or a seeding made by `fedclust.make_seeding`. "auto" is what suits the
-        algorithm. No seed that leaves a client is one of its rows.
+        The initialisation: "careful" (k-means++ at every client, each seed blended with its
+        neighbours), "fkm", "one-shot", "k-fed", "client" (drawn by one client), "uniform" (within
+        ``bounds``), an array of centres, or a seeding from `fedclust.make_seeding`. "auto" selects
+        the default of the algorithm. No client ever sends one of its rows as a seed.
     n_init : int, default=1
-        Starts; the one with the lowest pooled inertia is kept. Every start is a further look at
-        the same data: see the privacy page.
+        Number of initialisations; the one with the lowest pooled inertia is kept. Each further
+        run queries the same data again: see the privacy page.
     max_rounds : int, optional
-        Most rounds of communication; the algorithm's own default if None.
+        Maximum number of communication rounds; the default of the algorithm if None.
     tol : float, optional
         Stop when a round moves the centres by at most this share of their spread.
     sampling : float, default=1.0
-        Share of clients asked in each round, drawn afresh every time.
+        Share of clients sampled in each round.
     min_clients : int, default=1
-        Fewest clients asked, and answering, in a round.
+        Minimum number of clients sampled, and of replies, in a round.
     privacy : str, tier or tuple of transforms, default="none"
-        "none" is the exact result, in the open. "paper" withholds what the algorithm's paper
-        withholds. "guarded" withholds differences that would show single records. "secure" hides
-        every client's sums in their total, exactly. "dp" and "secure+dp" add noise: differential
-        privacy. A tier of `fedclust.privacy` has settings; `fedclust.privacy.guarantee` says in
-        plain words what each promises.
+        "none" gives the exact result without protection. "paper" withholds what the algorithm's
+        paper withholds. "guarded" withholds differences that would reveal single records. "secure"
+        shows the server only exact totals over clients. "dp" and "secure+dp" add noise for
+        differential privacy. The tiers in `fedclust.privacy` have settings;
+        `fedclust.privacy.guarantee` describes what each tier guarantees.
     bounds : (low, high), optional
         Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";
         each a number or one per feature.
     random_state : int, RandomState or None, default=None
-        Makes seeding, sampling of clients and server-side restarts reproducible.
+        Makes seeding, client sampling and restarts at the server reproducible.
 
     Attributes
     ----------
@@ -51,17 +51,17 @@ class FederatedKMeans(Federated):
     labels_ : array of shape (n_samples,)
         Nearest centre of each row, in the order given (client after client for several tables).
     inertia_ : float
-        Pooled sum of squared distances to the nearest centre, found by a federated run.
+        Pooled sum of squared distances to the nearest centre, computed by a federated run.
     n_rounds_ : int
-        Rounds of the clustering run, without seeding and scoring.
+        Number of clustering rounds, without seeding and scoring.
     history_ : list of dict
-        For each round its clients, how far the centres moved, and bytes both ways.
+        For each round: number of clients, shift of the centres, and bytes in both directions.
     bytes_sent_ : dict of str to int
-        What left each client, in all runs: seeding, clustering, scoring.
+        Bytes sent by each client in total: seeding, clustering, scoring.
     algorithm_ : algorithm
-        The algorithm as it ran, with its start.
-    promise_ : Promise
-        What may be said of this run's privacy: tier, parameters and words.
+        The algorithm as it ran, with its initial centres.
+    guarantee_ : Guarantee
+        Privacy guarantee of this run: tier, parameters and a description.
 
     Examples
     --------

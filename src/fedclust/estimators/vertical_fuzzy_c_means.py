@@ -1,4 +1,4 @@
-"""Fuzzy c-means over split columns, with scikit-learn's manners."""
+"""Fuzzy c-means over split columns as a scikit-learn estimator."""
 
 from typing import Any
 
@@ -14,22 +14,22 @@ from ._vertical import Vertical
 class VerticalFuzzyCMeans(Vertical):
     """Fuzzy c-means over records whose columns are split between owners.
 
-    Lossless (LLF-FCM for vertically partitioned data); owners send distances, never values, and
-    the server must be trusted with geometry, see ``trust_``.
+    Lossless (LLF-FCM for vertically partitioned data). Owners send distances, never values. The
+    server must be trusted with these distances: see ``trust_``.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     fuzzifier : float, default=2.0
-        How soft memberships are, above 1: near 1 they are almost labels.
+        Softness of the memberships, above 1; near 1 they are almost hard labels.
     init, n_init, max_rounds, tol, message_dtype, random_state
         As for `VerticalKMeans`.
 
     Attributes
     ----------
     memberships_ : array of shape (n_records, n_clusters)
-        Of each shared record; `memberships_of` has them in the order of an owner's own rows.
+        Of each shared record; `memberships_of` returns them in the row order of one owner.
     labels_, inertia_, n_rounds_, converged_, history_, bytes_sent_, algorithm_, owners_, \
 alignment_, trust_
         As for `VerticalKMeans`; a label is the cluster of the highest membership.
@@ -61,7 +61,7 @@ alignment_, trust_
         self.fuzzifier = fuzzifier
 
     def predict_proba(self, X: Any, owners: Any = None) -> FloatArray:
-        """Membership of each new record in each cluster: one round, every owner has to answer.
+        """Membership of each new record in each cluster, by one round; all owners must answer.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ alignment_, trust_
         return self._memberships(self._distances(self._new_records(X, owners)))
 
     def memberships_of(self, owner: str) -> FloatArray:
-        """Memberships of each row of an owner's table, in its own order; NaN if it took no part.
+        """Memberships of each row of an owner's table, in its own order; NaN if unmatched.
 
         Parameters
         ----------

@@ -5,7 +5,18 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Rule, Summed, checks
+from ..core import (
+    Data,
+    Dims,
+    Empty,
+    OneRoundQuery,
+    Record,
+    Role,
+    Rule,
+    Summed,
+    Traits,
+    checks,
+)
 from ..kernels import nearest
 from ..typing import BoolArray, FloatArray, Rng
 
@@ -34,15 +45,12 @@ class Both(Record):
 class Contingency(OneRoundQuery[Both, Table]):
     """Rows of all clients counted by their nearest centre in each of two sets."""
 
-    n_clusters: int
-    first: FloatArray  # (C, F)
-    second: FloatArray  # (C, F)
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    first: Annotated[FloatArray, Role.CLUSTERS]  # (C, F)
+    second: Annotated[FloatArray, Role.CLUSTERS]  # (C, F)
 
     key: ClassVar[str] = "contingency"
-    additive: ClassVar[bool] = True
-    counted: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = Both
-    up: ClassVar[type[Message]] = Table
+    traits: ClassVar[Traits] = Traits(additive=True, counted=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

@@ -5,7 +5,20 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Rule, Schema, Summed, checks
+from ..core import (
+    Data,
+    Dims,
+    Empty,
+    OneRoundQuery,
+    Record,
+    Role,
+    Rule,
+    Schema,
+    Summed,
+    Traits,
+    Work,
+    checks,
+)
 from ..typing import BoolArray, FloatArray, Rng
 from .indices import Index, cluster_sizes, sums_over
 from .registry import find_index
@@ -44,16 +57,13 @@ class Evaluation(OneRoundQuery[At, Totals]):
     One index is a number. Several go into one message, with the clusters' sizes: `Evaluated`.
     """
 
-    n_clusters: int
-    init: FloatArray  # (C, F) the centres to evaluate
-    index: str | tuple[str, ...] = "inertia"
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres to evaluate
+    index: Annotated[str | tuple[str, ...], Work(100)] = "inertia"
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "evaluation"
-    counted: ClassVar[bool] = True
-    additive: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = At
-    up: ClassVar[type[Message]] = Totals
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, answered_once=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

@@ -19,10 +19,12 @@ from ..core import (
     Empty,
     Message,
     OneRoundQuery,
-    Record,
+    Role,
     Schema,
     Stacked,
     Summed,
+    Traits,
+    Work,
     checks,
 )
 from ..kernels import memberships, nearest
@@ -63,15 +65,13 @@ class ProfileSums(Summed):
 class Profile(OneRoundQuery[At, ProfileSums]):
     """Sizes, means and spreads of clusters."""
 
-    n_clusters: int
-    init: FloatArray  # (C, F) the centres
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
     fuzzifier: float = 0.0  # above 1: rows belong to the cluster of their largest membership
-    min_count: int = 5
+    min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "profile"
-    additive: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = At
-    up: ClassVar[type[Message]] = ProfileSums
+    traits: ClassVar[Traits] = Traits(additive=True, disjoint=True)
 
     def __post_init__(self) -> None:
         checks.centers(self)
@@ -113,15 +113,13 @@ class ClusterShapeSums(Summed):
 class ClusterShapes(OneRoundQuery[At, ClusterShapeSums]):
     """Where on a plane each cluster lies, and how far it reaches."""
 
-    n_clusters: int
-    init: FloatArray  # (C, F) the centres
-    axes: FloatArray  # (F, 2)
-    min_count: int = 5
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
+    axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
+    min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "outline"
-    additive: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = At
-    up: ClassVar[type[Message]] = ClusterShapeSums
+    traits: ClassVar[Traits] = Traits(additive=True, disjoint=True)
 
     def broadcast(self, state: Empty) -> At:
         return At(self.init)
@@ -158,18 +156,16 @@ class ClientCounts(OneRoundQuery[At, Counts]):
     Counts below `min_count` are sent as zero.
     """
 
-    n_clusters: int
-    init: FloatArray  # (C, F) the centres
-    axes: FloatArray  # (F, 2)
-    low: FloatArray  # (2,) corners of the map
-    high: FloatArray  # (2,)
-    cells: int = 24  # along each side
-    min_count: int = 5
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
+    axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
+    low: Annotated[FloatArray, Work(2)]  # (2,) corners of the map
+    high: Annotated[FloatArray, Work(2)]  # (2,)
+    cells: Annotated[int, Role.BINS] = 24  # along each side
+    min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "presence"
-    additive: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = At
-    up: ClassVar[type[Message]] = Counts
+    traits: ClassVar[Traits] = Traits(additive=True, answered_once=True)
 
     def broadcast(self, state: Empty) -> At:
         return At(self.init)

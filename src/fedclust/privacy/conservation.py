@@ -22,7 +22,7 @@ class Conservation:
         """Refuse replies whose totals are not those of the rounds before."""
         grids = [repr(t) for t in plan.transforms if t.stage == Stage.ENCODE]
         rest = {t.stage for t in plan.transforms} - {Stage.ENCODE, Stage.MASK}
-        if not plan.algorithm.conserves or rest or not grids or not replies:
+        if not plan.algorithm.traits.conserves or rest or not grids or not replies:
             return
         merged = plan.algorithm.up.merge([replies[c] for c in sorted(replies)])
         now = tuple(np.sum(a, axis=0).tobytes() for a in merged.arrays().values())

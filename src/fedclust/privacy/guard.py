@@ -42,17 +42,15 @@ class ChangeGuard(Transform):
     change: int = 5
 
     stage: ClassVar[Stage] = Stage.SUPPRESS
-    # Those whose clusters are the records nearest to each centre.
-    guards: ClassVar[tuple[str, ...]] = ("llf-cm", "profile", "outline")
 
     def __post_init__(self) -> None:
         checks.integer(self, "change", 2)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        if algorithm.key not in self.guards:
+        if not algorithm.traits.disjoint:
             raise ConfigError(
-                f"ChangeGuard: {algorithm.key} has no sums of disjoint clusters to compare; it "
-                f"guards {', '.join(self.guards)}"
+                f"ChangeGuard: {algorithm.key} has no sums of disjoint clusters to compare; use "
+                "'llf-cm'"
             )
 
     def at_client(self, message: M, context: RoundContext) -> M:

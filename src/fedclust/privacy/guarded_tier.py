@@ -1,9 +1,8 @@
 """The tier of guards: clients withhold what differs by too little from what they have said."""
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
 from .guard import PAIRED, ChangeGuard
@@ -11,16 +10,7 @@ from .policy import QueryLimit
 from .suppression import MinCount, MinSamples
 from .tiers import CHANGE, MAX_QUERIES, RELEASES, ROUNDS, Tier, uncovered
 
-_GUARDABLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "fuzzifier": (lambda m: m >= 1.5, "memberships would nearly be labels; 1.5 or more"),
-    "n_clusters": (lambda k: k <= PAIRED, f"too many sums to compare; {PAIRED} or fewer"),
-    "neighbours": (lambda n: n == 5, "two sizes of one neighbourhood differ by a row; 5"),
-}
-# One round each, of which a minimum of records stands behind every number.
-ONE_LOOK = (
-    *("moments", "histogram", "median-of-means", "presence", "evaluation", "key-exchange"),
-    *("careful", "client", "fkm", "uniform", "k-fed", "one-shot", "ffcf"),
-)
+_LEAST_FUZZIFIER = 1.5  # of sums in the open: below, memberships are nearly labels
 SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for the records
 
 
@@ -46,27 +36,30 @@ class Guarded(Tier):
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
         limit = QueryLimit(self.max_queries)
-        if algorithm.key in ChangeGuard.guards:
+        if algorithm.traits.disjoint:
             return limit, MinSamples(2 * self.change), ChangeGuard(self.change)
         if algorithm.soft and issubclass(algorithm.up, Summed):
             return limit, MinSamples(self.fewest(algorithm, schema.n_features))
-        counted = (MinCount(self.change),) if algorithm.counted else ()
+        counted = (MinCount(self.change),) if algorithm.traits.counted else ()
         return limit, MinSamples(2 * self.change), *counted
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         """Of several rounds only those that are guarded, or fuzzy and few; some looks of one."""
-        settings, name = vars(algorithm), f"privacy={self.name!r}"
+        traits, name = algorithm.traits, f"privacy={self.name!r}"
         soft_sums = algorithm.soft and algorithm.lossless and issubclass(algorithm.up, Summed)
-        one_look = algorithm.key in ONE_LOOK and "max_rounds" not in settings
-        if not (soft_sums or one_look or algorithm.key in ChangeGuard.guards):
+        once = traits.answered_once and not algorithm.has_parameter("max_rounds")
+        if not (soft_sums or once or traits.disjoint):
             raise ConfigError(
                 f"{name}: nobody guards the rounds of {algorithm.key!r}; use "
                 f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
             )
-        for key, (fits, words) in _GUARDABLE.items():
-            asked = key in settings and (key != "fuzzifier" or soft_sums)
-            if asked and not fits(settings[key]):
-                raise ConfigError(f"{name}: {key}={settings[key]!r}: {words}")
+        m, k = algorithm.parameter("fuzzifier", 1.0), algorithm.parameter("n_clusters", 1)
+        if soft_sums and m < _LEAST_FUZZIFIER:
+            words = f"memberships would nearly be labels; {_LEAST_FUZZIFIER} or more"
+            raise ConfigError(f"{name}: fuzzifier={m!r}: {words}")
+        if k > PAIRED:
+            words = f"too many sums to compare; {PAIRED} or fewer"
+            raise ConfigError(f"{name}: n_clusters={k!r}: {words}")
         if algorithm.unguarded:
             raise ConfigError(f"{name}: {algorithm.unguarded}")
 
@@ -78,14 +71,14 @@ class Guarded(Tier):
             self.check(algorithm)
         except ConfigError as problem:
             return str(problem)
-        rounds, most = vars(algorithm).get("max_rounds"), self.most_rounds(algorithm)
+        rounds, most = algorithm.parameter("max_rounds"), self.most_rounds(algorithm)
         if rounds is not None and rounds > most:
             return f"max_rounds of at most {most}"
         return uncovered(plan, self.transforms(algorithm, schema))
 
     def fewest(self, algorithm: AnyAlgorithm, n_features: int) -> int:
         """Records whose values several rounds of fuzzy sums leave open: more than equations."""
-        rounds = min(getattr(algorithm, "max_rounds", 1), SOFT_ROUNDS)
+        rounds = min(int(algorithm.parameter("max_rounds", 1)), SOFT_ROUNDS)
         k = algorithm.n_clusters
         return math.floor(rounds * k * (n_features + 1) / n_features) + 1
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core import Data, Dims, Empty, Message, OneRoundQuery, Record, Schema, Stacked
+from ..core import Data, Dims, Empty, OneRoundQuery, Schema, Stacked, Traits
 from ..typing import Array, Rng
 from .policy import policy_of
 
@@ -26,9 +26,8 @@ class KeyExchange(OneRoundQuery[Empty, Offers]):
     run: str  # named anew for every run, or masks would repeat
 
     key: ClassVar[str] = "key-exchange"
-    reads_rows: ClassVar[bool] = False  # so it is no release
-    down: ClassVar[type[Record]] = Empty
-    up: ClassVar[type[Message]] = Offers
+    # It reads no rows, so it is not a query.
+    traits: ClassVar[Traits] = Traits(reads_rows=False, answered_once=True)
 
     def broadcast(self, state: Empty) -> Empty:
         return Empty()

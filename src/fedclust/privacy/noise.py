@@ -43,7 +43,7 @@ class IntegerGaussian(Transform):
         checks.number(self, "share", 0.0, 1.0, above=True)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        if not hasattr(algorithm, "sensitivity"):
+        if not algorithm.traits.bounded:
             raise ConfigError(
                 f"IntegerGaussian: {algorithm.key} does not say how much one record can change its "
                 "messages"

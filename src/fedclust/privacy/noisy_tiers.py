@@ -67,7 +67,7 @@ class Private(Tier):
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         super().check(algorithm)
-        if not hasattr(algorithm, "sensitivity") and algorithm.key not in ("llf-cm", "llf-fcm"):
+        if not (algorithm.traits.bounded or algorithm.traits.boundable):
             raise ConfigError(
                 f"privacy={self.name!r}: nobody knows how much one record can change the messages "
                 f"of {algorithm.key!r}; 'llf-cm' and 'llf-fcm' can be made private"

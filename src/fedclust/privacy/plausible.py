@@ -78,7 +78,7 @@ class CheckedChannel(Wrapper):
             return "means outside the public bounds"
         if any(t.stage < Stage.ENCODE for t in plan.transforms):
             return None  # something is withheld
-        if not plan.algorithm.conserves:
+        if not plan.algorithm.traits.conserves:
             return self._shares(plan, enrolled, size)
         if enrolled is not None and abs(size - enrolled) > enrolled * _ROUNDING:
             return "other records than it enrolled"
@@ -103,7 +103,7 @@ class CheckedChannel(Wrapper):
 
     def _shares(self, plan: Plan, enrolled: int | None, size: float) -> str | None:
         """Memberships sum to one, so their powers sum to C^(1-m) at least."""
-        m = getattr(plan.algorithm, "fuzzifier", None)
+        m = plan.algorithm.parameter("fuzzifier")
         if m is None or enrolled is None:
             return None
         least = enrolled * plan.algorithm.n_clusters ** (1.0 - m)

@@ -104,7 +104,7 @@ class ClientPolicy:
         """
         plan = context.plan
         query_limits = [t.max_queries for t in plan.transforms if isinstance(t, QueryLimit)]
-        if not (self._watchful or query_limits) or not plan.algorithm.reads_rows:
+        if not (self._watchful or query_limits) or not plan.algorithm.traits.reads_rows:
             return
         what = f"{plan.algorithm.key}, round {context.round}"
         if self._watchful:

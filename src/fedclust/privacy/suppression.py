@@ -27,7 +27,7 @@ class MinCount(Transform):
         checks.integer(self, "count")
 
     def check(self, algorithm: AnyAlgorithm) -> None:
-        if not algorithm.counted:
+        if not algorithm.traits.counted:
             raise ConfigError(
                 f"MinCount: {algorithm.key} does not say how many records stand behind a cluster; "
                 "use MinSamples"

@@ -141,7 +141,7 @@ class Paper(Tier):
     def missing_protection(self, plan: Plan, schema: Schema) -> str:
         if {Stage.NOISE, Stage.MASK} & {t.stage for t in plan.transforms}:
             return ""
-        if hasattr(plan.algorithm, "sensitivity"):  # made for noise, and withholds nothing
+        if plan.algorithm.traits.bounded:  # made for noise, and withholds nothing
             return "noise"
         return uncovered(plan, self.transforms(plan.algorithm, schema))
 
@@ -182,7 +182,7 @@ class Secure(Tier):
             QueryLimit(self.max_queries),
             FixedPoint.over(schema, max_records=self.max_records),
         )
-        if self.change is None or algorithm.key not in ChangeGuard.guards:
+        if self.change is None or not algorithm.traits.disjoint:
             return limit, grid
         return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
 
@@ -216,7 +216,7 @@ class Secure(Tier):
 
 def uncovered(plan: Plan, wanted: tuple[Transform, ...]) -> str:
     """The first transform that a plan must have and that nothing in it stands for."""
-    own = vars(plan.algorithm).get("min_count") or 0  # withheld by the algorithm itself
+    own = plan.algorithm.parameter("min_count") or 0  # withheld by the algorithm itself
     for one in wanted:
         implied = isinstance(one, MinSamples) and own >= one.samples
         if not implied and not any(given.covers(one) for given in plan.transforms):

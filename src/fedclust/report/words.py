@@ -1,7 +1,6 @@
 """Names of algorithms, settings and indices in plain words."""
 
-from ..algorithms import ALGORITHMS, VERTICAL
-from ..algorithms.bounded_c_means import BoundedCMeans
+from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
 from ..metrics import INDICES, Measure
@@ -27,9 +26,7 @@ def _measure(index: str) -> Measure | None:
 
 def algorithm_words(algorithm: str) -> str:
     """What the algorithm does, as its own file says it."""
-    known = {**VERTICAL, **ALGORITHMS, BoundedCMeans.key: BoundedCMeans}
-    kind = known.get(algorithm)
-    return (kind.__doc__ or "").partition("\n")[0] if kind else ""
+    return summary(algorithm)
 
 
 def settings(run: RunFiles) -> list[tuple[str, str]]:

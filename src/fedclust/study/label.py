@@ -9,7 +9,7 @@ from ..clustering.preparation import encoded
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
-from ..data.streams import Held, Source, Stream, kinds
+from ..data.streams import InMemory, Source, Stream, column_kinds
 
 
 def label_files(
@@ -44,8 +44,8 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: i
     if all(format_of(file).batches is None for file in files):
         held = read_table(files, model.na_values, id)
         _all_there(files[0], names, held)
-        return Held(held)
-    found = kinds(files, model.na_values)
+        return InMemory(held)
+    found = column_kinds(files, model.na_values)
     _all_there(files[0], names, found)
     for column in columns:
         if not column.categories and not found[column.name]:

@@ -51,7 +51,7 @@ class Islands:
         console.print(table)
         console.print(agreement(*self.against_pooled()), f"{model.n_rounds_} rounds.")
         words = (
-            f"{model.promise_.words} Other privacy tiers promise more, such as privacy='secure'."
+            f"{model.guarantee_.words} Other privacy tiers promise more, such as privacy='secure'."
         )
         console.print(Panel(words, title="What the server learns"))
 

@@ -10,7 +10,7 @@ from ...client.files import is_index
 from ...core import ConfigError, DataError
 from ...data.files import named_files, read_table
 from ...data.formats import Columns, format_of
-from ...data.streams import kinds
+from ...data.streams import column_kinds
 from ...data.values import NA_VALUES, is_missing
 from ...typing import Array
 
@@ -76,7 +76,7 @@ def _found(client: str, file: Path) -> Path:
 def _columns(file: Path, gaps: tuple[str, ...]) -> Columns:
     if format_of(file).batches is not None and file.stat().st_size > _SAMPLE_BYTES:
         empty = {True: np.empty(0), False: np.empty(0, dtype=object)}
-        return {name: empty[is_number] for name, is_number in kinds([file], gaps).items()}
+        return {name: empty[is_number] for name, is_number in column_kinds([file], gaps).items()}
     return read_table([file], gaps)
 
 

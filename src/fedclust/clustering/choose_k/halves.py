@@ -5,16 +5,16 @@ are a function of the plan and of its rows. So it keeps no state, and nobody els
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...algorithms._centers import Candidates, Centers, Sums
 from ...algorithms.c_means import CMeans
+from ...algorithms.centers import Candidates, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
 from ...algorithms.seeding import CarefulSeeding
-from ...core import Data, Empty, checks, derived, stream
+from ...core import Data, Empty, Role, Traits, checks, derived, stream
 from ...typing import IntArray, Rng
 
 
@@ -50,9 +50,10 @@ class HalfSeeding(CarefulSeeding):
     """Careful seeding from the rows of one half."""
 
     second: bool = False  # which half
-    split: int = 0  # what the halves are a function of
+    split: Annotated[int, Role.FREE] = 0  # what the halves are a function of
 
     key: ClassVar[str] = "half-careful"
+    traits: ClassVar[Traits] = replace(CarefulSeeding.traits, answered_once=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,9 +68,11 @@ class HalfSeeding(CarefulSeeding):
 class HalvesCMeans(CMeans):
     """Lossless k-means of both halves at once: the first n_clusters / 2 centres are the first's."""
 
-    split: int = 0
+    split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-llf-cm"
+    # Rows of a half are not those nearest to its centres among all centres.
+    traits: ClassVar[Traits] = replace(CMeans.traits, disjoint=False, boundable=False)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         return _of_each(super().client_step, down, data, self.split, rng)
@@ -79,9 +82,10 @@ class HalvesCMeans(CMeans):
 class HalvesFuzzyCMeans(FuzzyCMeans):
     """Lossless fuzzy c-means of both halves at once."""
 
-    split: int = 0
+    split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-llf-fcm"
+    traits: ClassVar[Traits] = replace(FuzzyCMeans.traits, boundable=False)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         return _of_each(super().client_step, down, data, self.split, rng)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import ConfigError, DataError
-from ...data.text import number
+from ...data.text import parse_number
 from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
@@ -111,7 +111,7 @@ def as_text(value: Any) -> str:
     """
     if isinstance(value, str):
         try:
-            value = number(value)
+            value = parse_number(value)
         except ValueError:
             return str(value).strip()
     if isinstance(value, bool | np.bool_):

@@ -14,14 +14,15 @@ from ...core import (
     Data,
     Dims,
     Empty,
-    Message,
     MessageError,
     OneRoundQuery,
     Record,
+    Role,
     Rule,
     Schema,
     Stacked,
     Summed,
+    Traits,
     checks,
 )
 from ...typing import BoolArray, FloatArray, IntArray, Rng
@@ -61,14 +62,12 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     digits where a column lies far from zero.
     """
 
-    min_count: int = 5  # a client with fewer values in a column says nothing of it
+    # A client with fewer values in a column sends nothing about it.
+    min_count: Annotated[int, Role.RECORDS] = 5
     whole_rows: bool = False  # rows with a gap are left out: else who has one is the difference
 
     key: ClassVar[str] = "moments"
-    additive: ClassVar[bool] = True
-    state: ClassVar[type[Record]] = MomentState
-    down: ClassVar[type[Record]] = Around
-    up: ClassVar[type[Message]] = ColumnSums
+    traits: ClassVar[Traits] = Traits(additive=True, over_missing=True, answered_once=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "min_count")
@@ -143,17 +142,16 @@ class Counts(Summed):
 class Histogram(OneRoundQuery[Edges, Counts]):
     """Counts of all clients' values in equal bins between given edges: quantiles, not extremes."""
 
-    low: FloatArray  # (F,) of the columns that are asked for
-    high: FloatArray  # (F,)
-    n_bins: int = 512
-    min_count: int = 5  # bins of fewer are told together with their neighbours
-    places: IntArray | None = None  # (F,) of these columns among the rows'; None: all
+    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) of the columns that are asked for
+    high: Annotated[FloatArray, Role.COLUMNS]  # (F,)
+    n_bins: Annotated[int, Role.BINS] = 512
+    # Bins with fewer values are merged with their neighbours.
+    min_count: Annotated[int, Role.RECORDS] = 5
+    places: Annotated[IntArray | None, Role.COLUMNS] = None  # (F,) among the rows'; None: all
     whole_rows: bool = False  # as those of `Moments`
 
     key: ClassVar[str] = "histogram"
-    additive: ClassVar[bool] = True
-    down: ClassVar[type[Record]] = Edges
-    up: ClassVar[type[Message]] = Counts
+    traits: ClassVar[Traits] = Traits(additive=True, over_missing=True, answered_once=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_bins", 2)
@@ -231,11 +229,11 @@ class LocalMeans(Stacked):
 class MedianOfMeans(OneRoundQuery[Empty, LocalMeans]):
     """The median over clients of their means: one client's odd values do not move it."""
 
-    min_count: int = 5  # values that must stand behind a mean for it to be sent
+    # Values that must stand behind a mean for it to be sent.
+    min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "median-of-means"
-    down: ClassVar[type[Record]] = Empty
-    up: ClassVar[type[Message]] = LocalMeans
+    traits: ClassVar[Traits] = Traits(over_missing=True, answered_once=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "min_count", 2)

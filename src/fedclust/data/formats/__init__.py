@@ -1,4 +1,4 @@
-"""File formats: one record each. A new format is one file and a registration."""
+"""File formats, one `Format` each. A new format needs one file and a registration."""
 
 from .format import (
     BATCH_ROWS,
@@ -9,7 +9,7 @@ from .format import (
     Writer,
     check_shapes,
     readable,
-    refuse_twice,
+    refuse_duplicates,
 )
 from .registry import (
     batch_reader_of,
@@ -36,7 +36,7 @@ __all__ = [
     "label_suffixes",
     "label_writer",
     "readable",
-    "refuse_twice",
+    "refuse_duplicates",
     "register_format",
     "unregister_format",
     "writes_labels",

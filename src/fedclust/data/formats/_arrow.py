@@ -1,4 +1,4 @@
-"""What the formats that pyarrow reads have in common."""
+"""Shared code of the formats that pyarrow reads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core import ConfigError
 from ...typing import Array
-from .format import Columns, Selection, refuse_twice
+from .format import Columns, Selection, refuse_duplicates
 
 _NEEDS_ARROW = (
     "Parquet and Feather, and files read in batches, need pyarrow: pip install 'fedclust[study]'"
@@ -16,7 +16,7 @@ _NEEDS_ARROW = (
 
 
 def require_arrow(file: Path) -> Any:
-    """The module pyarrow; without it, what to install."""
+    """Import pyarrow, or raise an error that names the package to install."""
     try:
         import pyarrow
     except ImportError:
@@ -25,10 +25,10 @@ def require_arrow(file: Path) -> Any:
 
 
 def read_kinds(file: Path, schema: Any) -> dict[str, bool]:
-    """Names of the columns of an Arrow schema, and whether they hold numbers."""
+    """Names of the columns of an Arrow schema, and whether they are numeric."""
     from pyarrow import types
 
-    refuse_twice(file, schema.names)
+    refuse_duplicates(file, schema.names)
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     return {field.name: any(test(field.type) for test in tests) for field in schema}
 
@@ -44,17 +44,17 @@ def select_columns(batch: Any, selection: Selection) -> Columns:
 
 
 def _as_array(values: Any, is_id: bool) -> Array:
-    """An Arrow column as numbers, missing ones as NaN, or as objects, missing ones as None."""
-    if is_id:  # an id may be a list: fromiter does not make a second axis of it
+    """Convert an Arrow column: numbers with NaN, or objects with None, for missing values."""
+    if is_id:  # an id may be a list; fromiter does not turn it into a second axis
         return np.fromiter(values.to_pylist(), dtype=object, count=len(values))
     kind = str(values.type)
     if kind == "null":
         return np.full(len(values), np.nan)
-    if kind.startswith("dictionary"):  # categories, whatever they are written as
+    if kind.startswith("dictionary"):  # categories of any type
         return np.array(values.to_pylist(), dtype=object)
     if kind.startswith("decimal"):
         values = values.cast("float64")
-    found: Array = values.to_numpy(zero_copy_only=False)
-    if kind == "bool":  # words, as in a text file
-        return np.array([None if v is None else str(v).lower() for v in found], dtype=object)
-    return found.astype(float) if found.dtype.kind in "iu" else found
+    array: Array = values.to_numpy(zero_copy_only=False)
+    if kind == "bool":  # text, as in a CSV file
+        return np.array([None if v is None else str(v).lower() for v in array], dtype=object)
+    return array.astype(float) if array.dtype.kind in "iu" else array

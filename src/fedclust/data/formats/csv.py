@@ -1,4 +1,4 @@
-"""CSV files in UTF-8: whole files through Python's csv module, batches through pyarrow."""
+"""CSV files in UTF-8, read at once by Python's csv module or in batches by pyarrow."""
 
 import csv
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ from ...core import DataError
 from ...typing import Array
 from .. import text
 from ._arrow import require_arrow
-from .format import BatchReader, Columns, Format, Selection, refuse_twice
+from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
 
 _BLOCK = 2**22  # bytes that pyarrow reads at a time
 
@@ -24,7 +24,7 @@ def _read(file: Path, missing_values: Collection[str], id: str | None) -> Column
         lines = _lines(reader, file, len(names))
     values = zip(*lines, strict=True) if lines else [() for _ in names]
     return {
-        name: text.ids(column) if name == id else text.numbers_or_words(column, missing_values)
+        name: text.parse_ids(column) if name == id else text.parse_column(column, missing_values)
         for name, column in zip(names, values, strict=True)
     }
 
@@ -60,47 +60,46 @@ def _lines(reader: Any, file: Path, wanted: int) -> list[list[str]]:
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
-    """Refuse a first line that is no line of names; what it holds may be somebody's."""
+    """Refuse a first line without names. The message must not quote it: it may be personal data."""
     if all(_is_number(name) for name in names):
-        raise DataError(f"{file}: the first line holds numbers; it must hold the columns' names")
+        raise DataError(f"{file}: the first line has only numbers; it must have column names")
     if len(names) == 1 and any(c in names[0] for c in ";\t|"):
         raise DataError(
-            f"{file}: its values seem to be separated by something else than commas; save it with "
-            "commas, or as Parquet"
+            f"{file}: values are not separated by commas; save it with commas, or as Parquet"
         )
-    refuse_twice(file, names)
+    refuse_duplicates(file, names)
 
 
 def _is_number(name: str) -> bool:
     try:
-        text.number(name)
+        text.parse_number(name)
     except ValueError:
         return False
     return True
 
 
 def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
-    """Whether a column holds numbers, by the file's first block: the rest is not read yet."""
+    """Whether each column is numeric, judged by the first block of the file."""
     require_arrow(file)
     with _readable(file), open(file, newline="", encoding="utf-8-sig") as opened:
         names = _names(csv.reader(opened), file)
-    with _without_values(file), _arrow_reader(file, names) as reader:
+    with _hide_values(file), _arrow_reader(file, names) as reader:
         first = next(iter(reader), None)
     if first is None:
         return dict.fromkeys(names, True)
-    return {name: _all_numbers(first.column(name), missing_values) for name in names}
+    return {name: _is_numeric(first.column(name), missing_values) for name in names}
 
 
-def _all_numbers(values: Any, missing_values: Collection[str]) -> bool:
+def _is_numeric(values: Any, missing_values: Collection[str]) -> bool:
     try:
-        text.arrow_numbers(values, missing_values)
+        text.parse_arrow_numbers(values, missing_values)
     except ValueError:
         return False
     return True
 
 
 def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
-    with _without_values(file), _arrow_reader(file, list(selection.names)) as reader:
+    with _hide_values(file), _arrow_reader(file, list(selection.names)) as reader:
         for batch in reader:
             for first in range(0, batch.num_rows, selection.n_rows):
                 part = batch.slice(first, selection.n_rows)
@@ -110,33 +109,31 @@ def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
 def _column(name: str, batch: Any, file: Path, selection: Selection) -> Array:
     values = batch.column(name)
     if name == selection.id:
-        return text.ids(values.to_pylist())
-    if name in selection.words:
-        return text.words(values.to_pylist(), selection.missing_values)
+        return text.parse_ids(values.to_pylist())
+    if name in selection.text_columns:
+        return text.parse_words(values.to_pylist(), selection.missing_values)
     try:
-        return text.arrow_numbers(values, selection.missing_values)
+        return text.parse_arrow_numbers(values, selection.missing_values)
     except ValueError:
         raise DataError(
-            f"{file}: column {name!r} is taken for numbers, and holds a word further down; declare "
-            "it under [features], or leave it out"
+            f"{file}: column {name!r} was detected as numeric but contains text later in the file; "
+            "declare its categories under [features], or leave it out"
         ) from None
 
 
 @contextmanager
-def _without_values(file: Path) -> Iterator[None]:
-    """Replace Arrow's message about a line, which repeats the line's values."""
+def _hide_values(file: Path) -> Iterator[None]:
+    """Replace Arrow's message about a malformed line, because it quotes the values."""
     try:
         yield
     except ValueError as problem:
         if "CSV parse error" not in str(problem):
             raise
-        raise DataError(
-            f"{file}: a line has more or fewer values than the first line has names"
-        ) from None
+        raise DataError(f"{file}: a line does not have one value per column name") from None
 
 
 def _arrow_reader(file: Path, names: list[str]) -> Any:
-    """All columns as text: what a text means is decided in one place for all files."""
+    """Read all columns as text; `data.text` then parses them for all files alike."""
     arrow = require_arrow(file)
     from pyarrow import csv as arrow_csv
 
@@ -174,12 +171,12 @@ class _Writer:
 
 
 def _as_text(values: Array) -> list[Any]:
-    """Six digits of a membership, nothing where a value is missing."""
+    """Format memberships with six digits, and missing values as empty text."""
     if isinstance(values, np.ma.MaskedArray):
         plain = values.tolist()
         return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else v for v in plain]
-    found: list[Any] = values.tolist()
-    return found
+    plain_values: list[Any] = values.tolist()
+    return plain_values
 
 
 CSV = Format("CSV", (".csv",), _read, BatchReader(_kinds, _batches), _Writer)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ._arrow import as_columns, read_kinds, require_arrow, select_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_twice
+from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
 
 
 def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
@@ -12,7 +12,7 @@ def _read(file: Path, missing_values: Collection[str], id: str | None) -> Column
     from pyarrow import feather
 
     table = feather.read_table(file)
-    refuse_twice(file, table.column_names)
+    refuse_duplicates(file, table.column_names)
     return as_columns(table, table.column_names, id)
 
 

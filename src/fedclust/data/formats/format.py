@@ -1,4 +1,4 @@
-"""What a file format is to fedclust: one record of the functions that read and write its files."""
+"""A file format: the functions that read and write its files."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,23 +18,23 @@ class Selection:
     """What to read from a file in batches."""
 
     names: tuple[str, ...]  # the columns to read
-    words: frozenset[str]  # those of them that hold words, not numbers
-    missing_values: tuple[str, ...]  # what stands for a missing value in text files
-    id: str | None = None  # the column that names records: its values are kept as written
-    n_rows: int = BATCH_ROWS  # the most rows of a batch
+    text_columns: frozenset[str]  # those of them that contain text, not numbers
+    missing_values: tuple[str, ...]  # words that mark a missing value in text files
+    id: str | None = None  # the id column, whose values are kept as written
+    n_rows: int = BATCH_ROWS  # maximum number of rows of a batch
 
 
 class Writer(Protocol):
     """A file of labels that is written batch by batch.
 
-    Constructing it checks that it can be written here, entering it opens the file.
+    The constructor checks that the file can be written; entering the context opens it.
     """
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *problem: object) -> None: ...
 
     def write(self, columns: Columns) -> None:
-        """Append rows. A masked array has missing values where it is masked."""
+        """Append rows. Masked entries of a masked array are missing values."""
         ...
 
 
@@ -45,8 +45,8 @@ class BatchReader:
     Parameters
     ----------
     kinds:
-        Names of all columns of a file, and whether they hold numbers, without reading all rows.
-        Its second argument lists the words that stand for a missing value in text files.
+        Names of all columns of a file, and whether they are numeric, without reading all rows.
+        Its second argument lists the words that mark a missing value in text files.
     batches:
         The rows of the selected columns, at most `Selection.n_rows` at a time.
     """
@@ -57,25 +57,25 @@ class BatchReader:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file, recognized by its suffix.
+    """A file format, recognized by its suffix.
 
-    Readers return one array for each column: numbers as floats, NaN where a value is missing, or
-    words as objects, None where a value is missing. They raise `DataError`, `ValueError` or
-    `OSError` for a file that they cannot read; no message may repeat a value from the file.
+    Readers return one array per column: numbers as floats with NaN for missing values, or text as
+    objects with None for missing values. They raise `DataError`, `ValueError` or
+    `OSError` for a file that they cannot read; no message may quote a value from the file.
 
     Parameters
     ----------
     name:
-        What people call it, such as "Parquet".
+        Its name for users, such as "Parquet".
     suffixes:
         The suffixes of its files, in lower case and with the dot.
     read:
-        All columns of a file. Its second argument lists the words that stand for a missing value
+        All columns of a file. Its second argument lists the words that mark a missing value
         in text files. The third is the name of the id column or None; ids are kept as written.
     batches:
-        How its files are read in batches. None: they are read as a whole only.
+        How its files are read in batches. None: they are always read at once.
     write:
-        Makes a writer of labels to a path. None: labels are not written to such files.
+        Creates a writer of labels to a path. None: labels cannot be written to such files.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Format:
 
     def __post_init__(self) -> None:
         if not self.suffixes:
-            raise ConfigError(f"format {self.name!r}: suffixes is empty; give one at least")
+            raise ConfigError(f"format {self.name!r}: suffixes is empty; give at least one")
         for suffix in self.suffixes:
             if suffix != Path(f"file{suffix}").suffix or suffix != suffix.lower():
                 raise ConfigError(
@@ -94,18 +94,18 @@ class Format:
                 )
 
 
-def refuse_twice(file: Path, names: Sequence[str]) -> None:
-    """Refuse two columns of one name: nobody could say which is meant."""
+def refuse_duplicates(file: Path, names: Sequence[str]) -> None:
+    """Refuse two columns with the same name."""
     if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"{file}: two columns are called {twice!r}; name each its own")
+        repeated = next(n for n in names if names.count(n) > 1)
+        raise DataError(f"{file}: two columns are called {repeated!r}; rename one")
 
 
 def check_shapes(file: Path, columns: Columns) -> Columns:
-    """Refuse columns that are not one value for each row."""
+    """Refuse columns that do not have one value per row."""
     for name, values in columns.items():
         if values.ndim != 1:
-            raise DataError(f"{file}: column {name!r} must have one value for each row")
+            raise DataError(f"{file}: column {name!r} must have one value per row")
     if len({len(values) for values in columns.values()}) > 1:
         raise DataError(f"{file}: its columns have different lengths")
     return columns
@@ -113,7 +113,7 @@ def check_shapes(file: Path, columns: Columns) -> Columns:
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    """Turn what a library raises about a file into a `DataError` that names the file."""
+    """Convert a library's error about a file to a `DataError` that names the file."""
     try:
         yield
     except (ConfigError, DataError):
@@ -123,6 +123,6 @@ def readable(file: Path) -> Iterator[None]:
 
 
 def _first_line(problem: Exception) -> str:
-    """The first line of a library's message; the others are for its developers."""
+    """First line of a library's message; the rest is for its developers."""
     message = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
     return (str(message).splitlines() or [type(problem).__name__])[0]

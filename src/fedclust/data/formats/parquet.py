@@ -1,7 +1,7 @@
 """Parquet files, through pyarrow.
 
-Files are opened one by one: pyarrow's dataset scanner reads ahead as far as memory goes, whatever
-its read-ahead settings.
+Files are opened one by one, because the dataset scanner of pyarrow reads ahead without a memory
+limit, whatever its settings.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,14 +13,14 @@ import numpy as np
 from ...core import DataError
 from ...typing import Array
 from ._arrow import as_columns, read_kinds, require_arrow, select_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_twice
+from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
 
 
 def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
     require_arrow(file)
     from pyarrow import parquet
 
-    refuse_twice(file, parquet.read_schema(file).names)
+    refuse_duplicates(file, parquet.read_schema(file).names)
     table = parquet.read_table(file)
     return as_columns(table, table.column_names, id)
 
@@ -44,15 +44,15 @@ def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
 
 
 class _Writer:
-    """Labels as a Parquet file: a row group for each batch."""
+    """Labels as a Parquet file with one row group per batch."""
 
     def __init__(self, path: Path) -> None:
         self._arrow, self._path = require_arrow(path), path
         self._opened: Any = None
-        self._kind: Any = None  # of ids: that of the first batch
+        self._kind: Any = None  # Arrow type of the ids, from the first batch
 
     def __enter__(self) -> Self:
-        return self  # the file is opened when the first batch says what its columns are
+        return self  # the first batch defines the schema, so the file is opened then
 
     def write(self, columns: Columns) -> None:
         from pyarrow import parquet
@@ -70,19 +70,19 @@ class _Writer:
         return self._arrow.array(values)
 
     def _ids(self, values: list[Any]) -> Any:
-        """Ids as the file held them; as text if Arrow has no kind for all of them."""
+        """Ids in their own type, or as text if they have no common Arrow type."""
         arrow, text = self._arrow, self._arrow.string()
         try:
             if self._kind != text:
-                found = arrow.array(values, type=self._kind)
-                self._kind = text if found.type == arrow.null() else found.type
+                ids = arrow.array(values, type=self._kind)
+                self._kind = text if ids.type == arrow.null() else ids.type
         except (arrow.ArrowException, OverflowError):
             if self._kind is not None:
-                raise DataError("ids of different kinds; write labels to a .csv file") from None
+                raise DataError("ids have different types; write labels to a .csv file") from None
             self._kind = text
         if self._kind == text:
             return arrow.array([None if v is None else str(v) for v in values], type=text)
-        return found
+        return ids
 
     def __exit__(self, *problem: object) -> None:
         if self._opened is not None:

@@ -37,7 +37,7 @@ from ...core import (
     Wrapper,
     run,
 )
-from ...data.ids import comparable
+from ...data.ids import check_comparable
 from ...metrics import inertia
 from ...privacy import ClientPolicy, Guarantee, Limits, Tier
 from ...results import ClusterProfile, QualityRecord, RunProfile
@@ -282,7 +282,7 @@ def _need_everyone(
 def _check_comparable(pool: ClientPool, task: ColumnTask) -> None:
     """In one process ids can be compared before they are hashed, which gives a better error."""
     if isinstance(pool, LocalPool):
-        comparable({name: s.columns.ids(task) for name, s in pool.sessions.items()})
+        check_comparable({name: s.columns.ids(task) for name, s in pool.sessions.items()})
 
 
 def _check_all(task: ColumnTask, offers: Mapping[str, RecordsOffer]) -> Iterator[Problem]:

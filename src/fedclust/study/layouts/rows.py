@@ -102,7 +102,7 @@ class RowsLayout(Layout):
         self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
     ) -> dict[str, PreflightReport]:
         algorithm = make_algorithm(self.study.clustering, self.study.n_clusters[0])
-        needs_memory = "" if algorithm.additive else f"{algorithm.key}; set batch_rows = 0"
+        needs_memory = "" if algorithm.traits.additive else f"{algorithm.key}; set batch_rows = 0"
         if self.study.data.missing == "median-of-means":
             needs_memory = "median-of-means; set batch_rows = 0"
         request = Preflight(columns, algorithm.key, counts, needs_memory)

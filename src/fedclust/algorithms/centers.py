@@ -15,6 +15,7 @@ from ..core import (
     Empty,
     Message,
     Record,
+    Role,
     Schema,
     Stacked,
     Summed,
@@ -98,14 +99,12 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
     ``absolute_tol``, as the papers have it.
     """
 
-    n_clusters: int
-    init: FloatArray | None = None  # (C, F)
-    max_rounds: int = 300
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, F)
+    max_rounds: Annotated[int, Role.FREE] = 300
     tol: float = 1e-6
     absolute_tol: bool = False
 
-    state: ClassVar[type[Record]] = CenterState
-    down: ClassVar[type[Record]] = Centers
     seeding: ClassVar[str | None] = "careful"
 
     def __post_init__(self) -> None:
@@ -154,10 +153,7 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
 class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
     """One round: clients send what they have, the server makes centres of it."""
 
-    n_clusters: int
-
-    state: ClassVar[type[Record]] = CenterState
-    down: ClassVar[type[Record]] = Empty
+    n_clusters: Annotated[int, Role.CLUSTERS]
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")
@@ -188,7 +184,7 @@ class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
 def _assigned(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:
     """Memberships under a fuzzy algorithm, else the index of the nearest centre."""
     if algorithm.soft:
-        return memberships(data.X, centers, vars(algorithm)["fuzzifier"])
+        return memberships(data.X, centers, algorithm.parameter("fuzzifier"))
     return nearest(data.X, centers)[0]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import Dims, MessageError, Record
 from ..typing import FloatArray, IntArray
-from ._whole import WholeSums, whole
+from .bounded import WholeSums, whole
 
 DIRECTIONS = 3
 CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions

@@ -7,11 +7,11 @@ sensitivity which noise must match, and without noise the sums are exact.
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Generic, Self, TypeVar
+from typing import Annotated, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from ..core import Algorithm, ConfigError, Data, Dims, Record, Summed
+from ..core import Algorithm, ConfigError, Data, Dims, Record, Role, Summed, Traits
 from ..kernels.grid import Grid
 from ..typing import FloatArray, IntArray
 
@@ -44,9 +44,11 @@ D = TypeVar("D", bound=Record)
 class BoundedAlgorithm(Algorithm[S, D, WholeSums], Generic[S, D]):
     """An algorithm that knows how much one record can change a message."""
 
-    n_clusters: int
-    low: FloatArray  # (F,) public bounds: values beyond count as the bound
-    high: FloatArray  # (F,)
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) public bounds: values beyond are clipped
+    high: Annotated[FloatArray, Role.COLUMNS]  # (F,)
+
+    traits: ClassVar[Traits] = Traits(additive=True, bounded=True)
 
     def __post_init__(self) -> None:
         low, high = np.asarray(self.low, float), np.asarray(self.high, float)

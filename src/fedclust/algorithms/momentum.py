@@ -5,10 +5,10 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from ..core import Data, Dims, Message, Record, checks
+from ..core import Data, Dims, Message, Role, Work, checks
 from ..kernels import lloyd
 from ..typing import FloatArray
-from ._centers import CenterAlgorithm, Centers, CenterState
+from .centers import CenterAlgorithm, Centers, CenterState
 
 U = TypeVar("U", bound=Message)
 
@@ -33,15 +33,16 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
     few clients take part; with all of them the whole step (1 and 0, the default) is as good.
     """
 
-    local_steps: int = 5
+    local_steps: Annotated[int, Work(10_000)] = 5
     local_tol: float = 1e-8
     learning_rate: float = 1.0
     momentum: float = 0.0
-    min_rounds: int = 1
-    patience: int = 300  # rounds after which the centres must move less than before
-    min_count: int = 2  # a centre with fewer of a client's records does not move there
+    min_rounds: Annotated[int, Role.FREE] = 1
+    # Rounds after which the centres must move less than before.
+    patience: Annotated[int, Role.FREE] = 300
+    # A centre with fewer of a client's records does not move there.
+    min_count: Annotated[int, Role.RECORDS] = 2
 
-    state: ClassVar[type[Record]] = MomentumState
     seeding: ClassVar[str | None] = "one-shot"
 
     def __post_init__(self) -> None:

@@ -19,9 +19,9 @@ from ..core import (
     ConfigError,
     Data,
     Dims,
-    Message,
     MessageError,
     Record,
+    Role,
     Schema,
     Summed,
     checks,
@@ -88,9 +88,10 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     Frobenius norm, or by at most ``tol`` itself with ``absolute_tol``, as the paper has it.
     """
 
-    n_clusters: int
-    init: IntArray | None = None  # (C,) a record for each cluster, or (N,) a cluster per record
-    max_rounds: int = 300
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    # (C,) A record for each cluster, or (N,) a cluster per record.
+    init: Annotated[IntArray | None, Role.FREE] = None
+    max_rounds: Annotated[int, Role.FREE] = 300
     tol: float = 1e-6
     absolute_tol: bool = False
     message_dtype: str = (
@@ -98,8 +99,6 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     )
 
     partition: ClassVar[Partition] = "vertical"
-    state: ClassVar[type[Record]] = RecordState
-    up: ClassVar[type[Message]] = PartialDistances
     seeding: ClassVar[str | None] = "vertical-k-means++"
 
     def __post_init__(self) -> None:
