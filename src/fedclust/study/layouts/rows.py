@@ -93,7 +93,10 @@ class RowsLayout(Layout):
         row_counts = {c: r.counts for c, r in reports.items() if r.counts or not is_local(pool)}
         reported = [problem for report in reports.values() for problem in report.problems]
         problems = reported or problems
-        problems += [*_find_same_files(study), *self._check_all(columns, row_counts)]
+        problems += _find_same_files(study)
+        unreadable = {problem.client for problem in problems if problem.code == "unreadable"}
+        if not unreadable or set(pool.named) - unreadable:
+            problems += self._check_all(columns, row_counts)
         if tier.sums_only:  # what a tier hides is not in the results either
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
