@@ -1,6 +1,6 @@
 """A channel to clients in this process, for research and simulation."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,14 +41,21 @@ class LocalChannel:
                 message = record_of(plan.algorithm.up, frame.arrays)
             return client, message
 
-        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in to}
-        yield from map_in_parallel(answer, [c for c in to if one_thread[c]])
-        # Large clients use all threads themselves; for small ones a thread is not worth it.
-        yield from (answer(c) for c in to if not one_thread[c])
+        return answer_in_parallel(answer, {c: self._data[c].shape for c in to})
+
+
+def answer_in_parallel(
+    answer: Callable[[str], tuple[str, Message]], shapes: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[str, Message]]:
+    """All answers; clients whose rows keep one thread busy answer in parallel."""
+    one_thread = {client: worth_a_thread(*shape) for client, shape in shapes.items()}
+    yield from map_in_parallel(answer, [client for client in shapes if one_thread[client]])
+    # Large clients use all threads by themselves, small ones none.
+    yield from (answer(client) for client in shapes if not one_thread[client])
 
 
 def _with_policy(name: str, given: Data | Batches | Any) -> Data | Batches:
-    """Add a policy of its own to a client's data; its keys last as long as the channel."""
+    """A client's data, with a policy of its own; its keys last as long as the channel."""
     rows = given
     if not isinstance(given, Data | Batches):
         rows = Data.of(given, client=f"client {name!r}")

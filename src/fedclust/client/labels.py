@@ -1,6 +1,5 @@
 """Labels and memberships of a client's rows, batch by batch, into a file that is the client's."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,30 +10,32 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..core import ConfigError, DataError
+from ..core.files import replacing
 from ..data.formats import Columns, Writer, label_writer
-from ..typing import Array, BoolArray
+from ..typing import Array, BoolArray, FloatArray
 
 _CLUSTER, _MEMBERSHIP = "cluster", "membership_"  # columns of labels
+Batch = tuple[Columns, FloatArray]  # columns as they were read, and encoded as numbers
 
 
 class Labelled(NamedTuple):
-    """How many rows each cluster has, and how many a gap left out."""
+    """How many rows each cluster has, and how many were left out for a missing value."""
 
     sizes: dict[int, int]
     left_out: int
 
 
 def write_labels(
-    model: Model, batches: Iterable[Columns], target: Path, id: str | None, who: str
+    model: Model, batches: Iterable[Batch], target: Path, id: str | None, who: str
 ) -> Labelled:
-    """One line per row of the client's file, in its order.
+    """Write one line per row of the client's file, in its order.
 
-    A row that a gap leaves out has an empty cluster and empty memberships. The file is there
-    whole or not at all.
+    A row that is left out because of a missing value has an empty cluster and empty memberships.
+    The file is written completely or not at all.
     """
     sizes, rows = np.zeros(len(model.ids), dtype=int), 0
     with _whole_or_not(target, who) as writer:
-        for columns, places in _labelled(model, batches, id, who):
+        for columns, places in _label_batches(model, batches, id):
             writer.write(columns)
             sizes += np.bincount(places, minlength=len(sizes))
             rows += len(columns[_CLUSTER])
@@ -52,23 +53,19 @@ def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
 def _whole_or_not(target: Path, who: str) -> Iterator[Writer]:
     """A writer to a file that takes its place when all is written."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(target) as scratch:
         with label_writer(target, scratch) as writer:
             yield writer
         if not scratch.exists():
             raise DataError(f"{who}: there are no rows to label")
-        os.replace(scratch, target)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
-def _labelled(
-    model: Model, batches: Iterable[Columns], id: str | None, who: str
+def _label_batches(
+    model: Model, batches: Iterable[Batch], id: str | None
 ) -> Iterator[tuple[dict[str, Array], Array]]:
     first = 0
-    for batch in batches:
-        rows, kept = model.rows(batch, who)
+    for batch, encoded in batches:
+        rows, kept = model.preparation.scale_rows(encoded)
         places = model.nearest(rows)
         name = id or "row"
         columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}

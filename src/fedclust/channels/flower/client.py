@@ -23,7 +23,8 @@ _log = logging.getLogger(__name__)
 class Answers(Protocol):
     """A client's side of a study; `answered` counts its answered rounds in this run."""
 
-    answered: int
+    @property
+    def answered(self) -> int: ...
 
     def answer(self, raw: bytes) -> bytes:
         """Return the reply to a request."""

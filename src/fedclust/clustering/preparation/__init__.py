@@ -4,12 +4,11 @@ If each client standardised by its own mean and deviation, rows of different cli
 different scales, and clusters would reflect clients.
 """
 
-from .column import NOT_NUMERIC, Column
+from .column import Column
 from .prepare import Preparation, encode_columns, prepare, prepare_over, scale_by_bounds
 from .statistics import Histogram, MedianOfMeans, Moments
 
 __all__ = [
-    "NOT_NUMERIC",
     "Column",
     "Histogram",
     "MedianOfMeans",

@@ -1,7 +1,7 @@
 """Declaration of a column, and its encoding as numbers."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,25 @@ from ...data.text import parse_number
 from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
-NOT_NUMERIC = "is not numeric"  # the error of a text column without declared categories
 _FREQUENT = 5  # rows that must have a value before a message may quote it
+
+# Why a column's values cannot be encoded, by code; no text depends on a value.
+UNUSABLE: Mapping[str, str] = {
+    "dates": "has dates or durations, not numbers",
+    "not-numeric": "is not numeric",
+    "infinite": "has infinite values",
+    "not-positive": "has values that are not above zero, so it has no logarithm",
+    "undeclared-category": "has undeclared categories",
+}
+
+
+class ColumnError(DataError):
+    """Values of a column that cannot be encoded: a code, and details for the client alone."""
+
+    def __init__(self, client: str, column: str, problem: str, detail: str = "") -> None:
+        shown = f" ({detail})" if detail else ""
+        super().__init__(f"{client}: column {column!r} {UNUSABLE[problem]}{shown}")
+        self.problem, self.detail = problem, detail
 
 
 @dataclass(frozen=True)
@@ -44,19 +61,16 @@ class Column:
         if self.categories:
             return self._one_hot(np.asarray(values, dtype=object), client)
         if np.asarray(values).dtype.kind in "mM":
-            raise DataError(f"{client}: column {self.name!r} has dates or durations, not numbers")
+            raise ColumnError(client, self.name, "dates")
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DataError(f"{client}: column {self.name!r} {NOT_NUMERIC}") from None
+            raise ColumnError(client, self.name, "not-numeric") from None
         if np.isinf(numbers).any():
-            raise DataError(f"{client}: column {self.name!r} has infinite values")
+            raise ColumnError(client, self.name, "infinite")
         if self.log:
             if (numbers <= 0).any():
-                raise DataError(
-                    f"{client}: column {self.name!r} has values that are not above zero, so log is "
-                    "not possible"
-                )
+                raise ColumnError(client, self.name, "not-positive")
             numbers = np.log(numbers)
         return numbers[:, None]
 
@@ -67,13 +81,11 @@ class Column:
             [normalised[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
         )
         if undeclared := Counter(text[~missing]).keys() - set(self.categories):
-            problem = _describe_undeclared(undeclared, text)
-            raise DataError(f"{client}: column {self.name!r} {problem}")
-        one_hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(
-            float
-        )
-        one_hot[missing] = np.nan
-        return one_hot
+            detail = _describe_undeclared(undeclared, text)
+            raise ColumnError(client, self.name, "undeclared-category", detail)
+        hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
+        hot[missing] = np.nan
+        return hot
 
     @property
     def box(self) -> FloatArray | None:
@@ -114,5 +126,5 @@ def _describe_undeclared(undeclared: Collection[str], text: Array) -> str:
     counts = Counter(value for value in text if value in undeclared)
     frequent = sorted(v for v, n in counts.items() if n >= _FREQUENT)[:_FREQUENT]
     rare = sum(n for v, n in counts.items() if v not in frequent)
-    named = f": {', '.join(frequent)}" if frequent else ""
-    return f"has undeclared categories{named}" + (f" ({rare} rows)" if rare else "")
+    counted = [f"{rare} rows"] if rare else []
+    return "; ".join([", ".join(frequent), *counted] if frequent else counted)

@@ -42,7 +42,10 @@ class Preparation:
 
     def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Prepared rows, and a mask of the table's rows that were kept."""
-        rows = encode_columns(self.columns, table, client)
+        return self.scale_rows(encode_columns(self.columns, table, client))
+
+    def scale_rows(self, rows: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Prepare rows that are already encoded."""
         missing = np.isnan(rows)
         kept: BoolArray = np.ones(len(rows), dtype=bool)
         if self.fill is None:
