@@ -20,7 +20,7 @@ from ...client.requests import (
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
-from ...clustering.preparation import Column, Preparation, scale_by_bounds, prepare_over
+from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
 from ...clustering.rows import Clustering, cluster
 from ...core import (
     Channel,
@@ -228,7 +228,9 @@ class RowsLayout(Layout):
         algorithm = make_algorithm(self.study.clustering, ks[-1])
         choice = choose(algorithm, prepared.channel, prepared.schema, ks, **common)
         if ks[-1] < high:
-            more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
+            more = (
+                f" A k above {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows per cluster."
+            )
             choice = replace(choice, why=choice.why + more)
         return choice
 
