@@ -19,8 +19,8 @@ from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
 
 from .example import FEDERATION, write_kits
+from .federation_files import written
 from .hostile import PLAN, request
-from .test_kits import written
 
 
 def command(*words: object) -> Any:

@@ -3,7 +3,7 @@
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDict
 
 _PART, _BODY, _NAME = "fedclust", "body", "name"
-_KIND = "fedclust.message_dtype"  # how the array's bytes are to be read: by fedclust alone
+_KIND = "fedclust.wire"  # how the array's bytes are to be read: by fedclust alone
 _SAID = 0  # the error code of those that fedclust words itself
 _WHY = {
     1: "its Flower cannot load fedclust; is it installed there, of the same version?",
