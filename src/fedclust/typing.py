@@ -10,4 +10,4 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 Rng: TypeAlias = np.random.Generator
-Better = Literal["lower", "higher"]  # values of an index; written like this in files and reports
+Better = Literal["lower", "higher"]  # which values are better; used in files and reports

@@ -43,7 +43,7 @@ def describe_run(
     tier: Tier,
     guarantee: Guarantee,
     runs: Sequence[Told],
-    like: Model | None = None,
+    match: Model | None = None,
 ) -> RunDescription:
     """How the run ended and what it cost.
 
@@ -66,7 +66,7 @@ def describe_run(
         caveat=found.caveat,
         privacy=describe_privacy(tier, guarantee, runs),
         seed=study.clustering.seed,
-        like=like.about.study if like and like.about else None,
+        matched_run=match.about.study if match and match.about else None,
         versions=find_versions(),
         bytes_sent=add_bytes(runs),
     )

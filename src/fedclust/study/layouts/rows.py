@@ -93,7 +93,10 @@ class RowsLayout(Layout):
         row_counts = {c: r.counts for c, r in reports.items() if r.counts or not is_local(pool)}
         reported = [problem for report in reports.values() for problem in report.problems]
         problems = reported or problems
-        problems += [*_find_same_files(study), *self._check_all(columns, row_counts)]
+        problems += _find_same_files(study)
+        unreadable = {problem.client for problem in problems if problem.code == "unreadable"}
+        if not unreadable or set(pool.named) - unreadable:
+            problems += self._check_all(columns, row_counts)
         if tier.sums_only:  # what a tier hides is not in the results either
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
@@ -246,7 +249,7 @@ class RowsLayout(Layout):
         queries = ClusterQueries(prepared.channel, prepared.schema, tier, journal, min_count)
         sums = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
-        clusters, drawn = describe_clusters(model, sums.reordered(order), queries)
+        clusters, drawn = describe_clusters(model, sums.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         used = add_counts(prepared.used.values())
         best = next(run for run in journal.told if run.sent is found.run.sent)
