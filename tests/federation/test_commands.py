@@ -117,7 +117,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("nvflare", reason="sessions need fedclust[nvflare]")
     from fedclust.channels.nvflare import session
 
-    class RoundSummary(SimpleNamespace):
+    class FakeSession(SimpleNamespace):
         def __enter__(self) -> Any:
             return self
 
@@ -125,7 +125,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             return None
 
     jobs = [{"study": "heart", "submitted": "today", "state": "RUNNING"}]
-    line = RoundSummary(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
+    line = FakeSession(last_seen=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
     about = {"role": "admin", "name": "ana", "federation": FEDERATION}
