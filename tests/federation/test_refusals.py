@@ -143,7 +143,7 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     wanted = {"name": "height", "categories": ["a"], "log": False, "unit": ""}
     look = pack({"kind": "look", "id": "/1", "about": {"study": "s"}, "columns": [wanted]}, {})
     told = unpack(site.answer(look)).header["told"]
-    assert told["problems"] == [["height", "has categories that were not declared", True]]
+    assert told["problems"] == [["height", "has undeclared categories", True]]
 
 
 def test_only_statistics_are_asked_of_rows_with_gaps(tmp_path: Path) -> None:
