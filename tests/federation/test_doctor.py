@@ -84,7 +84,7 @@ class TestDoctor:
         assert self.bad(kit)["bmi"] == "the column does not exist"
         said = [check.says for check in examine_kit(kit) if check.what == "data"]
         assert "4 rows, 3 of them without gaps; numbers in age" in said
-        assert found["town"].says == "holds values that are not numbers"
+        assert found["town"].says == "is not numeric"
 
     def test_owners_of_columns_have_an_id_and_a_secret(self, kit: Path) -> None:
         text = '[data]\nfile = "data.csv"\nid = "age"\n{}[consent]\nsplit_columns = true\n'

@@ -146,9 +146,9 @@ class ClientFiles:
     def _encode(self, column: Column, batch: Columns) -> FloatArray:
         """A column as numbers, missing values included; rows in memory are encoded once."""
         if self._held is None:
-            return column.encoded(batch[column.name], self._who)
+            return column.encode(batch[column.name], self._who)
         if column not in self._encoded:
-            self._encoded[column] = column.encoded(batch[column.name], self._who)
+            self._encoded[column] = column.encode(batch[column.name], self._who)
         return self._encoded[column]
 
     def _encode_all(self, columns: Sequence[Column]) -> Iterator[tuple[Columns, FloatArray]]:
