@@ -20,7 +20,7 @@ from ...client.requests import (
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
-from ...clustering.preparation import Column, Preparation, scale_by_bounds, prepare_over
+from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
 from ...clustering.rows import Clustering, cluster
 from ...core import (
     Channel,
