@@ -61,7 +61,7 @@ def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"model.json: unknown format 2.*reads format 1"):
         read_run(tmp_path)
     (tmp_path / "model.json").write_text("[]")
-    with pytest.raises(DataError, match="format None is not known"):
+    with pytest.raises(DataError, match="unknown format None"):
         read_run(tmp_path)
 
 
