@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fedclust.algorithms import VERTICAL, VERTICAL_SEEDINGS, from_config, make, make_seeding
 from fedclust.algorithms.vertical_c_means import Labels
 from fedclust.algorithms.vertical_fuzzy_c_means import Weights
-from fedclust.algorithms.vertical_seeding import Drawn
+from fedclust.algorithms.vertical_seeding import DrawnRecords
 from fedclust.channels import LocalChannel
 from fedclust.core import (
     AnyAlgorithm,
@@ -123,10 +123,10 @@ def test_a_cluster_can_come_back(key: str) -> None:
     chosen: Any = make(key, 2, init=np.array([0, 1]))
     X = table(9, 2)
     before = chosen.start(schema(X), np.random.default_rng(0))
-    kept = chosen.keeping(before, before, np.array([False, True]))
+    kept = chosen.keep_empty_centers(before, before, np.array([False, True]))
     assert kept.which.tolist() == [1]
     assert kept.kept[:, 0].tolist() == [0.0, 1.0] + [0.0] * 7
-    again = chosen.keeping(kept, kept, np.array([False, False]))
+    again = chosen.keep_empty_centers(kept, kept, np.array([False, False]))
     assert again.kept.shape == (9, 0)
 
 
@@ -197,7 +197,7 @@ def test_a_hostile_server_cannot_make_an_owner_write_where_it_should_not(key: st
         chosen.part(bad, X)
     far = make_seeding("vertical-k-means++", 3)
     with pytest.raises(MessageError, match="expected 1 numbers from 0 to 8"):
-        far.client_step(Drawn(np.array([99])), Data.of(X), None)  # type: ignore[arg-type]
+        far.client_step(DrawnRecords(np.array([99])), Data.of(X), None)  # type: ignore[arg-type]
 
 
 def test_single_precision_keeps_a_far_centre_too() -> None:

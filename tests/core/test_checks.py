@@ -6,7 +6,7 @@ import pytest
 from fedclust import ConfigError, make, make_seeding
 from fedclust.algorithms import from_config
 from fedclust.core import Data
-from fedclust.core.random import NO_RANDOMNESS, derived, stream
+from fedclust.core.random import NO_RANDOMNESS, derive_seed, stream
 from fedclust.metrics import Evaluation
 
 
@@ -73,7 +73,7 @@ def test_random_streams_depend_on_seed_party_and_round_alone() -> None:
     }
     assert len(draws) == 18
     assert stream(1, "a", 2).random() == stream(1, "a", 2).random()
-    assert derived("x", 1) != derived("x1")
+    assert derive_seed("x", 1) != derive_seed("x1")
 
 
 def test_a_random_stream_continues() -> None:

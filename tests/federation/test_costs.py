@@ -19,7 +19,7 @@ from fedclust.channels import RemoteChannel
 from fedclust.client import files as study_client
 from fedclust.client.files import ClientFiles
 from fedclust.client.session import LABEL, LOOK, ClientEndpoint
-from fedclust.core.envelope import ROUND
+from fedclust.core.codec import ROUND
 from fedclust.core.wire import unpack
 from fedclust.study.settings import Study
 

@@ -10,9 +10,9 @@ import pytest
 
 from fedclust.channels import Incident, LocalChannel, RemoteChannel
 from fedclust.core import FedclustError, TooFewClients, rounds, run
-from fedclust.core.envelope import (
+from fedclust.core.codec import (
+    decode_message,
     encode_reply,
-    message_of,
 )
 from fedclust.core.wire import pack, unpack
 
@@ -160,7 +160,7 @@ def test_ten_thousand_damaged_answers_never_raise_anything_else(tmp_path: Path) 
     sizes = PLAN.algorithm.sizes(SCHEMA)
     for _ in range(10_000):
         try:
-            message = message_of(
+            message = decode_message(
                 unpack(resealed(mutated(reply, rng)), 2**12), PLAN.algorithm.up, sizes
             )
         except FedclustError:

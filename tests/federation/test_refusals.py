@@ -10,7 +10,7 @@ from fedclust.algorithms import make
 from fedclust.algorithms.registry import build_plan
 from fedclust.clustering.preparation import Moments
 from fedclust.core import FedclustError, Plan, Request
-from fedclust.core.envelope import (
+from fedclust.core.codec import (
     decode_request,
     encode_request,
 )

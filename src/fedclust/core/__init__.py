@@ -31,9 +31,9 @@ from .loop import (
     run,
 )
 from .message import Dims, Message, Record, Stacked, Summed
-from .random import derived, stream
+from .one_round import Empty, OneRoundQuery
+from .random import derive_seed, stream
 from .spelling import did_you_mean
-from .survey import Empty, OneRoundQuery
 from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
@@ -78,7 +78,7 @@ __all__ = [
     "RoundContext",
     "Work",
     "config",
-    "derived",
+    "derive_seed",
     "did_you_mean",
     "load_round",
     "respond",

@@ -60,8 +60,8 @@ class Data:
         names: Sequence[str] | None = None,
     ) -> Self:
         """Rows and weights as they come: arrays, nested lists, anything NumPy can read."""
-        rows = _numeric(X, client)
-        _usable(rows, client, names)
+        rows = _read_table(X, client)
+        _check_values(rows, client, names)
         if weight is None:
             return cls(rows, np.empty(0))
         try:
@@ -84,7 +84,7 @@ class Data:
         return self.X.shape[0], self.X.shape[1]
 
 
-def _numeric(X: Any, client: str) -> FloatArray:
+def _read_table(X: Any, client: str) -> FloatArray:
     if hasattr(X, "mask") and np.ma.is_masked(X):  # the first use of np.ma imports it
         raise DataError(f"{client}: some values are masked; drop or fill them first")
     if hasattr(X, "toarray"):
@@ -105,7 +105,7 @@ def _numeric(X: Any, client: str) -> FloatArray:
     return np.ascontiguousarray(rows)
 
 
-def _usable(rows: FloatArray, client: str, names: Sequence[str] | None) -> None:
+def _check_values(rows: FloatArray, client: str, names: Sequence[str] | None) -> None:
     if rows.size == 0:
         return
     largest = np.abs(rows).max(axis=0)

@@ -51,7 +51,7 @@ def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
 def load_round(path: str | os.PathLike[str], plan: Plan) -> Round:
     """Read a round that this very plan has saved; pass it to `rounds(..., resume=...)`."""
     header, arrays = _read(Path(path))
-    _same_plan(path, header, json.loads(json.dumps(_agreement(plan))))
+    _check_same_plan(path, header, json.loads(json.dumps(_agreement(plan))))
     state = {name.removeprefix("state."): array for name, array in arrays.items()}
     try:
         return Round(
@@ -78,7 +78,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays
 
 
-def _same_plan(path: Any, saved: dict[str, Any], now: dict[str, Any]) -> None:
+def _check_same_plan(path: Any, saved: dict[str, Any], now: dict[str, Any]) -> None:
     """Refuse, naming the first field that differs: centres are too long to be shown."""
     flat_saved, flat_now = (
         {**{k: v for k, v in one.items() if k != "plan"}, **one["plan"]} for one in (saved, now)

@@ -145,17 +145,19 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
             rows = prepare(plan.transforms, rows, context)
         return cast(Message, algorithm.client_step(request.down, rows, rng))
 
-    message = _over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
+    message = (
+        _step_over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
+    )
     released: Message = algorithm.release(message)
     return send(plan.transforms, released, context)
 
 
-def streams(algorithm: AnyAlgorithm) -> bool:
+def can_stream(algorithm: AnyAlgorithm) -> bool:
     """Whether its client step can run over batches, without all rows in memory."""
     return algorithm.traits.additive or algorithm.traits.samples or not algorithm.traits.reads_rows
 
 
-def _over_batches(
+def _step_over_batches(
     algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
 ) -> Message:
     """The step over rows that do not fit into memory: what sums can be streamed."""
@@ -196,17 +198,17 @@ def rounds(
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
     first = resume.cohort if resume else None
     while not algorithm.done(state):
-        cohort = _asked(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
+        cohort = _choose_cohort(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
         first = first or cohort
         if algorithm.partition == "vertical" and cohort != first:
-            raise TooFewClients(_other_owners(number, first, cohort))
+            raise TooFewClients(_describe_owner_change(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
         least = max(sampling.min_clients, min(quorum_of(channel), len(cohort)))
-        answered = _enough(plan, least, request, replies, reasons_of(channel))
+        answered = _require_replies(plan, least, request, replies, reasons_of(channel))
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
-        merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
+        merged = _merge_replies(plan, schema, number, [(c, replies[c]) for c in answered])
         context = RoundContext(number, SERVER, answered, 0, plan)
         merged = receive(plan.transforms, merged, context)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
@@ -251,7 +253,7 @@ class Runner(Protocol):
         """Run the plan to its end."""
 
 
-def _asked(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
+def _choose_cohort(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
     if len(clients) < sampling.min_clients:
         raise TooFewClients(
             f"{len(clients)} clients are there, but min_clients={sampling.min_clients}"
@@ -259,14 +261,14 @@ def _asked(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tupl
     return sampling.cohort(clients, rng)
 
 
-def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
+def _describe_owner_change(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
     absent, odd = sorted(set(first) - set(now)), sorted(set(now) - set(first))
     listed = ((absent, "left"), (odd, "came"))
     said = "; ".join(f"{', '.join(names)} {what}" for names, what in listed if names)
     return f"round {number}: every owner is needed from the first round to the last; {said}"
 
 
-def _enough(
+def _require_replies(
     plan: Plan,
     least: int,
     request: Request,
@@ -287,7 +289,7 @@ def _enough(
     return answered
 
 
-def _merged(
+def _merge_replies(
     plan: Plan, schema: Schema, number: int, replies: Sequence[tuple[str, Message]]
 ) -> Message:
     """One message for all, once each has the announced kind, shape and finite values."""

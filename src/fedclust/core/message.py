@@ -140,20 +140,20 @@ class Summed(Message):
 
     def on_grid(self, grid: Grid) -> Self:
         """The message in whole numbers (int64), each rounded once; itself if it is so already."""
-        return self._sent_as(lambda a: in_steps(a, grid.plain))
+        return self._map_sent(lambda a: round_to_grid(a, grid.plain))
 
     def off_grid(self, grid: Grid) -> Self:
         """Inverse of `on_grid`, after the merge."""
-        return self._sent_as(lambda a: a / grid.plain)
+        return self._map_sent(lambda a: a / grid.plain)
 
-    def _sent_as(self, change: Callable[[Array], Array]) -> Self:
+    def _map_sent(self, change: Callable[[Array], Array]) -> Self:
         """Every array that travels changed; what stays at home is dropped."""
         at_home = {n: None for n, d in self._arrays.items() if d.stays}
         changed = {n: change(np.asarray(getattr(self, n))) for n in self._sent}
         return replace(self, **changed, **at_home)  # type: ignore[type-var]
 
 
-def in_steps(values: FloatArray, unit: Any) -> Array:
+def round_to_grid(values: FloatArray, unit: Any) -> Array:
     """Values in steps of a grid."""
     steps = np.rint(values * unit)
     if not (np.abs(steps) <= 2.0**SUM_BITS).all():

@@ -13,7 +13,7 @@ from ..typing import Rng
 
 def stream(seed: int, party: str, round_number: int) -> Rng:
     """The random numbers of one party in one round."""
-    return np.random.Generator(np.random.PCG64(derived(seed, party, round_number)))
+    return np.random.Generator(np.random.PCG64(derive_seed(seed, party, round_number)))
 
 
 class _NoRandomness:
@@ -26,7 +26,7 @@ class _NoRandomness:
 NO_RANDOMNESS = cast(Rng, _NoRandomness())
 
 
-def derived(*words: object) -> int:
+def derive_seed(*words: object) -> int:
     """A seed that is a function of the words."""
     text = "\x1f".join(map(str, words)).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derived, run
+from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derive_seed, run
 from ...privacy import Tier
 
 LOOSE = 1e-3  # tolerance of all runs but the first: they only serve to choose
@@ -41,7 +41,7 @@ class Runs:
     ) -> Any:
         """The model of a plan. Scores are compared with each other, so they ask everybody."""
         if seed is None:
-            seed = derived(self.seed, algorithm.key, algorithm.n_clusters)
+            seed = derive_seed(self.seed, algorithm.key, algorithm.n_clusters)
         plan = self.tier.plan(algorithm, self.channel, self.schema, seed)
         who = self.sampling
         who = ClientSampling(min_clients=who.min_clients) if everybody else who

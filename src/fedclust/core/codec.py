@@ -80,10 +80,10 @@ def decode_plan(frame: Frame) -> PlanConfig:
     """Inverse of `describe`, as far as it goes without a registry."""
     header, arrays = frame
     return PlanConfig(
-        text(header, "algorithm"),
-        {**table(header, "settings"), **_part(arrays, _PLAN)},
+        get_text(header, "algorithm"),
+        {**get_table(header, "settings"), **_part(arrays, _PLAN)},
         _transforms(header.get("transforms")),
-        integer(header, "seed"),
+        get_integer(header, "seed"),
     )
 
 
@@ -99,9 +99,9 @@ def decode_request(frame: Frame, build: Build) -> DecodedRequest:
         raise MessageError("the cohort is not a list of names")
     if set(arrays) - {n for n in arrays if n.startswith((_PLAN, _DOWN))}:
         raise MessageError("arrays came that are neither the plan's nor the broadcast's")
-    down = record_of(plan.algorithm.down, _part(arrays, _DOWN))
-    request = Request(integer(header, "round"), tuple(cohort), down)
-    return DecodedRequest(text(header, "id"), plan, request, header.get("data"))
+    down = decode_record(plan.algorithm.down, _part(arrays, _DOWN))
+    request = Request(get_integer(header, "round"), tuple(cohort), down)
+    return DecodedRequest(get_text(header, "id"), plan, request, header.get("data"))
 
 
 def encode_reply(
@@ -118,16 +118,16 @@ def encode_refusal(code: Code, text: str, *, answers: str = "", client: str = ""
     return pack({**refusal, "answers": answers, "client": client}, {})
 
 
-def answer_to(raw: bytes, *, answers: str, client: str, limit: int = LARGEST) -> Frame:
+def decode_answer(raw: bytes, *, answers: str, client: str, limit: int = LARGEST) -> Frame:
     """The frame of an answer, once it is known to be this client's to this request."""
     frame = unpack(raw, limit)
     header = frame.header
-    if text(header, "client") != client:
-        raise MessageError(f"the answer is signed {one_line(text(header, 'client'))!r}")
-    if text(header, "answers") != answers:
+    if get_text(header, "client") != client:
+        raise MessageError(f"the answer is signed {one_line(get_text(header, 'client'))!r}")
+    if get_text(header, "answers") != answers:
         raise MessageError("the answer is to another request: it is stale, or was sent twice")
     if header.get("kind") == REFUSAL:
-        raise Rejected(_code_of(header), one_line(text(header, "why")))
+        raise Rejected(_code_of(header), one_line(get_text(header, "why")))
     if header.get("kind") != REPLY:
         raise MessageError("neither a reply nor a refusal")
     return frame
@@ -135,20 +135,20 @@ def answer_to(raw: bytes, *, answers: str, client: str, limit: int = LARGEST) ->
 
 def _code_of(header: Mapping[str, Any]) -> Code:
     try:
-        return Code(text(header, "code"))
+        return Code(get_text(header, "code"))
     except ValueError:
         return Code.INTERNAL
 
 
-def message_of(frame: Frame, kind: type[R], sizes: Mapping[str, int]) -> R:
+def decode_message(frame: Frame, kind: type[R], sizes: Mapping[str, int]) -> R:
     """The message in a reply, once its arrays have the announced shapes and finite values."""
-    message = record_of(kind, frame.arrays)
+    message = decode_record(kind, frame.arrays)
     message.check(sizes)
-    summable(frame)
+    check_summable(frame)
     return message
 
 
-def summable(frame: Frame) -> None:
+def check_summable(frame: Frame) -> None:
     """Refuse numbers that could not be added up with those of others."""
     for name, array in frame.arrays.items():
         most = _LARGEST.get(array.itemsize, np.inf) if array.dtype.kind == "f" else np.inf
@@ -156,7 +156,7 @@ def summable(frame: Frame) -> None:
             raise MessageError(f"{name!r} holds values that are not finite, or too large to add up")
 
 
-def record_of(kind: type[R], arrays: Mapping[str, Array]) -> R:
+def decode_record(kind: type[R], arrays: Mapping[str, Array]) -> R:
     """The record that named arrays are, or a MessageError."""
     try:
         return kind.from_arrays(arrays)
@@ -170,7 +170,7 @@ def one_line(words: str) -> str:
     return shown[:_LONGEST_SENTENCE]
 
 
-def text(header: Mapping[str, Any], name: str) -> str:
+def get_text(header: Mapping[str, Any], name: str) -> str:
     """An entry of a header that must be text."""
     found = header.get(name)
     if not isinstance(found, str):
@@ -178,7 +178,7 @@ def text(header: Mapping[str, Any], name: str) -> str:
     return found
 
 
-def integer(header: Mapping[str, Any], name: str) -> int:
+def get_integer(header: Mapping[str, Any], name: str) -> int:
     """An entry of a header that must be a whole number."""
     found = header.get(name)
     if type(found) is not int:
@@ -186,7 +186,7 @@ def integer(header: Mapping[str, Any], name: str) -> int:
     return found
 
 
-def table(header: Mapping[str, Any], name: str) -> dict[str, Any]:
+def get_table(header: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An entry of a header that must be a table."""
     found = header.get(name)
     if not isinstance(found, dict):
