@@ -60,7 +60,7 @@ def test_what_an_algorithm_lacks_is_said() -> None:
     index = Evaluation(1, np.zeros((1, 2)))
     assert index.lossless
     assert not seeding.lossless
-    with pytest.raises(NotImplementedError, match="evaluation assigns nothing"):
+    with pytest.raises(NotImplementedError, match="evaluation does not assign"):
         index.assign(0.0, Data.of([[1.0]]))
 
 
@@ -88,5 +88,5 @@ def test_blends_of_two_rows_are_refused() -> None:
 
 
 def test_a_step_that_says_it_draws_nothing_is_held_to_it() -> None:
-    with pytest.raises(AttributeError, match="rng.random: this algorithm's client step draws"):
+    with pytest.raises(AttributeError, match="rng.random: the client step has no random numbers"):
         NO_RANDOMNESS.random()

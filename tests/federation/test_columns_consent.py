@@ -228,10 +228,10 @@ def test_weights_that_move_centres_out_of_the_records_are_refused(key: str, weig
     last = chosen.broadcast(state)
     odd = replace(last, kept=np.full((6, 1), weight), which=np.array([1]))
     with pytest.raises(MessageError, match="weights from 0 to 1"):
-        chosen.part(odd, np.zeros((6, 2)))
+        chosen.local_centers(odd, np.zeros((6, 2)))
     if key == "vertical-llf-fcm":
         with pytest.raises(MessageError, match="weights from 0 to 1"):
-            chosen.part(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
+            chosen.local_centers(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
 
 
 def test_bounds_cannot_be_tried_out_one_after_the_other(

@@ -137,9 +137,8 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
         return RecordState(nowhere, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
 
     def client_step(self, down: D, data: Data, rng: Rng) -> PartialDistances:
-        return PartialDistances(
-            Distances(data.X, self.local_centers(down, data.X), self.message_dtype)
-        )  # type: ignore[arg-type]
+        distances = Distances(data.X, self.local_centers(down, data.X), self.message_dtype)
+        return PartialDistances(distances)  # type: ignore[arg-type]
 
     @abstractmethod
     def local_centers(self, down: D, X: FloatArray) -> FloatArray:

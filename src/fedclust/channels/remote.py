@@ -1,8 +1,8 @@
-"""Clients behind a network: bytes out, answers in by a deadline, and a record of what went wrong.
+"""Clients over a network: sends requests, collects replies by a deadline, records failures.
 
 An engine supplies a `Transport`. What it delivers is checked here, once for all engines: a reply
-that is late, malformed, oversized, stale, doubled, or of the wrong shape is left out of its round
-and put on record with a sentence; the round goes on if enough others answered.
+that is late, malformed, oversized, stale, duplicated, or of the wrong shape is left out of its
+round and recorded as an incident. The round goes on if enough other clients replied.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from ..core.wire import Frame, pack
 from ..typing import Array
 
 T = TypeVar("T")
-REPLY_LIMIT = 64 * 2**20  # bytes; a client that needs more is asked something unusual
+REPLY_LIMIT = 64 * 2**20  # bytes; usual replies are far smaller
 DEADLINE = 120.0  # seconds
 
 
 class Transport(Protocol):
-    """An engine's part: bytes to clients, and bytes back."""
+    """What an engine supplies: it carries bytes to clients and back."""
 
     def clients(self) -> Iterable[str]:
         """Names of the clients that are connected."""
@@ -29,12 +29,12 @@ class Transport(Protocol):
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterable[tuple[str, bytes | str]]:
-        """Each client's answer; text is the reason why there is none."""
+        """Each client's answer; a `str` is the reason why there is none."""
 
 
 @dataclass(frozen=True)
 class Incident:
-    """An answer that was left out, and why."""
+    """A reply that was not used, and why."""
 
     plan: str
     round: int
@@ -60,8 +60,10 @@ class RemoteChannel:
         self._deadline, self._limit, self.quorum = deadline, limit, quorum
         self._record = record
         self._n_requests = 0
-        self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
-        self._excluded: set[str] = set()  # clients that this run goes on without
+        self._silence: dict[
+            str, tuple[int, int]
+        ] = {}  # consecutive misses; the request at which to try again
+        self._excluded: set[str] = set()  # clients that take no further part in this run
         self._reasons: dict[str, Reason] = {}  # since each client's last good answer
 
     def over(self, data: Any, schema: Schema) -> "Rows":
@@ -89,7 +91,7 @@ class RemoteChannel:
     def ask(
         self, plan: Plan, request: Request, data: Any, schema: Schema
     ) -> Iterator[tuple[str, Message]]:
-        """Messages that arrived and are well-formed."""
+        """Send a round's request and yield the valid messages."""
         id, algorithm = self._next_id(), plan.algorithm
         raw = encode_request(plan, request, id=id, about=self._about, data=data)
         sizes = algorithm.sizes(schema)
@@ -114,7 +116,11 @@ class RemoteChannel:
         for client, answer in self._transport.exchange(cohort, raw, self._deadline):
             if client not in waiting:
                 twice = client in cohort
-                what = "answered twice" if twice else "was not asked"
+                what = (
+                    "replied twice to the same request"
+                    if twice
+                    else "replied to a request that it was not sent"
+                )
                 self._note_reason(client, Reason(Code.REPLY, what), place)
                 continue
             waiting.discard(client)
@@ -135,7 +141,7 @@ class RemoteChannel:
             self._note_silence(client, f"no answer within {self._deadline:g} seconds", place)
 
     def exclude(self, client: str, reason: Reason, place: str) -> None:
-        """Ask a client no more, and record why."""
+        """Send a client no more requests, and record why."""
         self._excluded.add(client)
         self._note_reason(client, reason, (place, 0))
 
@@ -172,12 +178,12 @@ class Rows:
         return self.remote.clients()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """Replies of those it goes to; what is missing or wrong is left out."""
+        """Valid replies of the clients it is sent to."""
         return self.remote.ask(plan, request, self.data, self.schema)
 
     @property
     def quorum(self) -> int:
-        """Fewest answers to a request that went to as many."""
+        """Fewest replies that a request to at least as many clients needs."""
         return self.remote.quorum
 
     def reasons(self) -> dict[str, Reason]:

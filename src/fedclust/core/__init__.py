@@ -1,4 +1,4 @@
-"""The five ideas: message, algorithm, transform, plan, loop."""
+"""The core: messages, algorithms, transforms, plans, and the loop that runs them."""
 
 from .algorithm import Algorithm, Data, Rule, Schema
 from .batches import Batches

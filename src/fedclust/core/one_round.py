@@ -1,4 +1,4 @@
-"""A survey: one round, whose outcome is a function of what all clients said together."""
+"""Queries of one round: their result is a function of the merged message."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -13,11 +13,11 @@ Up = TypeVar("Up", bound=Message)
 
 @dataclass(frozen=True, eq=False)
 class Empty(Record):
-    """Nothing to say: a broadcast that only begins a round, or a state before the first."""
+    """A record without fields: a broadcast that only starts a round, or the state before it."""
 
 
 class OneRoundQuery(Algorithm[Any, Down, Up], Generic[Down, Up]):
-    """Statistics, scores, profiles: the server's state is the merged message itself."""
+    """Base of statistics, scores and profiles: the server's state is the merged message."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
