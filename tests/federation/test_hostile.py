@@ -149,7 +149,7 @@ def test_where_no_quorum_is_awake_those_who_rest_are_asked(tmp_path: Path) -> No
     )
     assert done.n_rounds == 6
     remote = RemoteChannel(transport, quorum=3, about={"study": "s"})
-    remote._missed("west", "late", ("x", 0))
+    remote._note_silence("west", "late", ("x", 0))
     assert remote.clients() == sorted(NAMES)
 
 

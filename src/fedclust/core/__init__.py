@@ -1,6 +1,6 @@
 """The core: messages, algorithms, transforms, plans, and the loop that runs them."""
 
-from .algorithm import Algorithm, Data, Rule, Schema
+from .algorithm import Algorithm, Data, Empty, OneRoundQuery, Rule, Schema
 from .batches import Batches
 from .channel import Channel, Wrapper
 from .checkpoint import config, load_round, save_round
@@ -15,6 +15,7 @@ from .errors import (
     Reason,
     Refusal,
     TooFewClients,
+    did_you_mean,
 )
 from .loop import (
     ALL_CLIENTS,
@@ -31,9 +32,7 @@ from .loop import (
     run,
 )
 from .message import Dims, Message, Record, Stacked, Summed
-from .one_round import Empty, OneRoundQuery
 from .random import derive_seed, stream
-from .spelling import did_you_mean
 from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
