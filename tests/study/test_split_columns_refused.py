@@ -128,7 +128,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
         simulate(study, 5)
     run_study(study, tmp_path / "run")
-    with pytest.raises(ConfigError, match="run is there already"):
+    with pytest.raises(ConfigError, match="run exists already"):
         run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")

@@ -30,7 +30,7 @@ def label_files(
     writer_for(target)
     refuse_id(id, "--id")
     if target.exists() and not force:
-        raise ConfigError(f"{target} is there already; give another --out, or --force")
+        raise ConfigError(f"{target} exists already; choose another --out, or use --force")
     source = _source(model, tuple(files), id, batch_rows)
     who = str(files[0])
     columns = model.preparation.columns
