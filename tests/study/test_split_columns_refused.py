@@ -118,7 +118,7 @@ def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Pa
     debt = ["NA" if person in shared else "1.5" for person in tables["bank"]["person"]]
     tables["bank"]["debt"] = debt
     path = write(tmp_path, tables, 'missing = "mean"')
-    with pytest.raises(DataError, match="column 'debt' has no value to be used"):
+    with pytest.raises(DataError, match="column 'debt' has no values"):
         run_study(read_study(path), tmp_path / "run")
 
 

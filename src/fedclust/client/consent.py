@@ -1,4 +1,4 @@
-"""What a client allows: every request is held against client.toml before any row is touched."""
+"""Consent: every request is checked against client.toml before any row is read."""
 
 import json
 from collections.abc import Iterable
@@ -24,10 +24,9 @@ from ..privacy import FixedPoint, Guarded, PairwiseMasks, Tier, tier_of
 from ..privacy.fixed_point import MAX_RECORDS
 from .config import ClientConfig
 
-_MOST_NAMES = 1_000  # of clients in a cohort
+_MAX_COHORT = 1_000  # clients
 
-
-# Over split columns: the algorithm that each key of a study stands for.
+# The algorithm over split columns for each key that a study can give.
 VERTICAL_KEYS = {"llf-cm": "vertical-llf-cm", "llf-fcm": "vertical-llf-fcm"}
 
 
@@ -69,7 +68,7 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
     algorithm, consent = plan.algorithm, config.consent
     key = algorithm.key
     if algorithm.partition != "horizontal":
-        raise ConsentRefusal(f"{key} is not answered over a network: its messages are not of rows")
+        raise ConsentRefusal(f"{key} does not run over split rows")
     _allow_algorithm(config, algorithm)
     if answered >= consent.max_rounds:
         raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
@@ -79,19 +78,19 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
     if consent.epsilon is None and len(kept) < len(plan.transforms):
         seen = Plan(algorithm, kept, plan.seed)  # without a budget, noise protects nothing
     lacking = (
-        demanded(config).missing_protection(seen, Schema(n_features))
+        required_tier(config).missing_protection(seen, Schema(n_features))
         if algorithm.traits.reads_rows
         else ""
     )
     if lacking:
         raise ConsentRefusal(
-            f"{key} came without what client.toml demands by privacy = "
-            f'"{consent.privacy}" ({lacking}); set [privacy] tier in the study'
+            f'{key} lacks {lacking}, required by privacy = "{consent.privacy}" in client.toml; set '
+            "[privacy] tier in the study"
         )
 
 
-def demanded(config: ClientConfig) -> Tier:
-    """The least tier of a plan; how many questions is the client's own number, and its gate's."""
+def required_tier(config: ClientConfig) -> Tier:
+    """The minimum tier of a plan; the client sets its own query limit."""
     if config.consent.privacy == Guarded.name:
         return Guarded(max_queries=config.consent.max_queries)
     return tier_of(config.consent.privacy)
@@ -100,44 +99,46 @@ def demanded(config: ClientConfig) -> Tier:
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
     """Refuse grids and centres beyond the bounds that the columns were described with.
 
-    A refusal tells whether rows fit a grid, so nobody may try out one after the other.
+    A refusal shows whether rows fit a grid, so the server must not be able to try several.
     """
     low, high = schema.low, schema.high
     for grid in plan.transforms:
         if not isinstance(grid, FixedPoint):
             continue
         if low is None or high is None or len(grid.low) != len(low):
-            raise ConsentRefusal("sums in whole numbers need public bounds of all columns")
+            raise ConsentRefusal("integer sums need public bounds for all columns")
         narrow = (grid.low > low).any() or (grid.high < high).any()
         if narrow or grid.max_records < MAX_RECORDS or grid.max_weight != 1.0:
-            raise ConsentRefusal("the grid is narrower than the public bounds, or of fewer records")
+            raise ConsentRefusal(
+                "the grid is narrower than the public bounds, or allows too few records"
+            )
     centers = getattr(down, "centers", None)
     if centers is not None and low is not None and high is not None:
-        # Means of rows are within; steps of other algorithms may go beyond, but not far.
+        # Means of rows are within the bounds; steps of other algorithms may overshoot a little.
         room = (high - low) * (1e-6 if plan.algorithm.traits.means else 1.0)
         if not ((centers >= low - room) & (centers <= high + room)).all():
-            raise ConsentRefusal("centres outside the public bounds ask about single records")
+            raise ConsentRefusal("centres outside the public bounds could single out records")
 
 
 def allow_key(config: ClientConfig, key: str) -> None:
-    """Refuse a study whose algorithm is not listed, when it first looks at the data."""
+    """Refuse a preflight for an algorithm that is not listed."""
     listed = config.consent.algorithms
     if listed and key not in listed:
         raise ConsentRefusal(f"client.toml does not list {key!r} under algorithms")
 
 
 def _allow_algorithm(config: ClientConfig, algorithm: AnyAlgorithm) -> None:
-    """Of what clusters only the listed; scales, starts and scores go with them."""
+    """Refuse clustering algorithms that are not listed; scaling, seeding and scoring are free."""
     listed, keys = config.consent.algorithms, clustering_keys(type(algorithm))
     if listed and keys and not keys & set(listed):
         raise ConsentRefusal(f"client.toml does not list {algorithm.key!r} under algorithms")
 
 
 def allow_form(plan: Plan, prepared: bool) -> None:
-    """Refuse all but statistics over rows that have gaps: nothing else knows what to do there."""
+    """Refuse algorithms that cannot handle missing values, unless the rows are prepared."""
     traits = plan.algorithm.traits
     if not prepared and traits.reads_rows and not traits.over_missing:
-        raise ConsentRefusal(f"{plan.algorithm.key} needs rows that are prepared, without gaps")
+        raise ConsentRefusal(f"{plan.algorithm.key} needs prepared rows, without missing values")
 
 
 def allow_clusters(config: ClientConfig, n_clusters: int) -> None:
@@ -151,11 +152,11 @@ def allow_split_columns(config: ClientConfig) -> bytes:
     """The secret that clients over split columns share, if this client takes part at all."""
     if not config.consent.split_columns:
         raise ConsentRefusal(
-            "client.toml does not allow studies over split columns (split_columns)"
+            "client.toml does not allow studies over split columns; it needs split_columns = true"
         )
     for key, value in (("id", config.data.id), ("secret", config.data.secret)):
         if value is None:
-            raise ConsentRefusal(f"client.toml has no {key} under [data], which aligns records")
+            raise ConsentRefusal(f"client.toml needs {key} under [data] to align records")
     if config.data.batch_rows:
         raise ConsentRefusal(
             "client.toml: split columns need all rows in memory; leave out batch_rows"
@@ -182,8 +183,8 @@ def allow_vertical(config: ClientConfig, algorithm: AnyAlgorithm, answered: int)
 def allow_vertical_transforms(
     config: ClientConfig, plan: Plan, schema: Schema, unit_box: bool
 ) -> None:
-    """Refuse plans without the demanded masks, and grids that distances may not fit."""
-    if lacking := demanded(config).missing_protection(plan, schema):
+    """Refuse plans without the required masks, and grids that distances can overflow."""
+    if lacking := required_tier(config).missing_protection(plan, schema):
         raise ConsentRefusal(f"{plan.algorithm.key} lacks {lacking}, required by client.toml")
     for grid in plan.transforms:
         if isinstance(grid, FixedPoint):
@@ -195,13 +196,13 @@ def allow_vertical_transforms(
 
 
 def allow_cohort(request: Request) -> None:
-    """Refuse more names than any federation has: what a sum may hold depends on their number."""
-    if len(request.cohort) > _MOST_NAMES:
-        raise ConsentRefusal(f"a cohort of more than {_MOST_NAMES:,} is none")
+    """Refuse oversized cohorts: the range of an integer sum depends on their size."""
+    if len(request.cohort) > _MAX_COHORT:
+        raise ConsentRefusal(f"the cohort exceeds the limit of {_MAX_COHORT:,} clients")
 
 
 def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: int) -> None:
-    """Refuse parameters beyond the client's limits; the algorithm says which limit each has."""
+    """Refuse parameters beyond the client's limits; the algorithm declares the limit of each."""
     least = config.consent.min_count
     for parameter in limited_parameters(type(algorithm)):
         name, role, value = parameter.name, parameter.role, algorithm.parameter(parameter.name)
@@ -211,8 +212,7 @@ def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: i
         if role is Role.RECORDS:
             if size < least:
                 raise ConsentRefusal(
-                    f"{algorithm.key}: {name} = {size}, client.toml allows min_count = {least} or "
-                    "more"
+                    f"{algorithm.key}: {name} = {size} is below min_count = {least} in client.toml"
                 )
             continue
         limit, most = _limit(config, parameter, n_features)

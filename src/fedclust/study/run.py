@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..client.labels import writer_for
+from ..client.labels import check_label_format
 from ..clustering.alignment import IN_ONE_PROCESS
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
@@ -59,7 +59,7 @@ def run_study(
     targets = layout.label_targets(folder)
     for target in targets.values():
         if study.outputs.labels != "none":
-            writer_for(target)
+            check_label_format(target)
         existing = [file for file in layout.written_beside(target) if file.exists()]
         if existing and not force and not resume:
             raise ConfigError(f"{existing[0]} exists already; choose another --out, or use --force")
