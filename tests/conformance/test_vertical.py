@@ -50,7 +50,7 @@ def fit(chosen: AnyAlgorithm, X: FloatArray, who: Any, *, strict: bool = False) 
 
 def centers(chosen: Any, done: Run, X: FloatArray) -> FloatArray:
     """All centres, as nobody in a federation could have them."""
-    found: FloatArray = chosen.part(chosen.broadcast(done.state), X)
+    found: FloatArray = chosen.local_centers(chosen.broadcast(done.state), X)
     return found
 
 
@@ -194,7 +194,7 @@ def test_a_hostile_server_cannot_make_an_owner_write_where_it_should_not(key: st
     else:
         bad = Weights(np.ones((9, 7)), np.empty((9, 0)), np.empty(0, int))  # type: ignore[assignment]
     with pytest.raises(MessageError, match="expected"):
-        chosen.part(bad, X)
+        chosen.local_centers(bad, X)
     far = make_seeding("vertical-k-means++", 3)
     with pytest.raises(MessageError, match="expected 1 numbers from 0 to 8"):
         far.client_step(DrawnRecords(np.array([99])), Data.of(X), None)  # type: ignore[arg-type]
