@@ -40,7 +40,10 @@ from .row_owners import owners, pd, rows
             {"algorithm": "k-fed", "max_rounds": 9},
             "max_rounds=9: 'k-fed' has no parameter max_rounds",
         ),
-        ({"algorithm": "k-fed", "init": "careful"}, "k-fed needs no start: leave init='auto'"),
+        (
+            {"algorithm": "k-fed", "init": "careful"},
+            "k-fed takes no initial centres; leave",
+        ),
         ({"init": "carefull"}, "init='carefull' is not one of .* did you mean 'careful'"),
         ({"init": "uniform"}, "no public bounds: give bounds="),
         ({"init": np.zeros((2, 2))}, r"init must be an array of 3 centres, got \(2, 2\)"),
