@@ -133,9 +133,7 @@ def test_owners_of_columns_are_checked() -> None:
         VerticalKMeans(3).fit([rows(), rows()], owners=["a", "b"])
     with pytest.raises(ConfigError, match="record numbers are unknown before alignment"):
         VerticalKMeans(3, init=[1, 2, 3]).fit_frames(frames(), "customer")
-    with pytest.raises(
-        ConfigError, match="id: expected the name of the id column"
-    ):
+    with pytest.raises(ConfigError, match="id: expected the name of the id column"):
         VerticalKMeans(3).fit_frames(frames(), 0)  # type: ignore[arg-type]
 
 
