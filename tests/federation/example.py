@@ -13,7 +13,7 @@ from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Data
 from fedclust.study.pool import RemotePool
 from fedclust.study.run import Outcome, carry_out
-from fedclust.study.run_directory import Folder
+from fedclust.study.run_directory import RunDirectory
 from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 
@@ -61,7 +61,9 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
     for name, table in (tables or rows()).items():
         kit = folder / name
         kit.mkdir(parents=True)
-        lines = ["person,height,width", *(f"{name}{i},{a},{b}" for i, (a, b) in enumerate(table))]
+        columns = ("height", "width", *(f"more{i}" for i in range(table.shape[1] - 2)))
+        lines = [",".join(["person", *columns])]
+        lines += [",".join([f"{name}{i}", *map(str, row)]) for i, row in enumerate(table)]
         (kit / "people.csv").write_text("\n".join(lines) + "\n")
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
@@ -78,7 +80,7 @@ def reopened(folder: Path, sites: Iterable[str]) -> dict[str, ClientEndpoint]:
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
     """The study over clients that only a channel leads to."""
     alone = replace(study, clients={})
-    place = Folder(alone, folder, force=False, resume=False)
+    place = RunDirectory(alone, folder, force=False, resume=False)
     return carry_out(alone, RemotePool(remote), place)
 
 

@@ -74,7 +74,7 @@ class Pretended:
             return "FINISHED:EXECUTION_EXCEPTION"
         return "RUNNING" if self.job.is_alive() else "FINISHED:COMPLETED"
 
-    def abort_named(self, study: str) -> None:
+    def abort_study(self, study: str) -> None:
         self.aborted_names.append(study)
 
     def abort(self, job: str) -> None:
@@ -82,8 +82,8 @@ class Pretended:
         self.job.join()
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    """Replace the parts of NVFlare by a server in this process."""
     made = Pretended(InProcess(write_kits(tmp_path / "sites")), tmp_path)
     for role, name in (("server", "localhost"), ("admin", "ana@example.org")):
         (tmp_path / "kits" / role).mkdir(parents=True)

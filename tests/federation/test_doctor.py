@@ -16,7 +16,7 @@ from fedclust.deploy.doctor import examine_kit
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
 
-from .test_kits import FEDERATION, written
+from .federation_files import FEDERATION, written
 
 THREE = FEDERATION + 'west = "West clinic"\n'
 
@@ -73,7 +73,7 @@ class TestDoctor:
 
     def test_an_id_that_is_not_there(self, kit: Path) -> None:
         (kit / "client.toml").write_text('[data]\nfile = "data.csv"\nid = "patient"\n')
-        assert self.bad(kit)["patient"] == "the id column is not there"
+        assert self.bad(kit)["patient"] == "the id column does not exist"
 
     def test_what_columns_hold(self, kit: Path) -> None:
         (kit / "data.csv").write_text("age,weight,town\n1,2,a\nnan,2,b\n5,x,a\n7,4,b\n")
@@ -81,10 +81,10 @@ class TestDoctor:
         (kit / "client.toml").write_text(f'[data]\nfile = "data.csv"\n[consent]\n{allowed}\n')
         found = {check.what: check for check in examine_kit(kit)}
         assert "town" not in self.bad(kit)  # words can be categories
-        assert self.bad(kit)["bmi"] == "the column is not there"
+        assert self.bad(kit)["bmi"] == "the column does not exist"
         said = [check.says for check in examine_kit(kit) if check.what == "data"]
         assert "4 rows, 3 of them without gaps; numbers in age" in said
-        assert found["town"].says == "holds values that are no numbers"
+        assert found["town"].says == "is not numeric"
 
     def test_owners_of_columns_have_an_id_and_a_secret(self, kit: Path) -> None:
         text = '[data]\nfile = "data.csv"\nid = "age"\n{}[consent]\nsplit_columns = true\n'
@@ -109,7 +109,7 @@ class TestDoctor:
     def test_a_foreign_authority_or_key(self, kit: Path, kits: Path, tmp_path: Path) -> None:
         south = kits / "clients" / "south" / "startup"
         shutil.copy(south / "client.key", kit / "startup" / "client.key")
-        assert "not the certificate's" in self.bad(kit)["certificate"]
+        assert "does not match the certificate" in self.bad(kit)["certificate"]
         shutil.copy(south / "client.crt", kit / "startup" / "rootCA.pem")
         assert "not signed" in self.bad(kit)["certificate"]
         (kit / "startup" / "client.crt").write_text("no certificate")
@@ -120,7 +120,7 @@ class TestDoctor:
     def test_a_certificate_of_another_kit(self, kit: Path, kits: Path) -> None:
         shutil.rmtree(kit / "startup")
         shutil.copytree(kits / "clients" / "south" / "startup", kit / "startup")
-        assert "it is that of 'south': startup/ is of another kit" in self.bad(kit)["certificate"]
+        assert "it belongs to 'south'; startup/ is from another kit" in self.bad(kit)["certificate"]
 
     def test_a_server_without_a_name(self, kit: Path) -> None:
         about = json.loads((kit / "fedclust.json").read_text())
@@ -131,9 +131,9 @@ class TestDoctor:
     @pytest.mark.parametrize(
         ("days", "says"),
         [
-            (-1, "begins on .* is this machine's clock right?"),
+            (-1, "not valid before .* check this machine's clock"),
             (331, "ends in 28 days: ask the coordinator for a renewal"),
-            (361, "it ended on .*; ask the coordinator for a renewal"),
+            (361, "it expired on .*; ask the coordinator for a renewal"),
         ],
     )
     def test_a_certificate_out_of_its_time(

@@ -16,6 +16,7 @@ from fedclust.privacy import Private
 from fedclust.privacy.accounting import epsilon_of
 from fedclust.study import read_study
 from fedclust.study.journal import Journal
+from fedclust.study.pool import SessionChannel
 from fedclust.study.run import run_study
 
 from .example import SMALLEST, write
@@ -107,17 +108,17 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
 ) -> None:
     """A round whose answers were lost on the way: it is paid for twice, and that is said."""
     pytest.importorskip("opendp")
-    study, real = read_study(write(tmp_path, NOISY)), LocalChannel.ask
+    study, real = read_study(write(tmp_path, NOISY)), SessionChannel.ask
     lost: list[int] = []
 
-    def ask(self: LocalChannel, plan: Plan, request: Request) -> Any:
+    def ask(self: Any, plan: Plan, request: Request) -> Any:
         answers = list(real(self, plan, request))
         if plan.algorithm.key == "bounded-c-means" and request.round == 1 and not lost:
             lost.append(request.round)
             raise KeyboardInterrupt
         return answers
 
-    monkeypatch.setattr(LocalChannel, "ask", ask)
+    monkeypatch.setattr(SessionChannel, "ask", ask)
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "cut")
     run_study(study, tmp_path / "cut", resume=True)
@@ -133,7 +134,7 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
 
 def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:
     path = write(tmp_path, STUDY)
-    with pytest.raises(ConfigError, match="--resume: there is no unfinished run"):
+    with pytest.raises(ConfigError, match="--resume: .* has no unfinished run"):
         run_study(read_study(path), tmp_path / "run", resume=True)
     with pytest.raises(KeyboardInterrupt):
         run_study(read_study(path), tmp_path / "run", on_round=Stop(5))
@@ -168,12 +169,12 @@ def test_plans_that_ask_nobody_have_no_rounds(tmp_path: Path) -> None:
     import numpy as np
 
     from fedclust.algorithms import make_seeding
-    from fedclust.channels import LocalChannel
     from fedclust.core import Schema
 
     journal = Journal(tmp_path / "journal", "words")
     box = Schema(2, low=np.zeros(2), high=np.ones(2))
-    done = journal(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
+    run = journal.runner("clustering")
+    done = run(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
     assert done.n_rounds == 0
     assert done.model.shape == (3, 2)
     assert not list((tmp_path / "journal").glob("*.npz"))

@@ -167,10 +167,11 @@ class ConsentAdmission(Admission):
             raise Refusal(f"{n_shared} shared records are too few to hide a single one")
 
     def record_descriptions(self, columns: Sequence[Column]) -> None:
+        ledger = self._policy.ledger
         described = describe_columns(columns)
-        if described:
+        if not all(ledger.has_described(column, words) for column, words in described):
             most = self._config.consent.max_descriptions
-            with self._policy.ledger.transaction() as entries:
+            with ledger.transaction() as entries:
                 for column, words in described:
                     entries.describe(column, words, most=most)
 

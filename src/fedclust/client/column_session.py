@@ -35,7 +35,7 @@ from .requests import (
     SharedRecords,
     Written,
 )
-from .vertical import AlignedRows, ClientColumns, FinalAssignment, labels_in, select_columns
+from .vertical import AlignedRows, ClientColumns, FinalAssignment, labels_of, select_columns
 
 
 def digest_of(shared: Array) -> str:
@@ -136,7 +136,7 @@ class ColumnSession:
         last.check({"N": len(mine.rows), "C": algorithm.n_clusters})
         if not last.is_finite():
             raise MessageError("the last assignment is not of finite numbers")
-        check_assignment(labels_in(last), 0, algorithm.n_clusters, len(mine.rows))
+        check_assignment(labels_of(last), 0, algorithm.n_clusters, len(mine.rows))
         end = FinalAssignment.of(study, algorithm, last)
         labels = target if request.labels else None
         centers = centers_beside(target)

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
-from ..core.envelope import encode_refusal, text
+from ..core.envelope import encode_refusal, one_line, text
 from ..core.wire import Frame, unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
 from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
-from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport
+from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, RecordsOffer
 from .session import ClientSession
 
 _LONGEST_ID = 200  # characters of a request's id; the reply repeats it
@@ -94,7 +94,9 @@ class ClientEndpoint:
             entry |= {"study": caller.study}
             self._check_signed(caller)
             request = decode(frame)
-            reply = _releasable(request, self._session.handle(request, caller))
+            reply = self._session.handle(request, caller)
+            _log_problems(reply)
+            reply = _releasable(request, reply)
             entry |= describe_reply(request, reply)
             answer = encode_answer(reply, answers=id, client=self._name)
         except Exception as error:
@@ -112,8 +114,8 @@ class ClientEndpoint:
         """A refusal with the public part of an error; the rest goes to the client's log."""
         if isinstance(error, FedclustError):
             code, public = error.code, error.public or _PUBLIC.get(error.code, "")
-            private = getattr(error, "private", "") or str(error)
-            _log.error("refused (%s): %s", code.value, private)
+            private = getattr(error, "private", "")
+            _log.error("refused (%s): %s", code.value, f"{error}; {private}" if private else error)
         else:
             _log.exception("a request could not be answered")
             code, public = Code.INTERNAL, ""
@@ -141,6 +143,14 @@ def _id_of(frame: Frame) -> str:
     if len(id) > _LONGEST_ID:
         raise MessageError(f"the id of the request is longer than {_LONGEST_ID} characters")
     return id
+
+
+def _log_problems(reply: AnyReply) -> None:
+    """What only a code leaves of: the client's owner can read all of it."""
+    if isinstance(reply, PreflightReport | RecordsOffer):
+        for problem in reply.problems:
+            level = logging.ERROR if problem.blocking else logging.WARNING
+            _log.log(level, "%s", one_line(str(problem)))
 
 
 def _releasable(request: AnyRequest, reply: AnyReply) -> AnyReply:

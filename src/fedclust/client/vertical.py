@@ -49,13 +49,13 @@ class FinalAssignment:
     @classmethod
     def of(cls, study: str, algorithm: AnyRecordAlgorithm, last: Record) -> Self:
         """Number the clusters by size; equal sizes keep the order of the algorithm."""
-        sizes = np.bincount(labels_in(last), minlength=algorithm.n_clusters)
+        sizes = np.bincount(labels_of(last), minlength=algorithm.n_clusters)
         return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
 
     @cached_property
     def labels(self) -> IntArray:
         """The number of each record's cluster."""
-        return np.argsort(self.order)[labels_in(self.last)] + 1
+        return np.argsort(self.order)[labels_of(self.last)] + 1
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class FinalAssignment:
         return root
 
 
-def labels_in(last: Record) -> IntArray:
+def labels_of(last: Record) -> IntArray:
     """The cluster of each record, as an assignment has it: labels, or u^m."""
     arrays = last.arrays()
     found: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
@@ -226,11 +226,11 @@ class ClientColumns:
             return
         id, n = str(self.files.id), len(self._encoded)
         columns: dict[str, Array] = {id: self.files.held(id)}
-        columns["cluster"] = _at_home(end.labels, mine.rows, n)
+        columns["cluster"] = _place_values(end.labels, mine.rows, n)
         shares = end.memberships
         if shares is not None:
             for c in range(len(end.order)):
-                columns[f"membership_{c + 1}"] = _at_home(shares[:, c], mine.rows, n)
+                columns[f"membership_{c + 1}"] = _place_values(shares[:, c], mine.rows, n)
         write_columns(columns, labels, self._who)
 
     def _describe(
@@ -250,7 +250,7 @@ class ClientColumns:
         }
 
 
-def _at_home(values: Array, rows: IntArray, n: int) -> Array:
+def _place_values(values: Array, rows: IntArray, n: int) -> Array:
     """Values of the shared records in the order of the owner's rows, masked elsewhere."""
     home: Any = np.zeros(n, dtype=values.dtype)
     home[rows] = values

@@ -54,7 +54,7 @@ def tier_of(privacy: Privacy) -> Tier:
 def guarantee(privacy: Privacy) -> Guarantee:
     """What a tier promises, with its parameters.
 
-    >>> promise("none").words.startswith("Nothing is promised.")
+    >>> guarantee("none").words.startswith("Nothing is promised.")
     True
     """
     return tier_of(privacy).guarantee
