@@ -16,7 +16,7 @@ from ..algorithms.registry import build_plan
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.prepare import SCALINGS
-from ..core import Message, MessageError, Plan
+from ..core import ConfigError, DataError, Message, MessageError, Plan
 from ..core.envelope import (
     ROUND,
     decode_request,
@@ -27,6 +27,7 @@ from ..core.envelope import (
     text,
 )
 from ..core.wire import Frame
+from ..results import build
 from ..typing import Array
 from .files import RowCounts
 from .problems import Problem
@@ -190,13 +191,12 @@ def _decode_form(described: str) -> RowForm:
 
 
 def _decode_columns(given: Any) -> tuple[Column, ...]:
-    try:
-        columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in given)
-    except _UNREADABLE:
-        raise MessageError("the request's columns are not readable") from None
-    if not columns or not all(isinstance(column.name, str) for column in columns):
+    if not isinstance(given, list) or not given:
         raise MessageError("the request names no columns")
-    return columns
+    try:
+        return tuple(build(Column, column, "column") for column in given)
+    except (DataError, ConfigError):
+        raise MessageError("the request's columns are not readable") from None
 
 
 def _decode_preparation(given: Any) -> Preparation:
