@@ -85,7 +85,7 @@ def test_force_starts_anew(server: Pretended, tmp_path: Path) -> None:
     said = run(tmp_path, force=True)
     assert any("the run starts" in line.get("message", "") for line in said)
     run(tmp_path, force=True)
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         run(tmp_path)
 
 
@@ -200,7 +200,7 @@ def test_the_command_shows_progress_and_takes_no_markup_from_clients(
     assert "west: [red]gone[/red]" in done.output
     again = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run")])
     assert again.exit_code == 1
-    assert "there already" in again.output
+    assert "exists already" in again.output
 
 
 def test_what_a_client_forbids_is_not_asked_again(server: Pretended, tmp_path: Path) -> None:

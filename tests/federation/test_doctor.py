@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-from fedclust.client.identities import fingerprint, new_identity, read_peers, write_peers
+from fedclust.client.identities import fingerprint, read_peers, renew_identity, write_peers
 from fedclust.deploy.doctor import examine_kit
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
@@ -89,7 +89,7 @@ class TestDoctor:
     def test_owners_of_columns_have_an_id_and_a_secret(self, kit: Path) -> None:
         text = '[data]\nfile = "data.csv"\nid = "age"\n{}[consent]\nsplit_columns = true\n'
         (kit / "client.toml").write_text(text.format(""))
-        assert "has no secret under [data]" in self.bad(kit)["split columns"]
+        assert "needs secret under [data]" in self.bad(kit)["split columns"]
         (kit / "client.toml").write_text(text.format('secret = "short"\n'))
         assert "16" in self.bad(kit)["data"]  # client.toml itself is refused
         (kit / "client.toml").write_text(text.format('secret = "only the three of us"\n'))
@@ -189,7 +189,7 @@ class TestIdentities:
     def test_a_secret_that_is_missing_or_not_the_listed_one(self, kits: Path) -> None:
         north = kits / "clients" / "north"
         listed = read_peers(north / "peers.json")
-        new_identity(north, "north")
+        renew_identity(north, "north")
         write_peers(north / "peers.json", listed)
         assert "that does not match identity.key" in self.found(north)["identity"].message
         (north / "identity.key").unlink()

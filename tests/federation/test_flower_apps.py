@@ -112,7 +112,7 @@ def test_the_written_folder_is_an_app_to_flower(tmp_path: Path) -> None:
     assert warnings == []
     found = read_run_settings(config["tool"]["flwr"]["app"]["config"])
     assert (found.study, found.min_clients, found.out) == (str(study), 3, "")
-    with pytest.raises(ConfigError, match="already exists"):
+    with pytest.raises(ConfigError, match="exists already"):
         write_app(tmp_path / "app", {"study": str(study)})
 
 

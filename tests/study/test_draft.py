@@ -32,7 +32,7 @@ def test_a_draft_names_what_the_files_share(tmp_path: Path) -> None:
     assert survey_study(study).passes
     again = invoke(app, ["init", *files, "--out", str(out)])
     assert again.exit_code == 1
-    assert "already exists" in " ".join(again.output.split())
+    assert "exists already" in " ".join(again.output.split())
 
 
 def test_answers_make_a_study(tmp_path: Path) -> None:

@@ -53,6 +53,6 @@ def test_the_simulate_command(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["simulate", path, "--clients", "20"])
     assert shown.exit_code == 0, shown.output
     assert "llf-cm: 20 clients with 3 to 4 rows" in shown.output
-    assert "1.000000 of that of one client with all rows" in shown.output
+    assert "1.000000 times that of one client with all rows" in shown.output
     shown = CliRunner().invoke(app, ["simulate", path, "--clients", "20", "--json"])
     assert json.loads(shown.stdout)["clients"] == 20

@@ -22,7 +22,7 @@ def example(
     if name not in EXAMPLES:
         raise ConfigError(f"unknown example {name!r}; choose one of {', '.join(EXAMPLES)}")
     if folder.exists():
-        raise ConfigError(f"{folder} already exists; give a new folder")
+        raise ConfigError(f"{folder} exists already; choose a new folder")
     write_example(name, folder)
     typer.echo(f"Wrote {folder}/study.toml and a file for each client. Next:")
     typer.echo(f"  fedclust check {folder}/study.toml")

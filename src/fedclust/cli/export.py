@@ -18,6 +18,6 @@ def export(
     from ..study.export import export as write
 
     if target.exists() and not force:
-        raise ConfigError(f"{target} already exists; give another name, or --force")
+        raise ConfigError(f"{target} exists already; choose another name, or use --force")
     write(load(model), target)
     typer.echo(f"Wrote {target}")

@@ -27,7 +27,7 @@ def init(
     from .tools.draft import draft
 
     if out.exists() and not force:
-        raise ConfigError(f"{out} already exists; give another --out, or --force")
+        raise ConfigError(f"{out} exists already; choose another --out, or use --force")
     if not files:
         files, n_clusters = _prompt_for_files(n_clusters)
     text = draft(_name_clients(files), out, _parse_n_clusters(n_clusters))

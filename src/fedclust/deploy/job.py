@@ -18,7 +18,7 @@ from ..core.files import append_line, lock, write_text
 from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
-from ..study.run_directory import Folder
+from ..study.run_directory import RunDirectory
 from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS
 
 _LOCK_TIMEOUT = 30.0  # seconds to wait until an earlier job of the same run has ended
@@ -87,7 +87,7 @@ class StudyJob:
             quorum=study.sampling.min_clients,
             record=self._record,
         )
-        folder = Folder(study, self._folder, force=self._force, resume=self._resume)
+        folder = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
         pool = RemotePool(channel, tuple(read.clients))
         carry_out(study, pool, folder, on_round=self._report_round)
 

@@ -26,8 +26,8 @@ from ..client.identities import (
     IDENTITY,
     PEERS,
     Peers,
-    public_identity,
     read_peers,
+    read_public_identity,
     write_peers,
     write_secret,
 )
@@ -187,7 +187,7 @@ def _collect_peers(
     for client in federation.clients:
         if client in new:
             peers[client] = signing_public(new[client])
-        elif known := before.get(client) or public_identity(folder / "clients" / client):
+        elif known := before.get(client) or read_public_identity(folder / "clients" / client):
             peers[client] = known
     return before, peers
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core import ConfigError
 from ..core.files import write_text
-from ..study.run_directory import Folder
+from ..study.run_directory import RunDirectory
 from ..study.settings import Study
 
 # In the work folder:
@@ -45,7 +45,7 @@ def prepare_paths(study: Study, folder: Path, *, resume: bool, force: bool) -> R
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     if resume and not work.exists():
         raise ConfigError(f"nothing to resume: {folder} has no unfinished run")
-    Folder(replace(study, clients={}), folder, force=force or resume, resume=False)
+    RunDirectory(replace(study, clients={}), folder, force=force or resume, resume=False)
     if not resume:
         if unfinished.exists() and not force:
             raise ConfigError(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..client.config import CLIENT_FILE, read_client_config
-from ..client.identities import IDENTITY, PEERS, new_identity, read_enrolment
+from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
 from .kits import Kit, read_kit
 
@@ -43,7 +43,7 @@ def run_client(folder: Path, on_message: OnMessage) -> None:
 def change_identity(folder: Path, on_message: OnMessage) -> None:
     """Make a new identity that only this client knows, and explain what the others need."""
     kit = read_kit(folder, "client")
-    public = new_identity(folder, kit.name)
+    public = renew_identity(folder, kit.name)
     on_message(f"Wrote a new secret key to {folder / IDENTITY}; keep it there. The public key:")
     on_message(f'"{kit.name}": "{public.hex()}"')
     on_message(

@@ -56,7 +56,7 @@ def read_run_settings(config: Mapping[str, Any]) -> RunSettings:
 def write_app(folder: Path, given: Mapping[str, Any]) -> None:
     """Write the app folder; `given` holds the settings that differ from their defaults."""
     if folder.exists():
-        raise ConfigError(f"{folder} already exists; give a new folder")
+        raise ConfigError(f"{folder} exists already; choose a new folder")
     settings = read_run_settings(given)
     lines = "".join(
         f"{one.name} = {json.dumps(getattr(settings, one.name))}  # {one.key.help}\n"
