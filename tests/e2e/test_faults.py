@@ -180,7 +180,7 @@ def test_hostile_answers_are_left_out_with_a_sentence(fed: Federation, tmp_path:
     assert {line["n_clients"] for line in history(fed.folder / "study-run")} == {2}
     noted = (fed.folder / "study-run" / "incidents.jsonl").read_text()
     for words in (
-        "not a message of fedclust",
+        "not a fedclust message",
         "its checksum does not fit",
         "more than the",
         "no bytes",

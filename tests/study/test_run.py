@@ -184,7 +184,7 @@ def test_odd_places_are_refused_in_a_sentence(
         assert shown.exit_code == 1
         assert "Errno" not in shown.output
     shown = CliRunner().invoke(app, ["init", "north.csv", "--out", "no/s.toml"])
-    assert "there is no folder no" in shown.output
+    assert "the folder no does not exist" in shown.output
 
 
 def test_rows_that_were_left_out_are_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
-from ..core.envelope import encode_refusal, one_line, text
+from ..core.codec import encode_refusal, get_text, one_line
 from ..core.wire import unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
@@ -86,8 +86,8 @@ class ClientEndpoint:
         id, entry = "", {"to": author, "client": self._name}
         try:
             frame = unpack(raw)
-            id = text(frame.header, "id")
-            entry |= {"kind": text(frame.header, "kind")}
+            id = get_text(frame.header, "id")
+            entry |= {"kind": get_text(frame.header, "kind")}
             caller = decode_caller(frame, author)
             entry |= {"study": caller.study}
             self._check_signed(caller)
