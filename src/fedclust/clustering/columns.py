@@ -22,7 +22,7 @@ from ..core import (
     Runner,
     Schema,
     Transform,
-    derived,
+    derive_seed,
     did_you_mean,
     run,
 )
@@ -78,12 +78,14 @@ def cluster_columns(
     for attempt in range(n_init):
         runs: list[Run] = []
         if isinstance(init, str):
-            plan = Plan(_seeding(algorithm, init), transforms, derived(seed, "seeding", attempt))
+            plan = Plan(
+                _seeding(algorithm, init), transforms, derive_seed(seed, "seeding", attempt)
+            )
             runs = [runner(replace(plan, purpose="start"), channel, schema)]
         start = runs[0].model if runs else _as_records(init)
         ready = replace(algorithm, init=start)
         done = runner(
-            Plan(ready, transforms, derived(seed, "clustering", attempt)), channel, schema
+            Plan(ready, transforms, derive_seed(seed, "clustering", attempt)), channel, schema
         )
         for part in (*runs, done):
             for owner, size in part.sent.items():

@@ -22,7 +22,7 @@ from ..core import (
     Run,
     Runner,
     Schema,
-    derived,
+    derive_seed,
     run,
 )
 from ..core.channel import Wrapper
@@ -108,10 +108,10 @@ def cluster(
             init=init,
             privacy=tier,
             sampling=sampling,
-            seed=derived(seed, "seeding", attempt),
+            seed=derive_seed(seed, "seeding", attempt),
             runner=runner,
         )
-        plan = tier.plan(ready, channel, schema, derived(seed, "clustering", attempt))
+        plan = tier.plan(ready, channel, schema, derive_seed(seed, "clustering", attempt))
         done = runner(plan, channel, schema, sampling=sampling)
         scores = []
         if not tier.noisy:

@@ -227,7 +227,7 @@ class Vertical(ClusterMixin, BaseEstimator):
     def _set_results(self, best: ColumnClustering, data: dict[str, Data]) -> None:
         self.algorithm_ = best.algorithm
         self.trust_ = TRUST
-        self._parts = {o: best.algorithm.part(best.last, d.X) for o, d in data.items()}
+        self._parts = {o: best.algorithm.local_centers(best.last, d.X) for o, d in data.items()}
         self.n_rounds_ = len(best.history)
         self.converged_ = best.converged
         self.history_ = [asdict(line) for line in best.history]

@@ -14,7 +14,7 @@ from ...algorithms.c_means import CMeans
 from ...algorithms.centers import Candidates, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
 from ...algorithms.seeding import CarefulSeeding
-from ...core import Data, Empty, Role, Traits, checks, derived, stream
+from ...core import Data, Empty, Role, Traits, checks, derive_seed, stream
 from ...typing import IntArray, Rng
 
 
@@ -22,7 +22,7 @@ def halves(data: Data, split: int) -> tuple[Data, Data]:
     """Split rows into two halves; of every two neighbouring rows, one goes to each at random."""
     n = len(data)
     # The seed includes the first row, so that clients of one row do not all use the same half.
-    coins = stream(derived(split, data.X[:1].tobytes()), "halves", 0).random(n // 2 + 1) < 0.5
+    coins = stream(derive_seed(split, data.X[:1].tobytes()), "halves", 0).random(n // 2 + 1) < 0.5
     in_first = np.column_stack([coins, ~coins]).ravel()[:n]
     return _select(data, np.flatnonzero(in_first)), _select(data, np.flatnonzero(~in_first))
 

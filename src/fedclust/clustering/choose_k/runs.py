@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derived, run
+from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derive_seed, run
 from ...privacy import Tier
 
 LOOSE = 1e-3  # tolerance of all runs but the first, which only serve the choice
@@ -41,7 +41,7 @@ class Runs:
     ) -> Any:
         """Run a plan and return its model. Comparable scores need all clients."""
         if seed is None:
-            seed = derived(self.seed, algorithm.key, algorithm.n_clusters)
+            seed = derive_seed(self.seed, algorithm.key, algorithm.n_clusters)
         plan = self.tier.plan(algorithm, self.channel, self.schema, seed)
         sampling = self.sampling
         if all_clients:

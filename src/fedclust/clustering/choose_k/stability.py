@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import AnyAlgorithm, EmptyRound, derived
+from ...core import AnyAlgorithm, EmptyRound, derive_seed
 from ...kernels import nearest
 from ...kernels.features import merge_centers
 from ...metrics import Contingency
@@ -29,7 +29,7 @@ def seed_pair(algorithm: AnyAlgorithm, k: int, n_rounds: int, runs: Runs) -> Pai
             runs.run(
                 HalfSeeding(k, split=split, second=second),
                 k / 2,
-                seed=derived(runs.seed, "half", second),
+                seed=derive_seed(runs.seed, "half", second),
             )
             for second in (False, True)
         )
@@ -76,4 +76,4 @@ def _refine(
 
 
 def _split(runs: Runs) -> int:
-    return derived(runs.seed, "halves")
+    return derive_seed(runs.seed, "halves")

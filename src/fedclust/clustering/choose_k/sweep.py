@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ...core import AnyAlgorithm, EmptyRound, derived
+from ...core import AnyAlgorithm, EmptyRound, derive_seed
 from ...kernels.features import merge_centers
 from ...metrics import INDICES, Evaluated, Evaluation, inertia
 from ...typing import FloatArray
@@ -72,13 +72,13 @@ def _cluster(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[F
         init=init,
         privacy=runs.tier,
         sampling=runs.sampling,
-        seed=derived(runs.seed, "seeding", 0),
+        seed=derive_seed(runs.seed, "seeding", 0),
         runner=runs.runner,
     )
     for done in seeding:
         runs.record(done, k)
     before = runs.rounds
-    centers = runs.run(ready, k, seed=derived(runs.seed, "clustering", 0))
+    centers = runs.run(ready, k, seed=derive_seed(runs.seed, "clustering", 0))
     return centers, runs.rounds - before
 
 
