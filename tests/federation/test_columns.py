@@ -277,5 +277,5 @@ def test_other_secrets_find_no_record(tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
     file = tmp_path / "shop" / "client.toml"
     file.write_text(file.read_text().replace(SECRET, SECRET + "!"))
-    with pytest.raises(ValueError, match="is the secret the same everywhere"):
+    with pytest.raises(ValueError, match="the same secret"):
         run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
