@@ -139,7 +139,7 @@ def test_an_ending_must_be_one(
 
     monkeypatch.setattr(RemoteChannel, "send", send)
     sites = write_owners(tmp_path)
-    with pytest.raises(TooFewClients, match="not every one wrote its labels") as refused:
+    with pytest.raises(TooFewClients, match="did not confirm that it wrote its labels") as refused:
         run_across(write_study(tmp_path, more=NONE), InProcess(sites), tmp_path / "run")
     assert words in str(refused.value)
     assert not (tmp_path / "bank" / "labels").exists()
