@@ -112,7 +112,7 @@ def test_the_commands(tmp_path: Path) -> None:
     path, invoke = str(write(tmp_path)), CliRunner().invoke
     shown = invoke(app, ["check", path])
     assert shown.exit_code == 0
-    assert "The study can be run." in shown.output
+    assert "The study can run." in shown.output
     told = json.loads(invoke(app, ["check", path, "--json"]).output)
     assert told["passes"]
     assert told["rows"] == {"north": 40, "south": 40}

@@ -136,7 +136,9 @@ def decode_caller(frame: Frame, author: str) -> Caller:
 
 
 def _decode_preflight(header: Mapping[str, Any]) -> Preflight:
-    columns = header.get("columns")
+    if "columns" not in header:  # null asks for all numeric columns; absent is malformed
+        raise MessageError("the preflight does not say which columns")
+    columns = header["columns"]
     return Preflight(
         None if columns is None else _decode_columns(columns),
         get_text(header, "algorithm"),
