@@ -146,7 +146,7 @@ def test_noise_counts_as_stricter_only_where_a_budget_limits_it(tmp_path: Path, 
     pytest.importorskip("opendp")
     site = write_kits(tmp_path, f'privacy = "{tier}"')["west"]
     plan = noisy(1e12)
-    assert "client.toml demands" in asked(site, plan, around(plan))[0]
+    assert "required by privacy" in asked(site, plan, around(plan))[0]
 
 
 def test_nothing_is_withheld_where_noise_is_added(tmp_path: Path) -> None:
@@ -257,4 +257,4 @@ def test_what_sums_may_hold_cannot_be_tried(tmp_path: Path) -> None:
     assert "narrower than the public bounds" in asked(site, plan, Centers(FOUR))[0]
     many = tuple(f"n{i}" for i in range(1001))
     plan = Plan(make("llf-cm", 4, init=FOUR), (GRID,))
-    assert "more than 1,000" in asked(site, plan, Centers(FOUR), cohort=many)[0]
+    assert "limit of 1,000" in asked(site, plan, Centers(FOUR), cohort=many)[0]
