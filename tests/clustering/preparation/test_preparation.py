@@ -285,6 +285,4 @@ def test_the_box_of_a_column_bounds_its_encoding() -> None:
     ]:
         box, encoding = column.box, column.encode(values, "it")
         assert box is not None
-        assert np.array_equal(
-            box, np.stack([encoding.min(axis=0), encoding.max(axis=0)], axis=1)
-        )
+        assert np.array_equal(box, np.stack([encoding.min(axis=0), encoding.max(axis=0)], axis=1))
