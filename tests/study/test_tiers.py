@@ -174,7 +174,7 @@ def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: s
     assert [(c["rows"], c["used"], c["left_out"]) for c in told["clients"]] == [(None,) * 3] * 3
     assert told["uncounted"] is None
     report = (done.folder / "report.html").read_text()
-    assert "How many rows a client has is not told" in report
+    assert "The privacy tier hides how many rows each client has" in report
     assert "rows used" not in report
 
 
