@@ -1,4 +1,4 @@
-"""What the page says, and that it says nothing else."""
+"""Content and structure of the page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page of a run over split columns: what nobody knows is left out, the rest is drawn."""
+"""The page of a run over split columns omits what no party knows."""
 
 import json
 from pathlib import Path
