@@ -1,1 +1,1 @@
-"""The papers' experiments, run beside their published values: ``python -m papers``."""
+"""The papers' experiments, compared with their published values: ``python -m papers``."""

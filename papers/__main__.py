@@ -1,4 +1,4 @@
-"""``python -m papers``: run the papers' tables and figures again, from a checkout."""
+"""``python -m papers``: reproduce the papers' tables and figures, from a checkout."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from .experiment import VERDICTS, Experiment, judge
 from .experiments import EXPERIMENTS
 from .harness import Job, execute, jobs
 
-Found = dict[str, tuple[Experiment, report.Results, Mapping[str, str]]]
+Findings = dict[str, tuple[Experiment, report.Results, Mapping[str, str]]]
 app = typer.Typer(
-    help="Run the papers' experiments, beside their published values.",
+    help="Run the papers' experiments and compare them with the published values.",
     pretty_exceptions_enable=False,
 )
 
@@ -38,20 +38,22 @@ def list_() -> None:
 @app.command()
 def run(
     id: Annotated[
-        str, typer.Argument(help="An experiment's id, the beginning of several ids, or 'all'.")
+        str, typer.Argument(help="Id of an experiment, common prefix of several ids, or 'all'.")
     ],
-    quick: Annotated[bool, typer.Option(help="Few runs, and no task that takes minutes.")] = False,
+    quick: Annotated[bool, typer.Option(help="Few runs, without tasks that take minutes.")] = False,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each task.")] = None,
     out: Annotated[
         Path, typer.Option(file_okay=False, help="Folder for results, tables and figures.")
     ] = Path("build/papers"),
 ) -> None:
-    """Run experiments; runs that an interrupted command has finished are not repeated."""
+    """Run experiments; finished runs of an interrupted command are not repeated."""
     chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or (id and i.startswith(id))}
     if not chosen:
-        raise typer.BadParameter(f"no experiment {id!r}; 'python -m papers list' shows all ids")
+        raise typer.BadParameter(
+            f"unknown experiment {id!r}; 'python -m papers list' shows all ids"
+        )
     if quick and runs is not None:
-        raise typer.BadParameter("--quick and --runs exclude each other; give one of them")
+        raise typer.BadParameter("--quick and --runs cannot be combined; use one of them")
     out.mkdir(parents=True, exist_ok=True)
     console = Console()
     wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
@@ -62,15 +64,15 @@ def run(
     absent = {why.partition(":")[0] for _, _, failed in found.values() for why in failed.values()}
     if absent:
         console.print(
-            f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder that "
-            "FEDCLUST_DATA names, or load them once with fedclust.datasets.load."
+            f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder set by "
+            "FEDCLUST_DATA, or load them once with fedclust.datasets.load."
         )
     console.print(f"Tables and figures: {out / 'papers.md'}")
 
 
-def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Found:
-    """Make all runs, show the time left, and store each experiment when it is finished."""
-    found: Found = {}
+def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Findings:
+    """Run all jobs, show the remaining time, and store each experiment when it is finished."""
+    found: Findings = {}
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -90,13 +92,13 @@ def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Fo
                     report.save(out, *found[i])
                     _draw(EXPERIMENTS[i], results, out)
         except KeyboardInterrupt:
-            console.print("Stopped. Finished runs are kept: the same command continues from here.")
+            console.print("Stopped. Finished runs are kept; the same command continues from here.")
             raise typer.Exit(130) from None
     return found
 
 
 def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
-    """Draw the figure, where there is something to draw and matplotlib is installed."""
+    """Draw the figure if there are results and matplotlib is installed."""
     if not results:
         return
     try:
@@ -106,14 +108,14 @@ def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
     draw(experiment, results, out)
 
 
-def _print_verdicts(console: Console, found: Found) -> None:
+def _print_verdicts(console: Console, found: Findings) -> None:
     table = Table(title="Verdicts")
     for heading in ("experiment", "cells", "claims that hold"):
         table.add_column(heading, no_wrap=heading == "experiment")
     for i, (experiment, results, failed) in found.items():
         counts = Counter(one.verdict for one in judge(experiment, results, failed))
         cells = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
-        table.add_row(i, cells, report.kept_claims(experiment, results))
+        table.add_row(i, cells, report.count_claims(experiment, results))
     console.print(table)
 
 
@@ -125,13 +127,13 @@ def page(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/papers.md"),
 ) -> None:
     """Write the page and its figures from stored results, without running anything."""
-    found: Found = {}
+    found: Findings = {}
     for i, experiment in EXPERIMENTS.items():
         if (stored / f"{i}.json").is_file():
             found[i] = (experiment, *report.load(stored, experiment))
             _draw(experiment, found[i][1], stored)
     if not found:
-        raise typer.BadParameter(f"{stored} holds no stored results")
+        raise typer.BadParameter(f"{stored} contains no stored results")
     out.write_text(report.page(found))
     Console().print(f"{out}: {len(found)} experiments")
 

@@ -1,4 +1,4 @@
-"""Figures of experiments: lines as in the papers, or published against ours."""
+"""Draw experiments: lines as in the papers, or published values against ours."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-matplotlib.use("Agg")  # files are drawn; no screen is needed
+matplotlib.use("Agg")  # draw to files, without a screen
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -30,21 +30,20 @@ COLOURS = (
     "#E73F74",
 )
 # Files must be the same in every run: no date, and ids from a fixed salt.
-_STEADY = {"svg.hashsalt": "fedclust", "svg.fonttype": "none"}
+_REPRODUCIBLE = {"svg.hashsalt": "fedclust", "svg.fonttype": "none"}
 
 
 def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
-    """The figure of an experiment, as SVG."""
+    """Draw the figure of an experiment as SVG."""
     path = folder / f"{experiment.id}.svg"
     panels = experiment.panels
     columns = min(3, len(panels)) or 1
     rows = math.ceil(len(panels) / columns) or 1
-    with matplotlib.rc_context(_STEADY):
+    with matplotlib.rc_context(_REPRODUCIBLE):
         figure = Figure(figsize=(4.2 * columns + 1.2, 3.1 * rows + 0.6), layout="constrained")
         if panels:
             drawn = [
-                (figure.add_subplot(rows, columns, place + 1), panel)
-                for place, panel in enumerate(panels)
+                (figure.add_subplot(rows, columns, i + 1), panel) for i, panel in enumerate(panels)
             ]
             for axes, panel in drawn:
                 (_grid if panel.ticks else _lines)(axes, panel, results)
@@ -57,16 +56,16 @@ def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
 
 
 def _legends(figure: Any, drawn: list[tuple[Any, Panel]]) -> None:
-    """One legend below where all panels have the same lines, else one in each first of its kind."""
+    """One legend below if all panels have the same lines, else one per kind of panel."""
     kinds: dict[tuple[str, ...], Any] = {}
     for axes, panel in drawn:
         kinds.setdefault(tuple(panel.lines), axes)
     if len(kinds) < 2:
-        found = next(iter(kinds.values())).get_legend_handles_labels() if kinds else ((), ())
-        if found[0]:
-            columns = min(6, len(found[1]))
+        entries = next(iter(kinds.values())).get_legend_handles_labels() if kinds else ((), ())
+        if entries[0]:
+            columns = min(6, len(entries[1]))
             figure.legend(
-                *found, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+                *entries, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
             )
         return
     for axes in kinds.values():
@@ -76,12 +75,12 @@ def _legends(figure: Any, drawn: list[tuple[Any, Panel]]) -> None:
 
 def _lines(axes: Any, panel: Panel, results: Results) -> None:
     for colour, (label, points) in zip(COLOURS, panel.lines.items(), strict=False):
-        there = [(x, results[t][q]) for x, t, q in points if q in results.get(t, {})]
-        if not there:
+        measured = [(x, results[t][q]) for x, t, q in points if q in results.get(t, {})]
+        if not measured:
             continue
-        xs = [x for x, _ in there]
-        means = np.array([np.mean(values) for _, values in there])
-        sds = np.array([np.std(values) for _, values in there])
+        xs = [x for x, _ in measured]
+        means = np.array([np.mean(values) for _, values in measured])
+        sds = np.array([np.std(values) for _, values in measured])
         axes.plot(xs, means, "o-", ms=3, lw=1.3, c=colour, label=label)
         low = np.where(means > sds, means - sds, means / 2) if panel.log_y else means - sds
         axes.fill_between(xs, low, means + sds, color=colour, alpha=0.15, lw=0)
@@ -96,7 +95,7 @@ def _lines(axes: Any, panel: Panel, results: Results) -> None:
 
 
 def _grid(axes: Any, panel: Panel, results: Results) -> None:
-    """Means as numbers, a row for each line and a column for each x; darker is larger."""
+    """Draw means as numbers, one row per line and one column per x; darker is larger."""
     values = np.full((len(panel.lines), len(panel.ticks)), np.nan)
     for row, points in enumerate(panel.lines.values()):
         for x, task, quantity in points:
@@ -116,15 +115,15 @@ def _grid(axes: Any, panel: Panel, results: Results) -> None:
 
 
 def _against(axes: Any, judged: list[Outcome]) -> None:
-    """Published values across, ours up: on the line they agree."""
+    """Plot our values against the published ones; they agree on the line."""
     judged = [one for one in judged if one.cell.published]
     columns = list(dict.fromkeys(o.cell.column for o in judged))
     for colour, column in zip(COLOURS, columns, strict=False):
-        mine = [o for o in judged if o.cell.column == column]
+        points = [o for o in judged if o.cell.column == column]
         axes.errorbar(
-            [float(o.cell.published or 0) for o in mine],
-            [o.ours for o in mine],
-            [2 * o.sd for o in mine],
+            [float(o.cell.published or 0) for o in points],
+            [o.ours for o in points],
+            [2 * o.sd for o in points],
             fmt="o",
             ms=4,
             c=colour,
@@ -140,7 +139,7 @@ def _against(axes: Any, judged: list[Outcome]) -> None:
 
 
 def _bars(axes: Any, judged: list[Outcome]) -> None:
-    """A group of bars for each row, a bar for each method, a line where the paper has its value."""
+    """Draw a group of bars per row, a bar per method, and a line at the published value."""
     rows = list(dict.fromkeys(o.cell.row for o in judged))
     columns = list(dict.fromkeys(o.cell.column for o in judged))
     width = 0.8 / max(1, len(columns))

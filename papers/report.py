@@ -1,4 +1,4 @@
-"""What an experiment found, as JSON, as a table in Markdown, and as one page for all."""
+"""Write results as JSON, as a table in Markdown, and as one page for all experiments."""
 
 import json
 import math
@@ -9,23 +9,23 @@ from pathlib import Path
 from .experiment import VERDICTS, Claim, Experiment, Outcome, Panel, holds, judge
 
 Results = Mapping[str, Mapping[str, list[float]]]
-_DIGITS = 8  # of a stored value: what differs beyond is the machine
+_DIGITS = 8  # of a stored value: further digits depend on the machine
 
 
 def save(folder: Path, experiment: Experiment, results: Results, failed: Mapping[str, str]) -> None:
-    """All runs of an experiment, as numbers: the quantities that its cells, claims, panels name."""
+    """Save the quantities of all runs that the cells, claims and panels use."""
     used = _used(experiment)
     rounded = {
         task: {
             q: [float(f"{v:.{_DIGITS}g}") for v in values]
-            for q, values in found.items()
+            for q, values in quantities.items()
             if (task, q) in used
         }
-        for task, found in results.items()
+        for task, quantities in results.items()
     }
     lines = ",\n".join(
         f"{json.dumps(t)}: {json.dumps(f)}" for t, f in rounded.items()
-    )  # a task each
+    )  # one line per task
     text = (
         f'{{"id": "{experiment.id}", "failed": {json.dumps(failed)}, "results": {{\n{lines}\n}}}}\n'
     )
@@ -40,7 +40,7 @@ def _used(experiment: Experiment) -> set[tuple[str, str]]:
 
 
 def load(folder: Path, experiment: Experiment) -> tuple[Results, dict[str, str]]:
-    """What `save` wrote."""
+    """Load the results that `save` wrote."""
     stored = json.loads((folder / f"{experiment.id}.json").read_text())
     return stored["results"], stored["failed"]
 
@@ -56,7 +56,7 @@ def section(experiment: Experiment, results: Results, failed: Mapping[str, str])
     ]
     if results:
         lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
-    lines += ["", *(f"- {c.text}: {_said(c, results)}" for c in experiment.claims)]
+    lines += ["", *(f"- {c.text}: {_claim_text(c, results)}" for c in experiment.claims)]
     for panel in experiment.panels:
         if panel.ticks:
             lines += ["", *_matrix(panel, results)]
@@ -65,17 +65,17 @@ def section(experiment: Experiment, results: Results, failed: Mapping[str, str])
         lines += ["|---|---|---|---|---|---|---|---|", *map(_row, outcomes)]
     if failed:
         names = sorted({why.partition(":")[0] for why in failed.values()})
-        lines += ["", f"Not on the machine that ran this: {', '.join(names)}."]
+        lines += ["", f"Not available on the machine that ran this: {', '.join(names)}."]
     return "\n".join(lines)
 
 
-def _said(claim: Claim, results: Results) -> str:
-    found = holds(claim, results)
-    return f"**{found}**" if found == "does not hold" else found
+def _claim_text(claim: Claim, results: Results) -> str:
+    state = holds(claim, results)
+    return f"**{state}**" if state == "does not hold" else state
 
 
 def _matrix(panel: Panel, results: Results) -> list[str]:
-    """A grid of means as a table: what the figure shows, to be read and copied."""
+    """A grid of means as a table, with the numbers of the figure."""
     lines = [f"| {panel.title} | " + " | ".join(panel.ticks) + " |"]
     lines.append("|---" * (len(panel.ticks) + 1) + "|")
     for label, points in panel.lines.items():
@@ -94,7 +94,7 @@ def _row(one: Outcome) -> str:
         apart = "" if math.isnan(one.apart) else "∞" if far else f"{one.apart:+.1f}"
     reason = ""
     if one.verdict in ("differs", "not obtainable"):
-        reason = f": {cell.because or 'no reason found'}"
+        reason = f": {cell.because or 'no known reason'}"
     tolerance = f"± {cell.tolerance:.2g}" if cell.tolerance and cell.published else ""
     shown = [cell.row, cell.column, cell.published or "-", tolerance, ours, one.runs or "", apart]
     return "| " + " | ".join(map(str, shown)) + f" | {one.verdict}{reason} |"
@@ -105,32 +105,32 @@ def _short(value: float) -> str:
 
 
 def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> str:
-    """All experiments on one page, a summary first."""
+    """All experiments on one page, with a summary at the top."""
     lines = [
         "# The papers, reproduced",
         "",
-        "Written by `python -m papers page` from the runs stored in `docs/papers/`, which",
-        "`make papers` makes (`python -m papers run all`). Every table and figure of the five",
-        "papers beside what fedclust finds: published value, mean and standard deviation of our",
+        "This page is written by `python -m papers page` from the runs in `docs/papers/`, which",
+        "`make papers` creates (`python -m papers run all`). It compares every table and figure",
+        "of the five papers with fedclust: published value, mean and standard deviation of our",
         "runs, the difference in standard deviations, and a verdict.",
         "",
         "- **reproduced**: within two standard deviations of our runs, unless these are more than",
         "  a quarter of the published value (**too noisy**), or within the tolerance stated;",
-        "- **ordering holds**: the number differs, what the paper argues from it is there;",
-        "- **differs**: with the reason, where one was found;",
-        "- **not obtainable**: the data is not to be had; **no data here**: not on the machine",
-        "  that ran this; **not run**: left out here, too slow.",
+        "- **ordering holds**: the number differs, but the paper's claim about it holds;",
+        "- **differs**: with the reason, if it is known;",
+        "- **not obtainable**: the data are not available; **no data here**: not on the machine",
+        "  that ran this; **not run**: omitted here because it is too slow.",
         "",
-        "A claim holds where the means are apart by more than two standard errors; else it is a",
-        "tie. A dash stands for a number that the paper does not print, or that our copy has lost.",
-        "How fast it is beside the authors' code: [benchmarks](benchmarks.md).",
+        "A claim holds if the means differ by more than two standard errors; otherwise it is a",
+        "tie. A dash marks a number that the paper does not print, or that is illegible in our",
+        "copy. For the speed compared with the authors' code, see [benchmarks](benchmarks.md).",
         "",
         "| experiment | " + " | ".join(VERDICTS) + " | claims that hold |",
         "|---" * (len(VERDICTS) + 2) + "|",
     ]
     for experiment, results, failed in found.values():
         counts = Counter(one.verdict for one in judge(experiment, results, failed))
-        claims = kept_claims(experiment, results)
+        claims = count_claims(experiment, results)
         title = f"[{experiment.title}](#{_anchor(experiment.title)})"
         lines.append(
             "| " + " | ".join([title, *(str(counts[v] or "") for v in VERDICTS), claims]) + " |"
@@ -138,8 +138,8 @@ def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> 
     return "\n".join(lines) + "\n\n" + "\n\n".join(section(*one) for one in found.values()) + "\n"
 
 
-def kept_claims(experiment: Experiment, results: Results) -> str:
-    """How many of the claims that were run hold."""
+def count_claims(experiment: Experiment, results: Results) -> str:
+    """How many of the tested claims hold, as text."""
     ran = [k for k in (holds(claim, results) for claim in experiment.claims) if k != "not run"]
     return f"{ran.count('holds')} of {len(ran)}" if ran else ""
 

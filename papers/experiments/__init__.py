@@ -1,4 +1,4 @@
-"""One file per table or figure: what is run, what was published, what is claimed."""
+"""One file per table or figure: tasks, published values and claims."""
 
 from collections.abc import Mapping
 

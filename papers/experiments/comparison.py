@@ -1,4 +1,4 @@
-"""All algorithms on all data sets: what no paper has."""
+"""All algorithms on all data sets, which no paper compares."""
 
 from fedclust.algorithms import ALGORITHMS
 
@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
             ("Bytes that left a client, seeding and score included", "bytes"),
         )
     ],
-    notes="20 clients, classes split by a Dirichlet distribution of 0.5, every algorithm from its own "
-    "defaults and seeding. The pooled result is LLF on all rows in one place, best of three starts. Left "
-    "out: what takes minutes a run (mnist, covertype, kddcup99_10, birch1) and what the papers do not use.",
+    notes="20 clients, classes split by a Dirichlet distribution of 0.5, every algorithm with its own "
+    "defaults and seeding. The pooled result is LLF on all rows together, best of three starts. "
+    "Omitted: data sets that take minutes per run (mnist, covertype, kddcup99_10, birch1) or that the papers do not use.",
 )

@@ -1,4 +1,4 @@
-"""DWF, Fig. 1: a centre whose client is not asked."""
+"""DWF, Fig. 1: a centre whose client is not sampled."""
 
 from ..experiment import Cell, Experiment, Task
 from ..measures.dwf import absent_client
@@ -13,6 +13,6 @@ EXPERIMENT = Experiment(
         for who in ("absent", "present")
         for key in ("dwf", "ewf")
     ],
-    notes="The paper draws. Three blobs, one per client, two of them asked: the third's centre does not "
-    "move. The paper's other half, scikit-learn's relocation of empty centres, is not offered here.",
+    notes="The paper shows only a figure. Three blobs, one per client, two of them sampled: the centre of the third does "
+    "not move. fedclust does not offer the paper's alternative, the relocation of empty centres as in scikit-learn.",
 )

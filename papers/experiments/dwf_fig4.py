@@ -1,16 +1,16 @@
-"""DWF, Figs 4 and 7: the synthetic set, by the number of clients asked in a round."""
+"""DWF, Figs 4 and 7: the synthetic set, by the number of clients sampled in a round."""
 
 from ..experiment import Claim, Experiment, Panel, Task
 from ..measures.dwf import dwf
 from .dwf_tables import METHODS, SPLITS
 
-ASKED = {100: (5, 10, 20, 40, 60, 80, 100), 10: (1, 2, 4, 6, 8, 10)}
+SAMPLED = {100: (5, 10, 20, 40, 60, 80, 100), 10: (1, 2, 4, 6, 8, 10)}
 FEDERATED = {m: key for m, key in METHODS.items() if m != "k-means"}
 
 
-def name(split: str, method: str, clients: int, asked: int) -> str:
+def name(split: str, method: str, clients: int, n_sampled: int) -> str:
     """A task's name."""
-    return f"{split}, {method}, {asked} of {clients}"
+    return f"{split}, {method}, {n_sampled} of {clients}"
 
 
 EXPERIMENT = Experiment(
@@ -19,20 +19,26 @@ EXPERIMENT = Experiment(
     title="Figs 4 and 7: synthetic data, by clients per round",
     tasks=[
         Task(
-            name(split, m, clients, asked),
+            name(split, m, clients, n_sampled),
             dwf,
-            {"name": "synthetic", "split": split, "key": key, "n_clients": clients, "asked": asked},
+            {
+                "name": "synthetic",
+                "split": split,
+                "key": key,
+                "n_clients": clients,
+                "n_sampled": n_sampled,
+            },
             runs=5,
             quick=1,
         )
-        for clients, counts in ASKED.items()
+        for clients, counts in SAMPLED.items()
         for split in SPLITS
         for m, key in FEDERATED.items()
-        for asked in counts
+        for n_sampled in counts
     ],
     claims=[
         Claim(
-            f"{split}: DWF's score beats k-FED's with 10 of 100 asked",
+            f"{split}: DWF's score beats k-FED's with 10 of 100 sampled",
             "score",
             name(split, "DWF", 100, 10),
             name(split, "k-FED", 100, 10),
@@ -46,8 +52,8 @@ EXPERIMENT = Experiment(
             "clients per round",
             "score",
         )
-        for clients, counts in ASKED.items()
+        for clients, counts in SAMPLED.items()
         for split in SPLITS
     ],
-    notes="The paper draws and prints no number; fewer runs than its 100, at fewer numbers of clients. Fig. 8 (MNIST, 10 clients) is not run.",
+    notes="The paper shows only figures. We make fewer runs than its 100, for fewer numbers of clients. Fig. 8 (MNIST, 10 clients) is not run.",
 )

@@ -1,12 +1,12 @@
-"""DWF, Fig. 5: MNIST, by the number of clients asked in a round."""
+"""DWF, Fig. 5: MNIST, by the number of clients sampled in a round."""
 
 from ..experiment import Claim, Experiment, Panel, Task
 from ..measures.dwf import dwf
 from .dwf_fig4 import FEDERATED, name
 from .dwf_tables import SPLITS as THREE
 
-ASKED = (5, 25, 100)
-SPLITS = (*THREE, "writers")  # of the 539 writers, the same shares in percent
+SAMPLED = (5, 25, 100)
+SPLITS = (*THREE, "writers")  # the same percentages of the 539 writers
 
 EXPERIMENT = Experiment(
     id="dwf-fig5",
@@ -14,25 +14,25 @@ EXPERIMENT = Experiment(
     title="Figs 5 and 6: MNIST, by clients per round; by writer instead of FEMNIST",
     tasks=[
         Task(
-            name(split, m, 100, asked),
+            name(split, m, 100, n_sampled),
             dwf,
-            # The last is a run of the tables too, and is made once.
+            # The last run is shared with the tables, and made only once.
             {
                 "name": "mnist",
                 "split": split,
                 "key": key,
-                **({"asked": asked} if asked < 100 else {}),
+                **({"n_sampled": n_sampled} if n_sampled < 100 else {}),
             },
             runs=1,
             quick=0,
         )
         for split in SPLITS
         for m, key in FEDERATED.items()
-        for asked in ASKED
+        for n_sampled in SAMPLED
     ],
     claims=[
         Claim(
-            "non-IID, all asked: DWF's score beats EWF's",
+            "non-IID, all sampled: DWF's score beats EWF's",
             "score",
             name("non-IID", "DWF", 100, 100),
             name("non-IID", "EWF", 100, 100),
@@ -41,7 +41,7 @@ EXPERIMENT = Experiment(
     panels=[
         Panel(
             split,
-            {m: [(a, name(split, m, 100, a), "score") for a in ASKED] for m in FEDERATED},
+            {m: [(a, name(split, m, 100, a), "score") for a in SAMPLED] for m in FEDERATED},
             "clients per round",
             "score",
         )

@@ -7,12 +7,12 @@ from .dwf_printed import PRINTED
 METHODS = {"k-means": "k-means", "EWF": "ewf", "DWF": "dwf", "k-FED": "one-shot"}
 SPLITS = ("IID", "half-IID", "non-IID")
 REASONS = {
-    "synthetic": "k-means++ that keeps the best of a few draws is stuck less often than a single one",
-    "MNIST": "one run of at most 300 rounds; and the authors' repository has other scores than the paper (k-means 35.160)",
-    "FEMNIST": "LEAF's FEMNIST is not to be had",
+    "synthetic": "greedy k-means++, which keeps the best of a few draws, ends less often in a poor optimum",
+    "MNIST": "one run of at most 300 rounds; also, the scores in the authors' repository differ from the paper (k-means 35.160)",
+    "FEMNIST": "LEAF's FEMNIST is not available",
 }
 QUANTITIES = ("score", "accuracy", "v-measure")
-# A tenth of a percent: what sets the methods apart is less than one.
+# A tenth of a percent: the methods differ by less than one percent.
 TOLERANCE = 0.001
 
 
@@ -59,7 +59,7 @@ def _cells(data: str, split: str, quantity: str, lines: dict[str, str]) -> list[
 EXPERIMENT = Experiment(
     id="dwf-tables",
     paper="Holzer, Jacob, Kavane 2023 (DWF)",
-    title="Tables 1 to 3: score, accuracy, v-measure; 100 clients, all asked",
+    title="Tables 1 to 3: score, accuracy, v-measure; 100 clients, all sampled",
     tasks=[
         _task(data, split, m)
         for data in ("synthetic", "MNIST")
@@ -87,7 +87,7 @@ EXPERIMENT = Experiment(
         for data in ("synthetic", "MNIST")
         for m in ("EWF", "k-FED")
     ],
-    notes="Means of accuracy and v-measure are those of the better half of the runs, by score, as "
+    notes="Accuracy and v-measure are means over the better half of the runs, by score, as "
     "published. FEMNIST is replaced by MNIST split by its 539 writers; images in single precision, at "
     "most 300 rounds.",
 )

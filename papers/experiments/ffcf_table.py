@@ -9,10 +9,10 @@ PUBLISHED = {
     "1000-100-100": (3, ("0.62", "17.09"), ("0.63", "17.18")),
     "1000-1000-1000": (0, ("0.61", "17.10"), ("0.62", "17.14")),
 }
-# The poster cuts after two digits where others round.
+# The poster truncates after two digits instead of rounding.
 CUT = 0.0101
 
-OTHER = "the default takes rows in random order; FFCM's printed numbers are of other data"
+OTHER = "the default uses rows in random order; FFCM's printed numbers are for other data"
 
 EXPERIMENT = Experiment(
     id="ffcf-table",
@@ -53,5 +53,5 @@ EXPERIMENT = Experiment(
         for rows in PUBLISHED
     ],
     notes="The FFCM columns of the poster are the FFCM paper's own numbers, on other data; here all "
-    "run on the poster's files. The published code's split and seeds are fixed, so one run is all.",
+    "run on the poster's files. The published code has a fixed split and fixed seeds, so one run suffices.",
 )

@@ -1,4 +1,4 @@
-"""FFCM, Table 2: case 1, a client that lacks a cluster."""
+"""FFCM, Table 2: case 1, a client without one cluster."""
 
 from ..experiment import Cell, Claim, Experiment, Task
 from ..measures.ffcm import ffcm
@@ -26,10 +26,10 @@ EXPERIMENT = Experiment(
         for axis, value in zip("xy", point, strict=True)
     ],
     claims=[
-        Claim("avg2 comes nearer to the true centres than avg1", "gap", "avg2", "avg1"),
+        Claim("avg2 is closer to the true centres than avg1", "gap", "avg2", "avg1"),
         Claim("avg2 has the smaller error within clusters", "within", "avg2", "avg1"),
     ],
-    notes="Data drawn anew: the standard deviation is not printed, 0.5 fits. The authors' code, "
-    "which the preset follows, iterates to convergence at every client and weighs by the sum of u; "
-    'as printed, avg1 is lossless and does not fail. "SSE" are unsquared distances over N d.',
+    notes="Generated data: the paper does not print the standard deviation; 0.5 fits. The authors' code, "
+    "which the preset follows, iterates to convergence at every client and weights by the sum of u; "
+    'as printed, avg1 is lossless and does not fail. "SSE" is the sum of unsquared distances over N d.',
 )

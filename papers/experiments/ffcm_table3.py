@@ -24,9 +24,9 @@ EXPERIMENT = Experiment(
         for what, value in zip(("gap", "within", "outside"), values, strict=True)
     ],
     claims=[
-        Claim("avg2 comes nearer to the true centres than avg1", "gap", "avg2", "avg1"),
+        Claim("avg2 is closer to the true centres than avg1", "gap", "avg2", "avg1"),
         Claim("avg2 has the smaller error within clusters", "within", "avg2", "avg1"),
     ],
     notes="The text sets the fuzzifier to 2, the authors' code to 1.1; with 1.1 the published "
-    "values come back. The gap is the sum of distances from found to nearest true centre.",
+    "values are reproduced. The gap is the sum of distances from each centre to the nearest true centre.",
 )

@@ -27,8 +27,8 @@ PUBLISHED: dict[tuple[int, ...], dict[str, Row]] = {
         "avg2": ("0.03", "0.62", "17.14"),
     },
 }
-FEW = "how many of ten runs miss a cluster decides the mean"
-RESTLESS = "avg1 does not come to rest here: its error is that of the round it is stopped in"
+FEW = "the mean depends on how many of ten runs miss a cluster"
+RESTLESS = "avg1 does not converge here: its error is that of the last round"
 
 
 def _name(rows: tuple[int, ...], method: str) -> str:
@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
         for rows in PUBLISHED
         for what in ("gap", "within")
     ],
-    notes="Gaps are divided by four, the number of clusters, as the printed ones are. Central "
+    notes="Gaps are divided by four, the number of clusters, like the printed ones. Central "
     "fuzzy c-means misses a cluster in about half of the runs of the unbalanced patterns, which the "
-    "paper's gap (found to nearest true) hides.",
+    "paper's gap (each centre to the nearest true centre) hides.",
 )

@@ -9,7 +9,7 @@ PUBLISHED = {
     "avg1": ("2.43", "8.87", "30.33", "0.98", "99.24"),
     "avg2": ("2.41", "8.94", "30.38", "0.97", "95.55"),
 }
-FEWER = "the paper has 100 sets, of which 70 with two and more dimensions are to be had"
+FEWER = "the paper uses 100 sets, of which the 70 with 2 to 128 dimensions are available"
 
 EXPERIMENT = Experiment(
     id="ffcm-table5",

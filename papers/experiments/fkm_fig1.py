@@ -37,6 +37,6 @@ EXPERIMENT = Experiment(
             "ARI",
         )
     ],
-    notes="On the authors' files; published are the means of their stored results. k-FED with k' = 16; "
-    "the paper's variant that is told each client's number of clusters is not run.",
+    notes="On the authors' files; the published values are means of their stored results. k-FED with k' = 16; "
+    "the paper's variant that knows each client's number of clusters is not run.",
 )

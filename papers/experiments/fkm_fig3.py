@@ -10,7 +10,7 @@ METHODS = {
     "FKM, reference preset": "fkm, reference",
     "k-FED": "k-fed",
 }
-FKM_ARI = {  # the mean over the authors' stored results: 200 runs, round 100
+FKM_ARI = {  # mean over the authors' stored results: 200 runs, round 100
     1.0: (".955", (".949", ".958", ".957"), (".690", ".729", ".852")),
     1.1: (".924", (".926", ".922", ".927"), (".640", ".703", ".819")),
     1.2: (".888", (".880", ".886", ".887"), (".598", ".650", ".775")),
@@ -27,7 +27,7 @@ def name(method: str, beta: float, noise: float, points: int = 50) -> str:
 
 
 def published(method: str, beta: float, noise: float) -> str:
-    """The mean of the authors' stored results."""
+    """Mean of the authors' stored results."""
     central, fkm_line, k_fed = FKM_ARI[noise]
     if method == "central":
         return central

@@ -11,7 +11,7 @@ KEYS = {
     "k-FED": "k-fed",
 }
 SPREAD = (
-    "the authors' runs spread widely (0.053, median .948); ten server restarts find the optimum"
+    "the authors' runs vary widely (sd 0.053, median .948); ten server restarts find the optimum"
 )
 
 EXPERIMENT = Experiment(
@@ -24,6 +24,6 @@ EXPERIMENT = Experiment(
         for m, value in PUBLISHED.items()
     ],
     claims=[Claim("FKM above k-FED", "ARI(pooled)", "k-FED", "FKM")],
-    notes="Data and split drawn anew after the text; published are the means of the authors' stored "
-    "results, of which there are none for k-FED.",
+    notes="Data and split generated from the text; the published values are means of the authors' stored "
+    "results, which do not include k-FED.",
 )

@@ -22,5 +22,5 @@ EXPERIMENT = Experiment(
         for what in ("silhouette", "simplified silhouette")
         for lower, higher in (("k-FED", "FKM"), ("FKM", "central"))
     ],
-    notes="The paper draws; the published value is the mean of the authors' stored results.",
+    notes="The paper shows only a figure; the published value is the mean of the authors' stored results.",
 )

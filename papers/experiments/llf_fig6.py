@@ -27,5 +27,5 @@ EXPERIMENT = Experiment(
             log_y=True,
         )
     ],
-    notes="Starts at random records; the authors draw centres.",
+    notes="We start from random records; the authors draw centres.",
 )

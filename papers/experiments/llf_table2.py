@@ -1,4 +1,4 @@
-"""LLF, Table II: how fast the centres come to rest."""
+"""LLF, Table II: how fast the centres converge."""
 
 from ..experiment import Experiment, Panel, Task, curve
 from ..measures.llf import llf
@@ -39,6 +39,6 @@ EXPERIMENT = Experiment(
         )
         for short in SETS
     ],
-    notes="The paper draws and prints no number. With all clients the curve falls to rounding; with a "
-    "fraction of them the centres keep moving with the draw of clients.",
+    notes="The paper shows only figures. With all clients the curve falls to rounding errors; with a "
+    "fraction of them the centres keep moving with the sample of clients.",
 )

@@ -7,8 +7,8 @@ from ..measures.llf import llf
 from .llf_table2 import GAMMAS, SETS
 
 QUANTITIES = ("displacement", "ARI(sum)", "ARI(true)", "XB", "SDB")
-# Per method, set and quantity: gamma = 0.25, 0.50, 0.75, 1.00; a dash where our copy of the paper
-# has lost the digits.
+# Per method, set and quantity: gamma = 0.25, 0.50, 0.75, 1.00; a dash if the digits are illegible in
+# our copy of the paper.
 LLF_ROWS = {
     "XC": (
         ".01 .01 .00 .00",
@@ -116,18 +116,18 @@ GDF_ROWS = {
 ROWS = {"LLF-FCM": LLF_ROWS, "GDF-FCM": GDF_ROWS}
 KEYS = {"LLF-FCM": "llf-fcm", "GDF-FCM": "gdf-fcm"}
 REASONS = {
-    "SDB": "no definition of the spread that we tried gives the printed SDB",
-    "displacement": "which clients are drawn, and some starts, are not published",
-    "ARI(sum)": "which clients are drawn, and some starts, are not published",
-    "XB": "two centres that nearly meet decide this index; clients drawn and some starts not published",
-    "ARI(true)": "which clients are drawn, and some starts, are not published",
+    "SDB": "none of the definitions of the spread that we tried gives the printed SDB",
+    "displacement": "the sampled clients and some starts are not published",
+    "ARI(sum)": "the sampled clients and some starts are not published",
+    "XB": "two almost identical centres determine this index; sampled clients and some starts not published",
+    "ARI(true)": "the sampled clients and some starts are not published",
 }
 
 
 def cells(
     rows: Mapping[str, Mapping[str, tuple[str, ...]]], reasons: Mapping[str, str] = REASONS
 ) -> list[Cell]:
-    """All cells of a table of this layout; a lost digit is a cell without a published value."""
+    """All cells of a table of this layout; illegible ones have no published value."""
     return [
         Cell(
             f"{short}, {quantity}, gamma {gamma:g}",
@@ -146,7 +146,7 @@ def cells(
 
 
 def displacements(methods: dict[str, str]) -> list[Panel]:
-    """Fig. 5: displacement by the fraction of clients, a panel for each set."""
+    """Fig. 5: displacement by the fraction of clients, one panel per set."""
     return [
         Panel(
             short,
@@ -177,6 +177,6 @@ EXPERIMENT = Experiment(
     panels=displacements(KEYS),
     notes="Features on [0, 1], 20 equal clients, fuzzifier 2, 30 rounds, centres drawn uniformly from the "
     "authors' generator and seeds. On pendigits that start gives an ARI of 0.42; starts at records give "
-    "the printed 0.48 (see Fig. 6), so the authors' start there must have been another. Landsat has 36 "
+    "the printed 0.48 (see Fig. 6), so the authors must have used another start there. Landsat has 36 "
     "features; the 16 of the paper's Table I is most likely a misprint.",
 )

@@ -5,14 +5,14 @@ from ..measures.llf import llf
 from .llf_table2 import SETS
 from .llf_table3 import KEYS
 
-# The printed cells of the other sets are lost in our copy of the paper.
+# The printed cells of the other sets are illegible in our copy of the paper.
 PUBLISHED = {
     ("PE", "LLF-FCM"): "0.48",
     ("PE", "GDF-FCM"): "0.41",
     ("ST", "LLF-FCM"): "0.53",
     ("ST", "GDF-FCM"): "0.40",
 }
-EXCEPT = ("XC", "WA")  # there the paper itself sees no loss
+EXCEPT = ("XC", "WA")  # here the paper reports no loss
 
 EXPERIMENT = Experiment(
     id="llf-table4",
@@ -46,5 +46,5 @@ EXPERIMENT = Experiment(
         for short in SETS
         if short not in EXCEPT
     ],
-    notes="LLF-FCM is the pooled run whatever the split, so its cells are those of Table III.",
+    notes="LLF-FCM equals the pooled run for every split, so its cells are those of Table III.",
 )

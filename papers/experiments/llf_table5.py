@@ -110,7 +110,9 @@ C2F_ROWS = {
     ),
     "ST": (".10 - - -", "- - - .99", ".54 .53 .53 .53", ".31 .32 - .33", ".78 .79 .79 .79"),
 }
-STUCK = "seeds that keep the best of a few draws lead every run of ours to one optimum, not all of theirs"
+STUCK = (
+    "our seeding keeps the best of a few draws, so all our runs reach one optimum, unlike theirs"
+)
 REASONS = dict.fromkeys(QUANTITIES, STUCK) | {"SDB": TABLE_3["SDB"]}
 KEYS = {"LLF-FCM": "llf-fcm", "C2F-FCM": "c2f-fcm"}
 
@@ -132,7 +134,7 @@ EXPERIMENT = Experiment(
     ],
     cells=cells({"LLF-FCM": LLF_ROWS, "C2F-FCM": C2F_ROWS}, REASONS),
     panels=displacements(KEYS),
-    notes="C2F-FCM's server keeps one k-means here, fedclust's default the best of ten. The pooled run "
-    "starts from k-means++ on all rows, so the displacement is not zero even with all clients; where "
-    "both starts lead to one optimum it is, and there ours is smaller than the printed one.",
+    notes="C2F-FCM's server runs one k-means here; fedclust's default is the best of ten. The pooled run "
+    "starts from k-means++ on all rows, so the displacement is not zero even with all clients. If "
+    "both starts reach the same optimum, it is zero, and then ours is smaller than the printed one.",
 )

@@ -1,1 +1,1 @@
-"""What the experiments measure: one function per kind, called once per run with its seed."""
+"""Measurements of the experiments: each function makes one run with a seed."""

@@ -1,4 +1,4 @@
-"""DWF: blobs and MNIST over a hundred clients."""
+"""DWF: blobs and MNIST with a hundred clients."""
 
 from functools import cache
 
@@ -12,15 +12,15 @@ from fedclust.kernels import k_means, nearest
 from fedclust.metrics import majority_accuracy, score, v_measure
 from fedclust.typing import FloatArray, IntArray
 
-from .shared import Found, channel, data_set
+from .shared import Quantities, channel, data_set
 
-SMALL_STEP = {"max_rounds": 300}  # for 60,000 images: by then the centres hardly move
+SMALL_STEP = {"max_rounds": 300}  # for 60,000 images: the centres hardly move after that
 SHARES = {"IID": 1.0, "half-IID": 0.5, "non-IID": 0.0}
 
 
 def dwf(
-    seed: int, name: str, split: str, key: str, n_clients: int = 100, asked: int = 100
-) -> Found:
+    seed: int, name: str, split: str, key: str, n_clients: int = 100, n_sampled: int = 100
+) -> Quantities:
     """Score, accuracy and v-measure of all rows, and rounds."""
     X, y, k = _rows(name)
     F = X.shape[1]
@@ -33,14 +33,14 @@ def dwf(
             if split == "writers"
             else by_k_means(X, n_clients, SHARES[split], seed)
         )
-        clients, part = channel(X, owner), ClientSampling(fraction=asked / n_clients)
+        clients, sampling = channel(X, owner), ClientSampling(fraction=n_sampled / n_clients)
         seeding = make_seeding("one-shot", k, preset="reference")
-        first = run(Plan(seeding, seed=seed), clients, Schema(F), sampling=part)
+        first = run(Plan(seeding, seed=seed), clients, Schema(F), sampling=sampling)
         centers, n_rounds = first.model, first.n_rounds
         if key != "one-shot":
-            own = {} if name == "synthetic" else SMALL_STEP
-            chosen = make(key, k, preset="reference", init=centers, **own)
-            done = run(Plan(chosen, seed=seed), clients, Schema(F), sampling=part)
+            settings = {} if name == "synthetic" else SMALL_STEP
+            chosen = make(key, k, preset="reference", init=centers, **settings)
+            done = run(Plan(chosen, seed=seed), clients, Schema(F), sampling=sampling)
             centers, n_rounds = done.model, done.n_rounds
     labels = nearest(X, centers)[0]
     return {
@@ -53,7 +53,7 @@ def dwf(
 
 @cache
 def _rows(name: str) -> tuple[FloatArray, IntArray, int]:
-    """Rows, labels, number of clusters; images in single precision, which halves the time."""
+    """Rows, labels, number of clusters; images in single precision, to halve the time."""
     if name == "synthetic":
         data = dwf_blobs()
         return data.X, np.asarray(data.y), 5
@@ -61,12 +61,12 @@ def _rows(name: str) -> tuple[FloatArray, IntArray, int]:
     return images.X.astype(np.float32) / np.float32(255), np.asarray(images.y), 20
 
 
-def absent_client(seed: int, key: str) -> Found:
-    """Fig. 1: three blobs, one client each; one is not asked: how far its centre moves."""
+def absent_client(seed: int, key: str) -> Quantities:
+    """Fig. 1: three blobs, one client each, one not sampled: how far its centre moves."""
     rng = np.random.default_rng(seed)
-    at = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
-    blobs = {f"c{i}": Data.of(rng.normal(a, 0.3, (40, 2))) for i, a in enumerate(at)}
-    start = at + rng.normal(0, 0.4, (3, 2))
+    means = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
+    blobs = {f"c{i}": Data.of(rng.normal(a, 0.3, (40, 2))) for i, a in enumerate(means)}
+    start = means + rng.normal(0, 0.4, (3, 2))
     present = {name: blobs[name] for name in ("c0", "c1")}
     moved = run(
         Plan(make(key, 3, init=start, max_rounds=1)), LocalChannel(present), Schema(2)

@@ -8,14 +8,14 @@ from fedclust.algorithms import make
 from fedclust.core import Plan, Schema, run
 from fedclust.metrics import osse, wsse
 
-from .shared import Found, channel, data_set
+from .shared import Quantities, channel, data_set
 
 
-def ffcf(seed: int, config: int, key: str, preset: str) -> Found:
-    """Errors within and outside, and rounds, on the authors' own files."""
+def ffcf(seed: int, config: int, key: str, preset: str) -> Quantities:
+    """Errors within and outside clusters, and rounds, on the authors' files."""
     data = data_set("ffcf_case3")
-    here = data.extra["config"] == config
-    X, owner = data.X[here], np.asarray(data.client)[here]
+    selected = data.extra["config"] == config
+    X, owner = data.X[selected], np.asarray(data.client)[selected]
     settings: dict[str, Any] = {}
     if key != "ffcf":
         settings = {"init": np.random.default_rng(seed).random((4, 2)), "max_rounds": 100}

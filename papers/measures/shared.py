@@ -1,4 +1,4 @@
-"""Data sets that are here already, and clients of them."""
+"""Data sets from this machine, and channels to their clients."""
 
 from functools import cache
 from typing import Any
@@ -10,7 +10,7 @@ from fedclust.core import Data
 from fedclust.datasets import Dataset, load
 from fedclust.typing import FloatArray, IntArray
 
-Found = dict[str, float]
+Quantities = dict[str, float]
 
 
 def channel(X: FloatArray, owner: Any) -> LocalChannel:
@@ -21,13 +21,13 @@ def channel(X: FloatArray, owner: Any) -> LocalChannel:
 
 @cache
 def data_set(name: str) -> Dataset:
-    """A public set that is already here."""
+    """A public data set, without download."""
     return load(name, download=False)
 
 
 @cache
-def scaled(name: str) -> tuple[FloatArray, IntArray, int]:
-    """Features on [0, 1], labels, number of classes."""
+def load_scaled(name: str) -> tuple[FloatArray, IntArray, int]:
+    """Features scaled to [0, 1], labels, number of classes."""
     data = data_set(name)
     X = data.X.astype(float)
     y = np.asarray(data.y)

@@ -146,7 +146,7 @@ def test_noise_counts_as_stricter_only_where_a_budget_limits_it(tmp_path: Path, 
     pytest.importorskip("opendp")
     site = write_kits(tmp_path, f'privacy = "{tier}"')["west"]
     plan = noisy(1e12)
-    assert "client.toml demands" in asked(site, plan, around(plan))[0]
+    assert "required by privacy" in asked(site, plan, around(plan))[0]
 
 
 def test_nothing_is_withheld_where_noise_is_added(tmp_path: Path) -> None:
@@ -232,22 +232,21 @@ def test_labels_are_bounded_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("basis", "spread"),
+    ("basis", "spread", "why"),
     [
-        (np.eye(2) * 1e-170, 1.0),  # rows at the centre would be told from all others
-        (np.ones((4, 2)), 1.0),  # cells to the power of four
-        (np.eye(2) * np.nan, 1.0),
-        (np.eye(2), -1.0),
+        (np.eye(2) * 1e-170, 1.0, "length zero"),  # would single out rows at the centre
+        (np.ones((4, 2)), 1.0, "wrong shape"),  # cells to the power of four
+        (np.eye(2) * np.nan, 1.0, "not finite"),
+        (np.eye(2), -1.0, "out of range"),
     ],
 )
 def test_cells_are_those_of_up_to_three_directions(
-    tmp_path: Path, basis: FloatArray, spread: float
+    tmp_path: Path, basis: FloatArray, spread: float, why: str
 ) -> None:
     seeding = CellSeeding(3, np.full(2, -10_000.0), np.full(2, 10_000.0))
     down = CellBroadcast(COUNTS, np.zeros(2), basis, np.zeros((3, len(basis))), spread)
     site = write_kits(tmp_path)["west"]
-    why, _ = asked(site, Plan(seeding), down)
-    assert "none from the server" in why or "another size" in why or "finite" in why
+    assert why in asked(site, Plan(seeding), down)[0]
 
 
 def test_what_sums_may_hold_cannot_be_tried(tmp_path: Path) -> None:
@@ -258,4 +257,4 @@ def test_what_sums_may_hold_cannot_be_tried(tmp_path: Path) -> None:
     assert "narrower than the public bounds" in asked(site, plan, Centers(FOUR))[0]
     many = tuple(f"n{i}" for i in range(1001))
     plan = Plan(make("llf-cm", 4, init=FOUR), (GRID,))
-    assert "more than 1,000" in asked(site, plan, Centers(FOUR), cohort=many)[0]
+    assert "limit of 1,000" in asked(site, plan, Centers(FOUR), cohort=many)[0]

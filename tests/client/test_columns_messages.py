@@ -120,7 +120,7 @@ def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
         ),
         (lambda w, a: ({**w, "data": None}, a), "does not describe the rows"),
         (lambda w, a: (w, {**a, "down.labels": a["down.labels"][:-1]}), "has shape"),
-        (lambda w, a: (w, {**a, "down.labels": a["down.labels"] - 1}), "numbers from 0 to 2"),
+        (lambda w, a: (w, {**a, "down.labels": a["down.labels"] - 1}), "integers from 0 to 2"),
         (lambda w, a: (w, {**a, "down.kept": a["down.kept"] + np.inf, **_empty(a)}), "finite"),
         (
             lambda w, a: ({**w, "data": {**w["data"], "records": "other"}}, a),
@@ -139,7 +139,7 @@ def test_an_ending_must_be_one(
 
     monkeypatch.setattr(RemoteChannel, "send", send)
     sites = write_owners(tmp_path)
-    with pytest.raises(TooFewClients, match="not every one wrote its labels") as refused:
+    with pytest.raises(TooFewClients, match="did not confirm that it wrote its labels") as refused:
         run_across(write_study(tmp_path, more=NONE), InProcess(sites), tmp_path / "run")
     assert words in str(refused.value)
     assert not (tmp_path / "bank" / "labels").exists()

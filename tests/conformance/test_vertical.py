@@ -196,7 +196,7 @@ def test_a_hostile_server_cannot_make_an_owner_write_where_it_should_not(key: st
     with pytest.raises(MessageError, match="expected"):
         chosen.local_centers(bad, X)
     far = make_seeding("vertical-k-means++", 3)
-    with pytest.raises(MessageError, match="expected 1 numbers from 0 to 8"):
+    with pytest.raises(MessageError, match="expected 1 integers from 0 to 8"):
         far.client_step(DrawnRecords(np.array([99])), Data.of(X), None)  # type: ignore[arg-type]
 
 
@@ -273,8 +273,8 @@ def test_configuration_survives_a_file(key: str) -> None:
         ({"init": np.zeros(120, int)}, "none of which may be empty"),
         ({"init": np.arange(120) % 4}, "one of the clusters 0 to 2"),
         ({"init": np.arange(120) % 3 - 2}, "one of the clusters 0 to 2"),
-        ({"init": np.array([0.5, 1, 2])}, "init must be an array of whole numbers"),
-        ({"init": "records"}, "init must be an array of whole numbers"),
+        ({"init": np.array([0.5, 1, 2])}, "init must be a one-dimensional array of integers"),
+        ({"init": "records"}, "init must be a one-dimensional array of integers"),
         (
             {"message_dtype": "float16"},
             "message_dtype must be 'float64' or 'float32', got 'float16'",
@@ -290,7 +290,7 @@ def test_wrong_settings_are_named(key: str, settings: dict[str, Any], words: str
 @pytest.mark.parametrize("key", KEYS)
 def test_more_clusters_than_records_are_refused(key: str) -> None:
     for chosen in (make(key, 9), make_seeding("records", 9)):
-        with pytest.raises(ConfigError, match="5 records cannot"):
+        with pytest.raises(ConfigError, match="5 records are too few"):
             run(Plan(chosen), LocalChannel(owners(table(5), [0] * 6)), schema(table(5)))
     with pytest.raises(ConfigError, match="give Schema.F, n_records"):
         run(Plan(make(key, 2)), LocalChannel(owners(table(), [0] * 6)), Schema(6))

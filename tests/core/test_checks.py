@@ -82,7 +82,10 @@ def test_a_random_stream_continues() -> None:
 
 
 def test_blends_of_two_rows_are_refused() -> None:
-    for key, words in [("careful", "neighbours must be 3 or more"), ("client", "at least 3")]:
+    for key, words in [
+        ("careful", "neighbours must be 1, or at least 3"),
+        ("client", "at least 3"),
+    ]:
         with pytest.raises(ConfigError, match=words):
             make_seeding(key, 3, neighbours=2)
 

@@ -196,7 +196,7 @@ def test_without_bounds_there_is_no_uniform_start() -> None:
 
 
 def test_a_start_of_another_width_is_refused() -> None:
-    with pytest.raises(ConfigError, match="init has 5 columns, the data 2"):
+    with pytest.raises(ConfigError, match="init has 5 columns, but the data have 2"):
         run(plan(init=np.zeros((3, 5))), LocalChannel(clients()), SCHEMA)
 
 

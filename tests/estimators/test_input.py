@@ -47,7 +47,7 @@ from .row_owners import owners, pd, rows
         ({"init": "carefull"}, "init='carefull' is not one of .* did you mean 'careful'"),
         ({"init": "uniform"}, "no public bounds: give bounds="),
         ({"init": np.zeros((2, 2))}, r"init must be an array of 3 centres, got \(2, 2\)"),
-        ({"init": np.zeros((3, 5))}, "init has 5 columns, the data 2"),
+        ({"init": np.zeros((3, 5))}, "init has 5 columns, but the data have 2"),
         ({"bounds": 3}, r"bounds must be \(low, high\), each a number or 2 numbers"),
         ({"bounds": (1, 0)}, "bounds: low and high must be finite, and low below high"),
         ({"sampling": 2}, "sampling must be a number above 0 and at most 1, got 2"),

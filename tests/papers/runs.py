@@ -1,4 +1,4 @@
-"""What the papers' tests share: federations from data sets, and how near is near."""
+"""Helpers of the papers' tests: channels to data sets, and comparison with published values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def channel(X: FloatArray, owner: Any) -> LocalChannel:
 
 
 def min_max(X: FloatArray) -> FloatArray:
-    """Every feature on [0, 1], as the LLF paper has it."""
+    """Every feature scaled to [0, 1], as in the LLF paper."""
     scaled: FloatArray = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
     return scaled
 
@@ -31,5 +31,5 @@ def per_client(index: Any, data: Dataset, centers: FloatArray) -> float:
 
 def near(runs: Sequence[float], published: float, share: float = 0.05) -> bool:
     """The published value lies within three standard deviations of our runs, or within 5 %."""
-    far = abs(float(np.mean(runs)) - published)
-    return far <= max(3 * float(np.std(runs)), share * abs(published))
+    difference = abs(float(np.mean(runs)) - published)
+    return difference <= max(3 * float(np.std(runs)), share * abs(published))

@@ -31,9 +31,9 @@ def fits(key: str, share: float, runs: int, preset: str = "reference") -> list[C
     ]
 
 
-def mean_score(found: list[Clustering]) -> float:
+def mean_score(clusterings: list[Clustering]) -> float:
     X = dwf_blobs().X
-    return float(np.mean([score(X, one.centers) for one in found]))
+    return float(np.mean([score(X, one.centers) for one in clusterings]))
 
 
 def test_table_1_iid() -> None:
@@ -43,17 +43,17 @@ def test_table_1_iid() -> None:
 
 
 def test_table_1_iid_with_our_defaults() -> None:
-    """The whole step needs a fraction of the rounds and finds the same."""
+    """The full step needs a fraction of the rounds for the same result."""
     slow, quick = fits("dwf", IID, 1), fits("dwf", IID, 1, "default")
     assert mean_score(quick) == pytest.approx(0.0743, abs=0.00015)
     assert quick[0].run.n_rounds < 0.2 * slow[0].run.n_rounds
 
 
 def test_table_2_accuracy_iid() -> None:
-    """Published .9091: the hundred rows thrown in anywhere have a label of their own."""
+    """Published .9091: the hundred outliers have a label of their own."""
     data = dwf_blobs()
-    (found,) = fits("dwf", IID, 1, "default")
-    labels = nearest(data.X, found.centers)[0]
+    (clustering,) = fits("dwf", IID, 1, "default")
+    labels = nearest(data.X, clustering.centers)[0]
     assert majority_accuracy(data.y, labels) == pytest.approx(0.9091, abs=0.0012)
 
 
@@ -65,8 +65,8 @@ def test_non_iid_equal_weights_fall_behind() -> None:
     assert mean_score(fits("one-shot", NON_IID, 3)) > mean_score(dwf) + 0.0005
 
 
-def test_fig_1_a_centre_whose_client_is_absent_stays() -> None:
-    """Three blobs, one per client; one client is not asked in this round."""
+def test_fig_1_a_centre_whose_client_is_absent_does_not_move() -> None:
+    """Three blobs, one per client; one client is not sampled in this round."""
     rng = np.random.default_rng(0)
     blobs = {
         name: Data.of(rng.normal(at, 0.3, (40, 2)))

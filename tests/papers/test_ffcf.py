@@ -28,7 +28,7 @@ def test_the_posters_table_from_its_files(
     within: float,
     outside: float,
 ) -> None:
-    """What the authors' script prints, which the poster cuts after two digits."""
+    """The output of the authors' script, which the poster truncates after two digits."""
     data = public("ffcf_case3")
     here = data.extra["config"] == config
     X, owner, y = data.X[here], np.asarray(data.client)[here], np.asarray(data.y)[here]
@@ -43,16 +43,16 @@ def test_the_posters_table_from_its_files(
 
 
 @pytest.mark.parametrize(("config", "sizes", "within", "outside"), TABLE)
-def test_the_default_does_as_well_on_data_drawn_anew(
+def test_the_default_does_as_well_on_generated_data(
     config: int, sizes: tuple[int, int, int], within: float, outside: float
 ) -> None:
-    found = []
+    errors = []
     for seed in range(5):
         data = ffcm_case3(sizes, seed)
         done = run(Plan(make("ffcf", 4), seed=seed), channel(data.X, data.client), Schema(2))
-        found.append((wsse(data.X, done.model), osse(data.X, done.model)))
-    assert near([w for w, _ in found], within, 0.03)
-    assert near([o for _, o in found], outside, 0.03)
+        errors.append((wsse(data.X, done.model), osse(data.X, done.model)))
+    assert near([w for w, _ in errors], within, 0.03)
+    assert near([o for _, o in errors], outside, 0.03)
 
 
 def test_one_round_instead_of_several() -> None:
@@ -63,8 +63,8 @@ def test_one_round_instead_of_several() -> None:
     assert run(Plan(make("ffcf", 4)), clients, Schema(2)).n_rounds == 1 < avg2.n_rounds
 
 
-def test_nothing_is_forgotten_in_many_dimensions() -> None:
-    """The published variant keeps a fraction of 16-dimensional data; the default all of it."""
+def test_no_mass_is_lost_in_many_dimensions() -> None:
+    """The published variant keeps a fraction of 16-dimensional data; the default keeps all."""
     rng = np.random.default_rng(0)
     X = rng.normal(rng.uniform(0, 1, (10, 16))[rng.integers(0, 10, 1500)], 0.1)
     mass = {}

@@ -1,4 +1,4 @@
-"""Stallmann, Wilbik 2022 (FFCM): Tables 2 to 4, from data drawn anew."""
+"""Stallmann, Wilbik 2022 (FFCM): Tables 2 to 4, from generated data."""
 
 from collections.abc import Callable
 
@@ -19,28 +19,28 @@ Row = dict[str, list[float]]  # gap, W, O over runs
 
 def centers(key: str, data: Dataset, m: float, seed: int) -> FloatArray:
     k, rng = len(np.asarray(data.centers)), np.random.default_rng([seed, 1])
-    if key == "central":  # their pooled baseline starts far away, at whole numbers from 400 to 699
+    if key == "central":  # their pooled baseline starts far away, at integers from 400 to 699
         init = rng.integers(400, 700, (k, 2)).astype(float)
         chosen = make("llf-fcm", k, init=init, fuzzifier=m, max_rounds=1000)
     else:
         chosen = make(
             key, k, preset="reference", init=rng.random((k, 2)), fuzzifier=m, max_rounds=100
         )
-    found: FloatArray = run(Plan(chosen, seed=seed), channel(data.X, data.client), Schema(2)).model
-    return found
+    model: FloatArray = run(Plan(chosen, seed=seed), channel(data.X, data.client), Schema(2)).model
+    return model
 
 
 def row(key: str, draw: Callable[[int], Dataset], m: float = 2.0, runs: int = RUNS) -> Row:
-    """Gap to the nearest true centre (as their code has it), within and outside error."""
-    found: Row = {"gap": [], "W": [], "O": []}
+    """Gap to the nearest true centre (as in their code), within and outside error."""
+    row: Row = {"gap": [], "W": [], "O": []}
     for seed in range(runs):
         data = draw(seed)
         at = centers(key, data, m, seed)
-        found["gap"].append(knowledge_gap(at, data.centers, "nearest"))
+        row["gap"].append(knowledge_gap(at, data.centers, "nearest"))
         pooled = key == "central"
-        found["W"].append(wsse(data.X, at) if pooled else per_client(wsse, data, at))
-        found["O"].append(osse(data.X, at) if pooled else per_client(osse, data, at))
-    return found
+        row["W"].append(wsse(data.X, at) if pooled else per_client(wsse, data, at))
+        row["O"].append(osse(data.X, at) if pooled else per_client(osse, data, at))
+    return row
 
 
 def mean(values: list[float]) -> float:
@@ -83,17 +83,17 @@ PATTERNS: dict[tuple[int, int, int], dict[str, tuple[float, float | None, float]
     (1000, 100, 100): {"ffcm-avg1": (1.34, 2.28, 13.83), "ffcm-avg2": (0.10, 0.63, 17.18)},
     (1000, 1000, 1000): {"ffcm-avg1": (3.62, None, 11.69), "ffcm-avg2": (0.03, 0.62, 17.14)},
 }
-# None: there avg1 does not come to rest, and its error is that of the round it is stopped in.
+# None: avg1 does not converge there, and its error is that of the last round.
 
 
 @pytest.mark.parametrize("sizes", list(PATTERNS))
 def test_table_4_locally_absent_clusters(sizes: tuple[int, int, int]) -> None:
     found = {}
     for key, (gap, within, outside) in PATTERNS[sizes].items():
-        runs = RUNS if within else 4  # where avg1 does not rest a run takes its time
+        runs = RUNS if within else 4  # runs are slow if avg1 does not converge
         found[key] = row(key, lambda seed: ffcm_case3(sizes, seed), runs=runs)
         assert near([g / 4 for g in found[key]["gap"]], gap, 0.15)
-        # The authors' own code gives 2.47 where the paper has 2.28, so a tenth is what to expect.
+        # The authors' code gives 2.47, the paper 2.28, so a tenth is the expected difference.
         assert within is None or near(found[key]["W"], within, 0.1)
         assert near(found[key]["O"], outside, 0.1)
     assert mean(found["ffcm-avg2"]["gap"]) < 0.2 * mean(found["ffcm-avg1"]["gap"])

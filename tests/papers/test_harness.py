@@ -1,4 +1,4 @@
-"""The harness of the papers' experiments: verdicts, kept runs, and a page that cannot go stale."""
+"""The harness of the papers' experiments: verdicts, stored runs, and an up-to-date page."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from papers.report import load, page, save, section
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def measured(seed: int, at: float) -> dict[str, float]:
+def measure_line(seed: int, at: float) -> dict[str, float]:
     return {"x": at + 0.01 * seed, "line@1": 1.0, "line@2": 2.0}
 
 
@@ -27,11 +27,11 @@ def absent(seed: int) -> dict[str, float]:
 
 TOY = Experiment(
     id="toy",
-    paper="nobody",
+    paper="none",
     title="A toy",
     tasks=[
-        Task("one", measured, {"at": 1.0}, runs=3, quick=2),
-        Task("two", measured, {"at": 2.0}, runs=3, quick=0),
+        Task("one", measure_line, {"at": 1.0}, runs=3, quick=2),
+        Task("two", measure_line, {"at": 2.0}, runs=3, quick=0),
         Task("gone", absent, {}, runs=1, quick=1),
     ],
     cells=[
@@ -51,11 +51,13 @@ TOY = Experiment(
 )
 
 
-def run_toy(folder: Path, **how: Any) -> tuple[Any, Any]:
-    said: list[str] = []
-    settings = {"quick": False, "runs": None, **how}
-    found = list(execute({"toy": jobs(TOY, **settings)}, folder, lambda text, n: said.append(text)))
-    assert len(said) == len(jobs(TOY, **settings))
+def run_toy(folder: Path, **changes: Any) -> tuple[Any, Any]:
+    reported: list[str] = []
+    settings = {"quick": False, "runs": None, **changes}
+    found = list(
+        execute({"toy": jobs(TOY, **settings)}, folder, lambda text, n: reported.append(text))
+    )
+    assert len(reported) == len(jobs(TOY, **settings))
     ((_, results, failed),) = found
     return results, failed
 
@@ -72,34 +74,34 @@ def test_every_cell_gets_a_verdict(tmp_path: Path) -> None:
     assert holds(TOY.claims[0], close) == "a tie"
     wide = [one.verdict for one in judge(TOY, {"one": {"x": [0.0, 4.0]}}, {})]
     assert wide[0] == "too noisy"
-    turned = {"one": {"x": [9.5]}, "two": {"x": [2.0]}}
-    assert [one.verdict for one in judge(TOY, turned, {})][:4] == [
+    reversed_order = {"one": {"x": [9.5]}, "two": {"x": [2.0]}}
+    assert [one.verdict for one in judge(TOY, reversed_order, {})][:4] == [
         "differs",
         "differs",
         "differs",
         "not run",
     ]
-    text = section(TOY, turned, {})
+    text = section(TOY, reversed_order, {})
     assert "differs: they counted twice" in text
-    assert "differs: no reason found" in text
+    assert "differs: no known reason" in text
     assert "**does not hold**" in text
 
 
-def test_what_a_paper_reports_of_its_runs() -> None:
-    hows: list[Any] = ["min", "max", "std", "best half"]
-    cells = [Cell("", "", "t", "accuracy", None, statistic=how) for how in hows]
+def test_the_statistics_that_papers_report() -> None:
+    kinds: list[Any] = ["min", "max", "std", "best half"]
+    cells = [Cell("", "", "t", "accuracy", None, statistic=kind) for kind in kinds]
     four = {"t": {"accuracy": [1.0, 2.0, 3.0, 4.0], "score": [4.0, 3.0, 2.0, 1.0]}}
     outcomes = judge(Experiment("e", "", "", [], cells), four, {})
     assert [round(one.ours, 2) for one in outcomes] == [1.0, 4.0, 1.12, 3.5]
 
 
-def test_few_runs_are_the_first_of_many_and_none_is_made_twice(tmp_path: Path) -> None:
+def test_few_runs_are_the_first_of_many_and_none_is_repeated(tmp_path: Path) -> None:
     quick, _ = run_toy(tmp_path, quick=True)
     assert quick == {"one": {"x": [1.0, 1.01], "line@1": [1.0, 1.0], "line@2": [2.0, 2.0]}}
     kept = tmp_path / f"{Job(TOY.tasks[0], 1).name}.json"
-    kept.write_text("damaged")  # as good as none
+    kept.write_text("damaged")  # ignored
     assert run_toy(tmp_path, quick=True)[0] == quick
-    kept.write_text(json.dumps({"x": 7.0}))  # a run that was made is read, not made again
+    kept.write_text(json.dumps({"x": 7.0}))  # a finished run is loaded, not repeated
     again, _ = run_toy(tmp_path, runs=2)
     assert again["one"]["x"] == [1.0, 7.0]
     assert len(again["two"]["x"]) == 2
@@ -111,7 +113,10 @@ def test_results_are_stored_and_drawn(tmp_path: Path) -> None:
 
     results, failed = run_toy(tmp_path / "runs")
     save(tmp_path, TOY, results, failed)
-    stored = {"one": results["one"], "two": {"x": results["two"]["x"]}}  # what the toy speaks of
+    stored = {
+        "one": results["one"],
+        "two": {"x": results["two"]["x"]},
+    }  # the quantities that the toy uses
     assert load(tmp_path, TOY) == (stored, failed)
     assert draw(TOY, results, tmp_path).read_text().startswith("<?xml")
     flat = Experiment("flat", "", "", TOY.tasks, TOY.cells)
@@ -120,11 +125,11 @@ def test_results_are_stored_and_drawn(tmp_path: Path) -> None:
     assert draw(TOY, {}, tmp_path).exists()
 
 
-def test_an_empty_experiment_is_told_too(tmp_path: Path) -> None:
+def test_an_empty_experiment_is_reported(tmp_path: Path) -> None:
     assert list(execute({"none": []}, tmp_path, lambda text, n: None)) == [("none", {}, {})]
 
 
-def test_the_command_runs_and_tells(tmp_path: Path) -> None:
+def test_the_command_runs_and_reports(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
     shown = invoke(app, ["list"])
     assert shown.exit_code == 0
@@ -136,7 +141,7 @@ def test_the_command_runs_and_tells(tmp_path: Path) -> None:
     assert "| within SSE | avg2 | 0.3120 |" in table
     shown = invoke(app, ["run", "ffcm-tabel2", "--out", str(tmp_path)])
     assert shown.exit_code == 2
-    assert "no experiment 'ffcm-tabel2'" in shown.output
+    assert "unknown experiment 'ffcm-tabel2'" in shown.output
     shown = invoke(app, ["page", str(tmp_path), "--out", str(tmp_path / "p.md")])
     assert shown.exit_code == 0
     assert (tmp_path / "p.md").read_text().startswith("# The papers, reproduced")
@@ -148,40 +153,39 @@ def test_the_command_runs_and_tells(tmp_path: Path) -> None:
 
 def test_missing_data_sets_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path / "nothing"))
-    how = ["run", "ffcf", "--quick", "--out", str(tmp_path)]
-    shown = " ".join(CliRunner().invoke(app, how).output.split())
+    command = ["run", "ffcf", "--quick", "--out", str(tmp_path)]
+    shown = " ".join(CliRunner().invoke(app, command).output.split())
     assert (
-        "Missing data sets: ffcf_case3. Put the files into the folder that FEDCLUST_DATA names"
-        in shown
+        "Missing data sets: ffcf_case3. Put the files into the folder set by FEDCLUST_DATA" in shown
     )
     table = (tmp_path / "papers.md").read_text()
-    assert "Not on the machine that ran this: ffcf_case3." in table
+    assert "Not available on the machine that ran this: ffcf_case3." in table
     assert str(tmp_path) not in table
 
 
-def test_ctrl_c_ends_a_run_and_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs(tmp_path: Path) -> None:
     running = execute({"toy": jobs(TOY, quick=False, runs=40)}, tmp_path, _interrupt)
     with pytest.raises(KeyboardInterrupt):
         list(running)
-    assert len(list(tmp_path.glob("*.json"))) < 40  # of 120: those that had begun
+    assert len(list(tmp_path.glob("*.json"))) < 40  # of 120: those that had started
 
 
 def _interrupt(text: str, n: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_the_page_is_what_the_stored_runs_give() -> None:
+def test_the_page_matches_the_stored_runs() -> None:
     found = {i: (e, *load(DOCS / "papers", e)) for i, e in EXPERIMENTS.items()}
     assert (DOCS / "papers.md").read_text() == page(found)
 
 
-# What takes a second or two a run, and whose result does not depend on the machine.
+# Experiments that take a second or two per run and do not depend on the machine.
 CHEAP = [i for i in EXPERIMENTS if i not in ("ffcm-table5", "fkm-fig5", "dwf-fig5", "dwf-fig4")]
 
 
 @pytest.mark.parametrize("id", CHEAP)
-def test_stored_runs_are_made_again(id: str) -> None:
-    """The first run of some tasks of each experiment, from its seed, gives what is stored."""
+def test_stored_runs_are_reproduced(id: str) -> None:
+    """The first run of some tasks of each experiment gives the stored values."""
     experiment = EXPERIMENTS[id]
     results, _ = load(DOCS / "papers", experiment)
     quick = [task for task in experiment.tasks if task.quick and task.name in results]

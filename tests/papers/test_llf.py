@@ -44,11 +44,11 @@ def fit(
     ]
 
 
-def judge(data: Dataset, found: list[FloatArray]) -> tuple[float, float]:
+def evaluate(data: Dataset, solutions: list[FloatArray]) -> tuple[float, float]:
     """Mean Xie-Beni index and mean ARI."""
     X, y, _, _ = ingredients(data)
-    xb = float(np.mean([xie_beni(X, centers) for centers in found]))
-    return xb, float(np.mean([adjusted_rand_index(y, nearest(X, c)[0]) for c in found]))
+    xb = float(np.mean([xie_beni(X, centers) for centers in solutions]))
+    return xb, float(np.mean([adjusted_rand_index(y, nearest(X, c)[0]) for c in solutions]))
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def judge(data: Dataset, found: list[FloatArray]) -> tuple[float, float]:
 def test_table_3_all_clients_random_start(public: Public, name: str, xb: float, ari: float) -> None:
     """XB and ARI(true) at gamma = 1: published .94/.90, .52/.90, .05/.99."""
     data = public(name)
-    found = fit("llf-fcm", data, range(10), max_rounds=30, tol=0.0)
-    assert judge(data, found) == pytest.approx((xb, ari), abs=0.0006)
+    solutions = fit("llf-fcm", data, range(10), max_rounds=30, tol=0.0)
+    assert evaluate(data, solutions) == pytest.approx((xb, ari), abs=0.0006)
 
 
 @pytest.mark.parametrize(("name", "xb", "ari"), [("s1", 0.099, 0.986), ("s2", 0.114, 0.951)])
@@ -70,12 +70,12 @@ def test_pooled_fuzzy_c_means_from_k_means_plus_plus(
 
     data = public(name)
     X, _, clients, k = ingredients(data)
-    found = []
+    solutions = []
     for seed in range(10):
         init, _ = kmeans_plusplus(X, k, random_state=seed)
         plan = Plan(make("llf-fcm", k, init=init, max_rounds=30, tol=0.0))
-        found.append(run(plan, clients, Schema(2)).model)
-    assert judge(data, found) == pytest.approx((xb, ari), abs=0.01)
+        solutions.append(run(plan, clients, Schema(2)).model)
+    assert evaluate(data, solutions) == pytest.approx((xb, ari), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,17 @@ def test_pooled_fuzzy_c_means_from_k_means_plus_plus(
 def test_table_5_careful_seeding(
     public: Public, name: str, published_xb: tuple[float, float], published_ari: float
 ) -> None:
-    """Careful seeding lifts LLF-FCM to the published XB and ARI, and above a random start."""
+    """With careful seeding, LLF-FCM reaches the published XB and ARI, above a random start."""
     data = public(name)
     _, _, clients, k = ingredients(data)
     chosen = make("llf-fcm", k, max_rounds=30, tol=0.0)
-    found = [cluster(chosen, clients, Schema(2), init="careful", seed=s).centers for s in range(5)]
-    xb, ari = judge(data, found)
+    solutions = [
+        cluster(chosen, clients, Schema(2), init="careful", seed=s).centers for s in range(5)
+    ]
+    xb, ari = evaluate(data, solutions)
     assert published_xb[0] - 0.01 <= xb <= published_xb[1]
     assert ari == pytest.approx(published_ari, abs=0.015)
-    random_xb, random_ari = judge(data, fit("llf-fcm", data, range(5), max_rounds=30, tol=0.0))
+    random_xb, random_ari = evaluate(data, fit("llf-fcm", data, range(5), max_rounds=30, tol=0.0))
     assert ari > random_ari
     assert xb < random_xb
 
@@ -108,11 +110,11 @@ def test_table_3_fewer_clients_agree_less_with_pooling(public: Public) -> None:
             make("llf-fcm", k, init=authors_start(seed, k, 2), max_rounds=30, tol=0.0), seed=seed
         )
         pooled = run(plan, channel(X, np.zeros(len(X))), Schema(2)).model
-        for gamma, found in agreement.items():
+        for gamma, values in agreement.items():
             some = ClientSampling(fraction=gamma)
             centers = run(plan, clients, Schema(2), sampling=some).model
-            found.append(adjusted_rand_index(nearest(X, pooled)[0], nearest(X, centers)[0]))
-    means = {gamma: np.mean(found) for gamma, found in agreement.items()}
+            values.append(adjusted_rand_index(nearest(X, pooled)[0], nearest(X, centers)[0]))
+    means = {gamma: np.mean(values) for gamma, values in agreement.items()}
     assert means[1.0] == 1.0
     assert means[0.25] < 1.0
     assert means[0.25] > 0.93
@@ -123,18 +125,18 @@ def test_table_3_fewer_clients_agree_less_with_pooling(public: Public) -> None:
 def test_table_3_gradient_descent(public: Public, name: str, ari: float) -> None:
     """GDF-FCM at 0.005: published ARI(true) .99, .89 to .90, .85 to .86."""
     data = public(name)
-    found = fit("gdf-fcm", data, range(10), preset="reference")
-    assert judge(data, found)[1] == pytest.approx(ari, abs=0.03)
+    solutions = fit("gdf-fcm", data, range(10), preset="reference")
+    assert evaluate(data, solutions)[1] == pytest.approx(ari, abs=0.03)
 
 
 def test_table_4_uneven_clients_cost_gradient_descent_and_not_lossless(public: Public) -> None:
     """Dirichlet 0.5: LLF unchanged, GDF worse on S2."""
     data = public("s2")
     owner = dirichlet(data.y, 20, 0.5, random_state=1)
-    even = judge(data, fit("llf-fcm", data, range(4), max_rounds=30, tol=0.0))
-    uneven = judge(data, fit("llf-fcm", data, range(4), owner, max_rounds=30, tol=0.0))
+    even = evaluate(data, fit("llf-fcm", data, range(4), max_rounds=30, tol=0.0))
+    uneven = evaluate(data, fit("llf-fcm", data, range(4), owner, max_rounds=30, tol=0.0))
     assert uneven == pytest.approx(even, abs=1e-6)
-    gdf = judge(data, fit("gdf-fcm", data, range(4), owner, preset="reference"))
+    gdf = evaluate(data, fit("gdf-fcm", data, range(4), owner, preset="reference"))
     assert gdf[1] < even[1] - 0.02
 
 
@@ -142,7 +144,7 @@ def test_table_4_uneven_clients_cost_gradient_descent_and_not_lossless(public: P
 @pytest.mark.parametrize(
     ("name", "ari", "xb"),
     [
-        ("pendigits", None, None),  # the authors' start is not known: data rows give the published
+        ("pendigits", None, None),  # the authors' start is unknown: data rows give the published
         ("waveform", 0.24, None),
         ("phoneme", 0.15, 0.97),
         ("rice", 0.68, 0.22),
@@ -151,8 +153,8 @@ def test_table_4_uneven_clients_cost_gradient_descent_and_not_lossless(public: P
 )
 def test_table_3_real_sets(public: Public, name: str, ari: float | None, xb: float | None) -> None:
     data = public(name)
-    found = fit("llf-fcm", data, range(10), max_rounds=30, tol=0.0)
-    ours = judge(data, found)
+    solutions = fit("llf-fcm", data, range(10), max_rounds=30, tol=0.0)
+    ours = evaluate(data, solutions)
     assert np.isfinite(ours).all()
     if ari is not None:
         assert ours[1] == pytest.approx(ari, abs=0.02)
@@ -190,8 +192,8 @@ def test_figure_6_the_clusters_are_the_published_ones(public: Public) -> None:
     """ARI(true) = 0.48, as for rows; over starts at records the mean lies within its spread."""
     data = public("pendigits")
     X = min_max(data.X.astype(float))
-    found = [
+    values = [
         adjusted_rand_index(data.y, curve(X, [8], seed=s, n_rounds=31)[1].argmax(axis=1))
         for s in range(10)
     ]
-    assert float(np.mean(found)) == pytest.approx(0.48, abs=float(np.std(found)))
+    assert float(np.mean(values)) == pytest.approx(0.48, abs=float(np.std(values)))

@@ -110,7 +110,8 @@ def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
     browser.open(done.folder / "report.html")
     assert browser.complaints() == []
     drawn = dict(browser.run(DRAWN))
-    assert drawn.pop("map", 1) >= 0
+    drawn.pop("map", None)  # a tier may hide every cell of the map
+    assert drawn
     assert all(drawn.values()), drawn
     shown = browser.value("document.body.innerText")
     assert "None" not in shown

@@ -78,7 +78,7 @@ class Row:
     total: float | None
 
 
-def test_what_is_not_finite_is_null_in_a_file() -> None:
+def test_values_that_are_not_finite_are_null_in_a_file() -> None:
     written = json.dumps(to_json(Row(np.array([1.0, np.nan]), np.inf)), allow_nan=False)
     assert json.loads(written) == {"values": [1.0, None], "total": None}
     row = build(Row, json.loads(written), "row")

@@ -41,12 +41,12 @@ def test_the_budget_command(tmp_path: Path, tier: str) -> None:
         ({"n_features": 0}, "--features must be at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_tried_is_said(change: dict[str, object], words: str) -> None:
+def test_invalid_arguments_are_refused(change: dict[str, object], words: str) -> None:
     settings = {"n_rows": 100, "n_clusters": 2, "n_features": 2, "n_clients": 5, **change}
     with pytest.raises(ConfigError, match=words):
         try_epsilons(**settings)  # type: ignore[arg-type]
 
 
-def test_pictures_are_of_two_kinds(tmp_path: Path) -> None:
+def test_pictures_are_png_or_svg(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="use a .png or .svg file"):
         draw([], tmp_path / "x.pdf")

@@ -46,7 +46,7 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
     StudyJob(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
     outcome = json.loads((tmp_path / "outcome.json").read_text())
     assert outcome["again"]
-    assert "every client is needed, and shop cannot" in outcome["error"]
+    assert "shop cannot take part" in outcome["error"]
 
 
 def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Pa
     assert study.sampling.min_clients == 3
     layout = layout_of(study)
     assert layout.select_clients(["bank", "other", "shop"]) == ["bank", "shop"]
-    assert layout.describe_absent(["bank", "telecom"]).endswith("and shop did not connect")
+    assert layout.describe_absent(["bank", "telecom"]).endswith("but shop did not connect")
     assert layout.describe_absent(["bank", "shop", "telecom"]) == ""
     (words,) = layout.notices(resolve_tier(study, "secure"))
     assert "must be trusted with geometry" in words

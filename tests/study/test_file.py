@@ -1,4 +1,4 @@
-"""A study file: what is wrong in it is said with its line."""
+"""Study files: mistakes are reported with their line."""
 
 from pathlib import Path
 
@@ -27,22 +27,22 @@ from .example import SMALLEST, write
         (("[clustering]", "[features.sex]\ncategories = 'f'\n[clustering]"), "a list of strings"),
         (("[clustering]", "[sampling]\nfraction = 2\n[clustering]"), "must be at most 1"),
         (("[clustering]", "[features.age]\nlog = 1\n[clustering]"), "log must be true or false"),
-        (('north = "north.csv"\nsouth = "south.csv"\n', ""), "no .clients.: give each"),
-        (("north =", '"../x" ='), "its labels go into a file of its name"),
+        (('north = "north.csv"\nsouth = "south.csv"\n', ""), ".clients. is missing or empty"),
+        (("north =", '"../x" ='), "its name is also a file name"),
         (("[clustering]", "[sampling]\nfraction = 0\n[clustering]"), "must be above 0, got 0"),
         (("[clustering]", "[sampling]\nmin_clients = 3\n[clustering]"), "there are 2 clients"),
-        (("[clustering]", "[features]\n[clustering]"), "is empty: name columns, or leave it out"),
+        (("[clustering]", "[features]\n[clustering]"), "is empty; list columns, or leave it out"),
         (("n_clusters = 2", "n_clusters = 2\nfuzzifier = 1.0"), "fuzzifier must be above 1"),
-        (("n_clusters = 2", "n_clusters = 2\nfuzzifier = 1.5"), "no meaning for llf-cm"),
+        (("n_clusters = 2", "n_clusters = 2\nfuzzifier = 1.5"), "no parameter fuzzifier"),
         (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 4]"), "no meaning unless n_clusters"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "uniform"'), "draws within public bounds"),
-        (("lossless", 'llf-fcm"\nfuzzy = false\n#'), "but llf-fcm finds memberships"),
+        (("lossless", 'llf-fcm"\nfuzzy = false\n#'), "but llf-fcm computes memberships"),
         (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 2]"), "k_range must be two integers"),
         (("n_clusters = 2", "n_clusters = 2\nk_range = [1, 4]"), "k_range must be at least 2"),
         (("\n[clients]", "data = 3\n[clients]"), "data must be a table"),
     ],
 )  # fmt: skip
-def test_mistakes_are_named_with_their_line(
+def test_mistakes_are_reported_with_their_line(
     tmp_path: Path, change: tuple[str, str], words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
@@ -50,7 +50,7 @@ def test_mistakes_are_named_with_their_line(
     assert "study.toml" in str(caught.value)
 
 
-def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
         read_study(tmp_path / "nothing.toml")
 
@@ -63,7 +63,7 @@ def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
             r"study.toml:\d+: \[privacy\] has no key 'epsilonn'; did you mean 'epsilon'",
         ),
         ('tier = "guarded"\nchange = 1', r"study.toml:\d+: change must be at least 2, got 1"),
-        ('tier = "guarded"\nepsilon = 1', "epsilon has no meaning for tier = 'guarded'"),
+        ('tier = "guarded"\nepsilon = 1', "tier = 'guarded' has no parameter epsilon"),
         ('tier = "guarded"\nmin_cohort = 3', "has no key 'min_cohort'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment resumes, and ends bit for bit as if it had not been."""
+"""A run that is killed at any moment resumes, with results that are the same bit for bit."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from fedclust.study import read_study
 from fedclust.study.run import run_study
 
 from .example import SMALLEST, write
-from .test_resume import told
+from .test_resume import read_results
 
 KILLS = int(os.environ.get("FEDCLUST_KILLS", "24"))
 STUDY = (
@@ -21,11 +21,11 @@ STUDY = (
 
 
 class Killed(BaseException):
-    """As sudden as a signal: nothing that catches errors catches it."""
+    """As sudden as a signal: no handler of errors catches it."""
 
 
 class Reaper:
-    """Kills at the n-th time that a file is put in its place: before, or just after."""
+    """Kills the run at the n-th replacement of a file, just before or just after."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> None:
         self._left, self._after, self._replace = at, after, os.replace
@@ -49,7 +49,7 @@ def test_a_run_killed_between_any_two_writes_resumes_bit_for_bit(
     run_study(study, tmp_path / "whole")
     rng = np.random.default_rng(number)
     resume = False
-    for _ in range(int(rng.integers(1, 4))):  # it may be killed again
+    for _ in range(int(rng.integers(1, 4))):  # it can be killed again
         with monkeypatch.context() as once:
             Reaper(once, int(rng.integers(1, 60)), bool(rng.integers(2)))
             try:
@@ -59,6 +59,6 @@ def test_a_run_killed_between_any_two_writes_resumes_bit_for_bit(
                 resume = (tmp_path / ".cut.unfinished").exists()
     if not (tmp_path / "cut").exists():
         run_study(study, tmp_path / "cut", resume=resume)
-    assert told(tmp_path / "cut") == told(tmp_path / "whole")
+    assert read_results(tmp_path / "cut") == read_results(tmp_path / "whole")
     labels = [(tmp_path / run / "labels" / "north.csv").read_text() for run in ("cut", "whole")]
     assert labels[0] == labels[1]

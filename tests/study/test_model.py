@@ -1,4 +1,4 @@
-"""A model is a file of plain values that says of new rows what the run would have said."""
+"""A model is a file of plain values that labels new rows as the run would have done."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_hard_clusters_have_no_memberships(tmp_path: Path) -> None:
         (lambda c: {**c, "rounds": "many"}, "rounds: expected an integer, got 'many'"),
     ],
 )
-def test_what_is_no_model_is_named(done: Outcome, change: Any, words: str) -> None:
+def test_invalid_model_files_are_refused(done: Outcome, change: Any, words: str) -> None:
     file = done.folder / "model.json"
     file.write_text(json.dumps(change(json.loads(file.read_text()))))
     with pytest.raises(DataError, match=rf"model.json: {words}"):
@@ -121,7 +121,7 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
         assert words in " ".join(shown.output.split())
 
 
-def test_a_model_says_what_it_is(done: Outcome) -> None:
+def test_a_model_describes_its_run(done: Outcome) -> None:
     about = Model.from_config(done.model.as_config()).about
     assert about is not None
     assert about.lossless is True
@@ -129,7 +129,7 @@ def test_a_model_says_what_it_is(done: Outcome) -> None:
     assert about.versions["numpy"] == np.__version__
 
 
-def test_the_studys_own_words_for_gaps_are_gaps_in_new_rows(tmp_path: Path) -> None:
+def test_na_values_of_the_study_apply_to_new_rows(tmp_path: Path) -> None:
     study = read_study(write(tmp_path, SMALLEST + '[data]\nna_values = ["unknown", "-9"]\n'))
     for client in ("north", "south"):
         text = (tmp_path / f"{client}.csv").read_text()
@@ -157,7 +157,7 @@ def test_ids_of_any_kind_are_written(
     written: Any,
     n_rows: int,
 ) -> None:
-    """A first batch without ids must not decide that there are none."""
+    """A first batch without ids must not fix the type of the column."""
     import pyarrow as pa
 
     kind = pa.uint64() if 2**63 + 1 in ids else None

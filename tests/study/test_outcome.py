@@ -1,4 +1,4 @@
-"""What a study finds, and what it writes of it."""
+"""Results of a study, and the files that it writes."""
 
 import json
 from pathlib import Path
@@ -20,8 +20,8 @@ def test_the_data_choose_the_number_of_clusters(tmp_path: Path) -> None:
     done = run_study(read_study(write(tmp_path, AUTO + "[features]\nage = {}\n")), tmp_path / "run")
     assert done.choice is not None
     assert done.choice.recommended == len(done.model.ids) == 2
-    told = json.loads((tmp_path / "run" / "choice.json").read_text())
-    assert [score["n_clusters"] for score in told["scores"]] == [2, 3, 4, 5, 6]
+    record = json.loads((tmp_path / "run" / "choice.json").read_text())
+    assert [score["n_clusters"] for score in record["scores"]] == [2, 3, 4, 5, 6]
     phases = json.loads((tmp_path / "run" / "profile.json").read_text())["phases"]
     assert "choosing k" in [phase["name"] for phase in phases]
     path = str(tmp_path / "study.toml")
@@ -31,7 +31,7 @@ def test_the_data_choose_the_number_of_clusters(tmp_path: Path) -> None:
     assert done.choice.why[1:30] in " ".join(shown.output.split())
 
 
-def test_few_rows_bear_few_clusters(tmp_path: Path) -> None:
+def test_few_rows_limit_the_number_of_clusters(tmp_path: Path) -> None:
     path = write(tmp_path, AUTO.replace("[2, 6]", "[2, 15]"), rows=12)
     done = run_study(read_study(path), tmp_path / "run")
     assert done.choice is not None
@@ -40,7 +40,9 @@ def test_few_rows_bear_few_clusters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("fuzzy", [False, True])
-def test_batches_give_the_clusters_of_whole_files(tmp_path: Path, kind: str, fuzzy: bool) -> None:
+def test_batches_give_the_clusters_of_complete_files(
+    tmp_path: Path, kind: str, fuzzy: bool
+) -> None:
     pq, csv = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.csv")
     features = '[features]\nage = {}\nweight = { log = true }\nsex = { categories = ["f", "m"] }\n'
     study = SMALLEST.replace('"lossless"', f'"lossless"\nfuzzy = {str(fuzzy).lower()}') + features
@@ -79,9 +81,9 @@ def test_lossy_algorithms_are_shown_beside_the_pooled_result(
 ) -> None:
     path = write(tmp_path, SMALLEST.replace("lossless", algorithm))
     done = run_study(read_study(path), tmp_path / "run")
-    told = json.loads((tmp_path / "run" / "profile.json").read_text())["quality"]
-    assert told[0]["index"] == "simplified-silhouette"
-    assert all(line["pooled"] is not None for line in told)
+    record = json.loads((tmp_path / "run" / "profile.json").read_text())["quality"]
+    assert record[0]["index"] == "simplified-silhouette"
+    assert all(line["pooled"] is not None for line in record)
     assert done.model.about is not None
     assert done.model.about.lossless is False
 
@@ -89,13 +91,13 @@ def test_lossy_algorithms_are_shown_beside_the_pooled_result(
 def test_one_column_has_no_map_and_one_cluster_no_quality(tmp_path: Path) -> None:
     study = SMALLEST.replace("n_clusters = 2", "n_clusters = 1") + "[features]\nage = {}\n"
     run_study(read_study(write(tmp_path, study)), tmp_path / "run")
-    told = json.loads((tmp_path / "run" / "profile.json").read_text())
-    assert told["map"] is None
-    assert told["quality"] == []
-    assert told["clusters"][0]["by_client"] == {"north": 39, "south": 39}
+    record = json.loads((tmp_path / "run" / "profile.json").read_text())
+    assert record["map"] is None
+    assert record["quality"] == []
+    assert record["clusters"][0]["by_client"] == {"north": 39, "south": 39}
 
 
-def test_public_bounds_are_a_start(tmp_path: Path) -> None:
+def test_uniform_initialization_uses_public_bounds(tmp_path: Path) -> None:
     study = SMALLEST.replace("n_clusters = 2", 'n_clusters = 2\ninit = "uniform"')
     features = (
         "[features.age]\nlow = 20\nhigh = 90\n[features.weight]\nlow = 30\nhigh = 150\nlog = true\n"
@@ -104,11 +106,11 @@ def test_public_bounds_are_a_start(tmp_path: Path) -> None:
     assert len(done.model.ids) == 2
 
 
-def test_profiles_are_those_of_the_rows(tmp_path: Path) -> None:
+def test_profiles_match_the_rows(tmp_path: Path) -> None:
     done = run_study(
         read_study(write(tmp_path, SMALLEST + '[outputs]\nlabels = "csv"\n')), tmp_path / "run"
     )
-    told = json.loads((tmp_path / "run" / "profile.json").read_text())
+    record = json.loads((tmp_path / "run" / "profile.json").read_text())
     rows: dict[str, list[list[float]]] = {"1": [], "2": []}
     for client in ("north", "south"):
         labels = Path(done.labels[client]).read_text().splitlines()[1:]
@@ -116,22 +118,22 @@ def test_profiles_are_those_of_the_rows(tmp_path: Path) -> None:
         for label, line in zip(labels, lines, strict=True):
             if label.split(",")[1]:
                 rows[label.split(",")[1]].append([float(v) for v in line.split(",")[1:3]])
-    for cluster in told["clusters"]:
+    for cluster in record["clusters"]:
         own = np.array(rows[str(cluster["id"])])
         assert cluster["size"] == len(own)
         kept = [feature["mean"] for feature in cluster["features"]]
         assert np.allclose(kept, own.mean(axis=0), atol=0.3)  # less rows of clients with few
     everybody = np.array(rows["1"] + rows["2"])
-    overall = told["clusters"][0]["features"][0]
+    overall = record["clusters"][0]["features"][0]
     assert overall["overall_sd"] == pytest.approx(everybody[:, 0].std(), rel=0.02)
 
 
-def test_bytes_are_those_of_all_runs_and_labels_are_where_it_says(tmp_path: Path) -> None:
+def test_bytes_include_all_runs_and_labels_are_in_the_folder(tmp_path: Path) -> None:
     study = SMALLEST + '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
     done = run_study(read_study(write(tmp_path, study)), tmp_path / "run")
-    told = json.loads((tmp_path / "run" / "profile.json").read_text())
+    record = json.loads((tmp_path / "run" / "profile.json").read_text())
     sent = json.loads((tmp_path / "run" / "model.json").read_text())["bytes_sent"]
     for client in ("north", "south"):
-        assert sent[client] == sum(phase["bytes_up"][client] for phase in told["phases"])
+        assert sent[client] == sum(phase["bytes_up"][client] for phase in record["phases"])
         assert sent[client] > done.clustering.sent[client]
         assert Path(done.labels[client]).is_file()

@@ -1,4 +1,4 @@
-"""Before anything is computed, all problems of all clients are told."""
+"""Preflight reports all problems of all clients before anything is computed."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ weight = {}
     assert "; client 'north': column 'height': the column does not exist" in str(error.value)
 
 
-def test_few_rows_gaps_and_missing_ids_are_told(tmp_path: Path) -> None:
+def test_few_rows_missing_values_and_missing_ids_are_reported(tmp_path: Path) -> None:
     path = write(tmp_path, SMALLEST + '[data]\nid = "nobody"\n', rows=8)
     (tmp_path / "south.csv").write_text("patient,age,weight\n" + "a,NA,1\n" * 6 + "b,3,2\nc,4,5\n")
     (tmp_path / "north.csv").write_text("patient,age,weight\n" + "a,,1\n" * 8)
@@ -109,9 +109,9 @@ def problems(folder: Path, study: str) -> list[str]:
 
 
 def test_rare_values_are_counted_and_not_named(tmp_path: Path) -> None:
-    """A column of names that is declared as categories by mistake must not be told."""
-    told = problems(tmp_path, SMALLEST + "[features]\npatient = { categories = ['x'] }\n")
-    assert told == ["undeclared-category (40 rows)"] * 2
+    """A column of names that is declared as categories by mistake must not be disclosed."""
+    reported = problems(tmp_path, SMALLEST + "[features]\npatient = { categories = ['x'] }\n")
+    assert reported == ["undeclared-category (40 rows)"] * 2
 
 
 def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
         assert survey_study(read_study(path)).passes
 
 
-def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
+def test_problems_that_would_fail_later_are_found_early(tmp_path: Path) -> None:
     assert problems(tmp_path, SMALLEST.replace("south.csv", "north.csv")) == [
-        "same-file (north.csv is the file of client 'north', too)"
+        "same-file (north.csv is also a file of client 'north')"
     ]
     few = SMALLEST + "[privacy]\nmin_count = 41\n"
     assert problems(tmp_path, few) == ["small-clients (min_count = 41)"]
@@ -133,9 +133,9 @@ def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
     median = SMALLEST + '[data]\nbatch_rows = 9\nmissing = "median-of-means"\n'
     assert problems(tmp_path, median)[0].startswith("needs-memory (median-of-means")
     (tmp_path / "folder").mkdir()
-    told = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
+    reported = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
     detail = "folder is a folder; name its files, such as folder/*.parquet"
-    assert told == [f"unreadable ({detail})"]
+    assert reported == [f"unreadable ({detail})"]
     write(tmp_path)
     (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)
     (tmp_path / "south.csv").write_text("age\n" + "40\n50\n" * 20)
@@ -143,7 +143,7 @@ def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
     assert [p.code for p in survey.problems if p.blocking] == ["overflow"]
 
 
-def test_columns_that_only_number_rows_are_no_features(tmp_path: Path) -> None:
+def test_columns_that_only_number_rows_are_not_features(tmp_path: Path) -> None:
     path = write(tmp_path)
     for client in ("north", "south"):
         lines = [f"{i},{i % 7}" for i in range(30)]
@@ -164,13 +164,13 @@ def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("id", ["cluster", "membership_1"])
 def test_ids_must_not_be_overwritten_by_labels(tmp_path: Path, id: str) -> None:
-    told = problems(tmp_path, SMALLEST + f"[data]\nid = '{id}'\n")
-    assert len(told) == 2
-    assert all(f"[data] id = '{id}': label files use this column name" in one for one in told)
+    reported = problems(tmp_path, SMALLEST + f"[data]\nid = '{id}'\n")
+    assert len(reported) == 2
+    assert all(f"[data] id = '{id}': label files use this column name" in one for one in reported)
 
 
 @pytest.mark.parametrize("batch_rows", [0, 7])
-def test_values_that_are_lists_are_no_categories(tmp_path: Path, batch_rows: int) -> None:
+def test_values_that_are_lists_are_not_categories(tmp_path: Path, batch_rows: int) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     study = SMALLEST.replace(".csv", ".parquet") + f"[data]\nbatch_rows = {batch_rows}\n"
     path = write(tmp_path, study + "[features]\nage = {}\nx = { categories = ['a'] }\n")

@@ -1,4 +1,4 @@
-"""A study that is stopped goes on where it was, and ends as if it had not been stopped."""
+"""An interrupted study resumes, and has the results of an uninterrupted one."""
 
 import json
 import math
@@ -25,7 +25,7 @@ STUDY = SMALLEST + "n_init = 3\ntol = 0\nmax_rounds = 12\n"
 
 
 class Stop:
-    """Ctrl-C after so many rounds."""
+    """An interrupt (Ctrl-C) after a number of rounds."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -36,7 +36,7 @@ class Stop:
             raise KeyboardInterrupt
 
 
-def told(folder: Path) -> dict[str, Any]:
+def read_results(folder: Path) -> dict[str, Any]:
     files = {name: (folder / name).read_text() for name in ("history.jsonl", "profile.json")}
     model = json.loads((folder / "model.json").read_text())
     return {**files, "model": {k: v for k, v in model.items() if k != "created"}}
@@ -48,7 +48,9 @@ def every_round_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.99])
-def test_a_stopped_run_ends_like_any_other(tmp_path: Path, share: float) -> None:
+def test_a_resumed_run_has_the_results_of_an_uninterrupted_one(
+    tmp_path: Path, share: float
+) -> None:
     study, seen = read_study(write(tmp_path, STUDY)), [0]
     run_study(study, tmp_path / "whole", on_round=lambda *_: seen.append(1))
     after = 1 + int(share * (len(seen) - 2))
@@ -56,7 +58,7 @@ def test_a_stopped_run_ends_like_any_other(tmp_path: Path, share: float) -> None
         run_study(study, tmp_path / "cut", on_round=Stop(after))
     assert not (tmp_path / "cut").exists()
     run_study(study, tmp_path / "cut", resume=True)
-    assert told(tmp_path / "cut") == told(tmp_path / "whole")
+    assert read_results(tmp_path / "cut") == read_results(tmp_path / "whole")
     labels = [tmp_path / "fedclust-labels" / run / "north.parquet" for run in ("cut", "whole")]
     assert labels[0].read_bytes() == labels[1].read_bytes()
     assert not list(tmp_path.glob(".*unfinished"))
@@ -83,7 +85,7 @@ NOISY = (
 def test_noise_that_was_drawn_is_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every noisy round is saved as it comes, however quick it was."""
+    """Every noisy round is saved at once, however short it was."""
     pytest.importorskip("opendp")
     monkeypatch.setattr("fedclust.study.journal._PAUSE", 1e9)
     study, drawn = read_study(write(tmp_path, NOISY)), []
@@ -100,13 +102,13 @@ def test_noise_that_was_drawn_is_not_drawn_again(
             run_study(study, cut, on_round=Stop(after))
         run_study(study, cut, resume=True)
         assert len(drawn) == once
-        assert "asked again" not in json.dumps(told(cut)["model"]["privacy"])
+        assert "asked again" not in json.dumps(read_results(cut)["model"]["privacy"])
 
 
-def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
+def test_noise_that_is_drawn_again_is_in_the_guarantee(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A round whose answers were lost on the way: it is paid for twice, and that is said."""
+    """A round whose answers were lost costs budget twice, and the guarantee says so."""
     pytest.importorskip("opendp")
     study, real = read_study(write(tmp_path, NOISY)), SessionChannel.ask
     lost: list[int] = []
@@ -122,17 +124,17 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "cut")
     run_study(study, tmp_path / "cut", resume=True)
-    said = told(tmp_path / "cut")["model"]["privacy"]
+    privacy = read_results(tmp_path / "cut")["model"]["privacy"]
     tier = Private()
     mu = tier.mu(BoundedCMeans(2, np.zeros(2), np.ones(2)))
-    assert said["epsilon_spent"] == pytest.approx(
+    assert privacy["epsilon_spent"] == pytest.approx(
         epsilon_of(math.sqrt(tier.budget + mu**2), tier.delta)
     )
-    assert said["epsilon_spent"] > 1.0
-    assert "all of it together allows epsilon=1." in said["guarantee"]
+    assert privacy["epsilon_spent"] > 1.0
+    assert "all of it together allows epsilon=1." in privacy["guarantee"]
 
 
-def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:
+def test_a_run_resumes_only_with_the_same_study_and_files(tmp_path: Path) -> None:
     path = write(tmp_path, STUDY)
     with pytest.raises(ConfigError, match="--resume: .* has no unfinished run"):
         run_study(read_study(path), tmp_path / "run", resume=True)
@@ -146,11 +148,11 @@ def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> Non
     north.write_text(north.read_text() + "north99,41.00,70.00,f\n")
     with pytest.raises(ConfigError, match="the study or a client's file has changed"):
         run_study(read_study(path), tmp_path / "run", resume=True)
-    run_study(read_study(path), tmp_path / "run")  # anew
+    run_study(read_study(path), tmp_path / "run")  # from the start
 
 
-def test_a_history_that_is_ahead_of_its_state_is_cut(tmp_path: Path) -> None:
-    """Killed between the two files of a saving: the state decides."""
+def test_a_history_that_is_ahead_of_its_state_is_truncated(tmp_path: Path) -> None:
+    """After a kill between the two files of a save, the state decides."""
     study = read_study(write(tmp_path, STUDY))
     run_study(study, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
@@ -162,10 +164,10 @@ def test_a_history_that_is_ahead_of_its_state_is_cut(tmp_path: Path) -> None:
     kept["sent"].append({"north": 10**9})
     last.write_text(json.dumps(kept))
     run_study(study, tmp_path / "run", resume=True)
-    assert told(tmp_path / "run") == told(tmp_path / "whole")
+    assert read_results(tmp_path / "run") == read_results(tmp_path / "whole")
 
 
-def test_plans_that_ask_nobody_have_no_rounds(tmp_path: Path) -> None:
+def test_plans_without_queries_have_no_rounds(tmp_path: Path) -> None:
     import numpy as np
 
     from fedclust.algorithms import make_seeding

@@ -16,7 +16,7 @@ from .example import SMALLEST, write
 
 @pytest.mark.parametrize("split", ["iid", "dirichlet"])
 @pytest.mark.parametrize("clients", [1, 7, 78])
-def test_a_lossless_study_does_not_care_how_many_clients_there_are(
+def test_a_lossless_result_does_not_depend_on_the_number_of_clients(
     tmp_path: Path, split: str, clients: int
 ) -> None:
     found = simulate(read_study(write(tmp_path)), clients, split)
@@ -40,7 +40,7 @@ def test_algorithms_without_a_start_are_simulated_too(tmp_path: Path) -> None:
         (("[clustering]", "[data]\nbatch_rows = 9\n[clustering]"), 5, "iid", "set batch_rows = 0"),
     ],
 )
-def test_what_cannot_be_simulated_is_said(
+def test_impossible_simulations_are_refused(
     tmp_path: Path, change: tuple[str, str], clients: int, split: str, words: str
 ) -> None:
     study = read_study(write(tmp_path, SMALLEST.replace(*change)))

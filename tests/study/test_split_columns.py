@@ -25,7 +25,7 @@ def labels_of(folder: Path, owner: str) -> dict[str, list[str]]:
 
 
 class Always(np.random.RandomState):
-    """The estimators draw their seed; here it is the study's."""
+    """Gives the estimators the seed of the study."""
 
     def randint(self, *given: Any, **settings: Any) -> Any:
         return 7
@@ -46,10 +46,12 @@ def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> 
         found = labels_of(tmp_path, owner)
         assert found["person"] == list(frame["person"])
         assert found["cluster"] == [number[c] for c in model.labels_of(owner).tolist()]
-        told = json.loads((tmp_path / "fedclust-labels/run" / f"{owner}.centers.json").read_text())
-        centers = [cluster["center_in_units"] for cluster in told["clusters"]]
+        record = json.loads(
+            (tmp_path / "fedclust-labels/run" / f"{owner}.centers.json").read_text()
+        )
+        centers = [cluster["center_in_units"] for cluster in record["clusters"]]
         np.testing.assert_allclose(centers, model.centers_of(owner)[order], rtol=1e-5)
-        assert told["columns"] == [name for name in frame if name != "person"]
+        assert record["columns"] == [name for name in frame if name != "person"]
         if fuzzy:
             assert isinstance(model, VerticalFuzzyCMeans)
             U = model.memberships_of(owner)[:, order]
@@ -76,7 +78,7 @@ def test_an_owners_own_scale_is_the_pooled_one(tmp_path: Path) -> None:
     assert {owner: labels_of(again, owner)["cluster"] for owner in tables} == ours
 
 
-def test_rows_with_gaps_are_not_offered_or_filled(tmp_path: Path) -> None:
+def test_rows_with_missing_values_are_left_out_or_filled(tmp_path: Path) -> None:
     tables = frames()
     shared = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
     row = next(r for r, person in enumerate(tables["bank"]["person"]) if person in shared)
@@ -102,16 +104,16 @@ def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: 
     path = write(tmp_path, tables, 'scaling = "min-max"', more=more)
     done = run_study(read_study(path), tmp_path / "run")
     assert done.model.owners == {"bank": 3, "shop": 1}
-    told = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
-    centers = [cluster["center_in_units"][0] for cluster in told["clusters"]]
+    record = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
+    centers = [cluster["center_in_units"][0] for cluster in record["clusters"]]
     spent = np.array(tables["shop"]["spent"])
     assert spent.min() < min(centers)
     assert max(centers) < spent.max()
-    scale = told["preparation"]["scale"]
+    scale = record["preparation"]["scale"]
     assert scale == [pytest.approx(np.log(1000) - np.log(0.5))]
 
 
-def test_what_a_run_leaves(tmp_path: Path) -> None:
+def test_the_files_of_a_run(tmp_path: Path) -> None:
     done = run_study(read_study(write(tmp_path)), tmp_path / "run")
     model = json.loads((tmp_path / "run" / "model.json").read_text())
     profile = json.loads((tmp_path / "run" / "profile.json").read_text())
@@ -141,9 +143,9 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
     shown_words = " ".join(shown.output.split())
     assert "must be trusted with geometry" in shown_words
     assert "of the 80 rows of bank are records that all clients have" in shown.output
-    told = CliRunner().invoke(app, [*run, "--force", "--json"])
-    assert json.loads(told.output)["rows_used"] == sum(
-        c["size"] for c in json.loads(told.output)["clusters"]
+    record = CliRunner().invoke(app, [*run, "--force", "--json"])
+    assert json.loads(record.output)["rows_used"] == sum(
+        c["size"] for c in json.loads(record.output)["clusters"]
     )
     like = CliRunner().invoke(app, [*run, "--force", "--match-run", str(tmp_path / "run")])
     assert like.exit_code == 1
@@ -160,7 +162,7 @@ def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Pat
     assert left == ["bank.centers.json", "shop.centers.json"]
 
 
-def test_rounds_that_run_out_are_told(tmp_path: Path) -> None:
+def test_a_run_that_did_not_converge_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path, clustering="fuzzy = true\nmax_rounds = 1")
     shown = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "run")])
     assert "The run stopped before it converged" in " ".join(shown.output.split())

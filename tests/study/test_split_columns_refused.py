@@ -1,4 +1,4 @@
-"""What a study over split columns cannot be: each in one sentence, before anything is lost."""
+"""Studies over split columns: conflicting settings and unusable data are refused."""
 
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from .owners_example import frames, write
     [
         ("", 'n_clusters = "auto"', "", "needs a number of clusters"),
         ("", 'algorithm = "fkm"', "", "fkm is for split rows"),
-        ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "finds labels, not memberships"),
-        ("", "fuzzifier = 2.0", "", "fuzzifier has no meaning"),
+        ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "computes labels, not memberships"),
+        ("", "fuzzifier = 2.0", "", "no parameter fuzzifier"),
         ("", "k_range = [2, 4]", "", "k_range has no meaning"),
         ("", 'init = "careful"', "", "starts with auto"),
         ("batch_rows = 10", "", "", "needs all rows in memory"),
@@ -34,7 +34,7 @@ from .owners_example import frames, write
         ("", "", "[features]\nperson = {}", "cannot be a feature"),
     ],
 )
-def test_what_cannot_be_is_said_with_its_line(
+def test_conflicts_are_reported_with_their_line(
     data: str, clustering: str, more: str, words: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, data=data, clustering=clustering, more=more)
@@ -69,7 +69,7 @@ def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
         read_study(path)
 
 
-def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
+def test_initializations_over_split_columns_are_refused_over_split_rows(tmp_path: Path) -> None:
     path = write(tmp_path, clustering='init = "records"')
     assert run_study(read_study(path), tmp_path / "run").model.about.converged
     path.write_text(path.read_text().replace('split = "columns"', ""))
@@ -80,7 +80,7 @@ def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "more", "words"),
     [
-        ({"debt": "spent"}, "", "client '(shop|bank)' has it, too"),
+        ({"debt": "spent"}, "", "client '(shop|bank)' also has it"),
         ({}, "[features]\nincome = {}\nspent = {}\nage = {}\n", "no client has this column"),
         ({}, "[features]\nincome = {}\ndebt = {}\n", "none of the study's features"),
         ({"person": "name"}, "", "the id column does not exist .no column 'person'"),
@@ -98,7 +98,7 @@ def test_columns_that_do_not_fit_are_named(
     assert not survey_study(study).passes
 
 
-def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None:
+def test_repeated_ids_and_too_few_shared_records_are_refused(tmp_path: Path) -> None:
     tables = frames()
     tables["bank"]["person"][1] = tables["bank"]["person"][0]
     with pytest.raises(DataError, match="'person': .* occurs in rows 0 and 1"):
@@ -108,7 +108,7 @@ def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None
     with pytest.raises(DataError, match="only 0 records are shared by all owners"):
         run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
     tables = {owner: {n: v[:2] for n, v in t.items()} for owner, t in frames(2).items()}
-    with pytest.raises(DataError, match="cannot make n_clusters = 3"):
+    with pytest.raises(DataError, match="too few for n_clusters = 3"):
         run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
 
 
@@ -122,7 +122,7 @@ def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Pa
         run_study(read_study(path), tmp_path / "run")
 
 
-def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
+def test_other_commands_refuse_split_columns(tmp_path: Path) -> None:
     path = write(tmp_path)
     study = read_study(path)
     with pytest.raises(ConfigError, match="cannot be simulated"):
@@ -134,7 +134,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
         load(tmp_path / "run")
 
 
-def test_a_key_that_does_not_come_stops_a_secure_study(
+def test_a_missing_key_stops_a_secure_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("cryptography")
@@ -152,5 +152,5 @@ def test_a_key_that_does_not_come_stops_a_secure_study(
     study = read_study(path)
     assert sum(run_study(study, tmp_path / "run").model.sizes) > 0
     monkeypatch.setattr(SecureChannel, "clients", lambda self: self._cohort[:3])
-    with pytest.raises(TooFewClients, match="every client is needed, and no key came from third"):
+    with pytest.raises(TooFewClients, match="no key came from third"):
         run_study(study, tmp_path / "again")

@@ -1,4 +1,4 @@
-"""A study under every tier: what is found, what is said of it, and what is refused."""
+"""Studies under every tier: results, reports and refusals."""
 
 import json
 from pathlib import Path
@@ -47,11 +47,11 @@ def test_every_tier_can_be_studied(tmp_path: Path, tier: str) -> None:
     path = three(tmp_path, STUDY.replace('"none"', f'"{tier}"'))
     shown = CliRunner().invoke(app, ["run", str(path)])
     assert shown.exit_code == 0, shown.output
-    told = json.loads((tmp_path / "study-run" / "model.json").read_text())["privacy"]
-    assert told["tier"] == tier
-    assert (told["guarantee"][:40] in " ".join(shown.output.split())) == (tier != "none")
+    record = json.loads((tmp_path / "study-run" / "model.json").read_text())["privacy"]
+    assert record["tier"] == tier
+    assert (record["guarantee"][:40] in " ".join(shown.output.split())) == (tier != "none")
     report = (tmp_path / "study-run" / "report.html").read_text()
-    assert told["guarantee"][:40] in report
+    assert record["guarantee"][:40] in report
 
 
 def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     assert masked.model.sizes == plain.model.sizes
     assert masked.model.about is not None
     assert masked.model.about.lossless is True
-    told = json.loads((tmp_path / "masked" / "profile.json").read_text())
-    assert told["clusters"][0]["by_client"] == {}  # nobody is told apart
-    assert told["map"]["grid"]["clients"] == {}
+    record = json.loads((tmp_path / "masked" / "profile.json").read_text())
+    assert record["clusters"][0]["by_client"] == {}  # clients cannot be record apart
+    assert record["map"]["grid"]["clients"] == {}
 
 
 def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
     path = three(tmp_path, STUDY.replace('"none"', '"dp"\nepsilon = 4.0'))
     done = run_study(read_study(path), tmp_path / "run")
     assert done.model.sizes == (None, None)
-    told = json.loads((tmp_path / "run" / "model.json").read_text())
-    assert told["privacy"]["parameters"]["epsilon"] == 4.0
-    assert told["inertia"] is None
+    record = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert record["privacy"]["parameters"]["epsilon"] == 4.0
+    assert record["inertia"] is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
             ("[features]", '[data]\nmissing = "mean"\n[features]'),
             '"mean" is not available',
         ),
-        (('"none"', '"secure"\nepsilon = 1'), "epsilon has no meaning for tier = 'secure'"),
+        (('"none"', '"secure"\nepsilon = 1'), "tier = 'secure' has no parameter epsilon"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "client"'), "messages of 'client' stack"),
@@ -123,16 +123,16 @@ def test_noise_has_as_many_rounds_as_the_study_says(tmp_path: Path, tier: str) -
     for line, rounds in (("", 3), ("max_rounds = 5", 5)):
         path = three(tmp_path, text.replace("n_clusters = 2", f"n_clusters = 2\n{line}"))
         done = run_study(read_study(path), tmp_path / f"run{rounds}")
-        told = json.loads((done.folder / "model.json").read_text())
-        assert told["rounds"] == rounds
-        assert told["privacy"]["parameters"]["rounds"] == rounds
-        assert told["ended_by_tier"] == (rounds == 3)
+        record = json.loads((done.folder / "model.json").read_text())
+        assert record["rounds"] == rounds
+        assert record["privacy"]["parameters"]["rounds"] == rounds
+        assert record["ended_by_tier"] == (rounds == 3)
     path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\ntol = 0.1"))
     with pytest.raises(ConfigError, match=r"study.toml:\d+: tol=0.1: .* give max_rounds, not tol"):
         read_study(path)
 
 
-def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
+def test_a_run_that_the_tier_ended_is_reported(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"guarded"').replace("n_clusters = 2", "n_clusters = 2\ntol = 0")
     path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\nfuzzy = true"))
     shown = CliRunner().invoke(app, ["run", str(path)])
@@ -143,26 +143,26 @@ def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
     assert words in report.replace("&#39;", "'")
 
 
-def test_noisy_starts_are_one(tmp_path: Path) -> None:
+def test_n_init_must_be_1_with_noise(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"dp"').replace("n_clusters = 2", "n_clusters = 2\nn_init = 3")
     with pytest.raises(ConfigError, match="n_init must be 1 with tier = 'dp'"):
         read_study(write(tmp_path, text))
 
 
-def test_a_client_too_small_to_speak_does_not_stop_a_guarded_study(tmp_path: Path) -> None:
+def test_a_small_client_does_not_stop_a_guarded_study(tmp_path: Path) -> None:
     path = three(tmp_path, STUDY.replace('"none"', '"guarded"'))
     file = tmp_path / "south.csv"
     file.write_text("\n".join(file.read_text().splitlines()[:8]) + "\n")
     done = run_study(read_study(path), tmp_path / "out")
-    told = json.loads((done.folder / "profile.json").read_text())
-    assert {c["name"] for c in told["clients"]} >= {"south"}
-    for cluster in told["clusters"]:
+    record = json.loads((done.folder / "profile.json").read_text())
+    assert {c["name"] for c in record["clients"]} >= {"south"}
+    for cluster in record["clusters"]:
         assert cluster["by_client"].get("south") is None
-    assert told["uncounted"] is None  # the guard holds back more than that
+    assert record["uncounted"] is None  # the guard withholds more than small counts
 
 
 @pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])
-def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: str) -> None:
+def test_row_counts_are_hidden_where_sums_are_masked(tmp_path: Path, tier: str) -> None:
     for library in ("cryptography", "opendp"):
         pytest.importorskip(library)
     path = three(tmp_path, STUDY.replace('"none"', f'"{tier}"'))
@@ -170,18 +170,18 @@ def test_where_sums_are_hidden_nobodys_row_count_is_told(tmp_path: Path, tier: s
     (tmp_path / "north.csv").write_text("\n".join(north[:78]) + "\n")  # 77 rows
     done = run_study(read_study(path), tmp_path / "out")
     assert done.rows is done.used is None
-    told = json.loads((done.folder / "profile.json").read_text())
-    assert [(c["rows"], c["used"], c["left_out"]) for c in told["clients"]] == [(None,) * 3] * 3
-    assert told["uncounted"] is None
+    record = json.loads((done.folder / "profile.json").read_text())
+    assert [(c["rows"], c["used"], c["left_out"]) for c in record["clients"]] == [(None,) * 3] * 3
+    assert record["uncounted"] is None
     report = (done.folder / "report.html").read_text()
     assert "The privacy tier hides how many rows each client has" in report
     assert "rows used" not in report
 
 
-def test_clusters_made_of_noise_are_called_so(
+def test_clusters_made_of_noise_cause_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A few rows where much noise is to be expected: numbers come out, and with them a warning."""
+    """With few rows and much noise there are results, but with a warning."""
     pytest.importorskip("opendp")
     drawn = "fedclust.privacy.noise.gaussian"
     monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
@@ -193,14 +193,14 @@ def test_clusters_made_of_noise_are_called_so(
     path.write_text(STUDY.replace('"none"', '"dp"\nepsilon = 100.0'))
     loud = CliRunner().invoke(app, ["run", str(path), "--force"])
     assert loud.exit_code == 0
-    assert "Beware" not in loud.output
+    assert "noise hides them" not in " ".join(loud.output.split())
 
 
 @pytest.mark.parametrize(
     ("tier", "init"),
     [("none", "cells"), ("secure", "cells"), ("secure", "uniform"), ("guarded", "careful")],
 )
-def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: str) -> None:
+def test_initializations_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: str) -> None:
     pytest.importorskip("cryptography")
     settings = f'n_clusters = 2\ninit = "{init}"\nn_init = 4\nmax_rounds = 8'
     text = STUDY.replace('"none"', f'"{tier}"').replace("n_clusters = 2", settings)
@@ -216,7 +216,7 @@ def test_starts_that_a_tier_protects_are_run(tmp_path: Path, tier: str, init: st
         (("lossless", "k-fed"), 'k-fed needs no start: init = "auto"'),
     ],
 )
-def test_starts_that_cannot_be_are_refused(
+def test_impossible_initializations_are_refused(
     tmp_path: Path, change: tuple[str, str], words: str
 ) -> None:
     text = STUDY.replace("n_clusters = 2", 'n_clusters = 2\ninit = "cells"').replace(*change)
@@ -225,7 +225,7 @@ def test_starts_that_cannot_be_are_refused(
 
 
 @pytest.mark.parametrize("tier", ["dp", "secure+dp"])
-def test_noise_needs_no_fewest_rows(tmp_path: Path, tier: str) -> None:
+def test_min_count_is_refused_with_noise(tmp_path: Path, tier: str) -> None:
     text = STUDY.replace('"none"', f'"{tier}"\nmin_count = 5')
     words = f"min_count has no meaning for tier = '{tier}'".replace("+", r"\+")
     with pytest.raises(ConfigError, match=rf"study.toml:17: {words}"):
@@ -244,10 +244,10 @@ WIDE = "[features]\n" + "".join(f"x{i} = {{ low = -9, high = 9 }}\n" for i in ra
         ('"lossless"', "secure", {"start": 3, "clustering": None, "scoring": 2}),
     ],
 )
-def test_phases_are_what_runs_were_for(
+def test_phases_are_named_by_their_purpose(
     tmp_path: Path, settings: str, tier: str, wanted: dict[str, int | None]
 ) -> None:
-    """Not what their algorithm is called: k-fed may be a start or all there is."""
+    """Not by the algorithm: k-fed can be an initialisation or the clustering itself."""
     pytest.importorskip("cryptography")
     text = STUDY.replace('"lossless"', settings).replace('"none"', f'"{tier}"')
     head, tail = text.split("[features]")
@@ -258,8 +258,8 @@ def test_phases_are_what_runs_were_for(
         names = ",".join(f"x{j}" for j in range(5))
         (tmp_path / f"{client}.csv").write_text("\n".join([names, *lines]))
     done = run_study(read_study(path), tmp_path / "run")
-    told = json.loads((done.folder / "profile.json").read_text())["phases"]
-    found = {phase["name"]: phase["rounds"] for phase in told}
+    record = json.loads((done.folder / "profile.json").read_text())["phases"]
+    found = {phase["name"]: phase["rounds"] for phase in record}
     wanted = {name: n or done.clustering.run.n_rounds for name, n in wanted.items()}
     assert {name: found.get(name) for name in wanted} == wanted
     assert ("start" in found) == ("start" in wanted)

@@ -3,11 +3,10 @@
 M. Stallmann, A. Wilbik: "Towards Federated Clustering: A Federated Fuzzy c-Means Algorithm
 (FFCM)", AAAI 2022 workshop on federated learning; Eqs. 5-8.
 
-As printed, with one local step and the support W = sum of u^m (Eq. 7), avg1 is lossless: it is
-LLF-FCM in other letters. That is the default here. The paper's results come from code that
-iterates to convergence at every client and weighs by the sum of u, without the power, at the
-updated centres; that is `reference`. (Eq. 5 has squared norms *and* the exponent 2/(m-1): one
-square too many.)
+As printed, with one local step and the support W = sum of u^m (Eq. 7), avg1 is lossless: it equals
+LLF-FCM. That is the default here. The paper's results come from code that iterates to convergence
+at every client and weighs by the sum of u, without the power, at the updated centres; that is
+`reference`. (Eq. 5 has squared norms *and* the exponent 2/(m-1), which squares twice.)
 """
 
 from dataclasses import dataclass
@@ -27,9 +26,9 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     fuzzifier: float = 2.0
     local_steps: Annotated[int, Work(10_000)] = 1
     local_tol: float = 1e-6
-    plain_support: bool = False  # weigh by the sum of u at the updated centres
+    plain_support: bool = False  # weight by the sum of u at the updated centres
     # Records that must be nearest to a local centre for it to be sent. None: 2, but 1 with one
-    # local step, which is lossless. Several steps bring a centre to the record it is alone with.
+    # local step, which is lossless. After several steps a centre with one record lies on it.
     min_count: Annotated[int | None, Role.RECORDS] = None
 
     key: ClassVar[str] = "ffcm-avg1"
@@ -74,12 +73,12 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
         return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 8
 
     def rule(self, n_features: int) -> Rule:
-        """That of LLF-FCM: of two records, one of them heavy, a fuzzy mean may be that one."""
+        """The rule of LLF-FCM. A fuzzy mean of two records may equal one of them if it is heavy."""
         return underdetermined_rule(self.n_clusters, n_features)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """To convergence at every client, weighted by the sum of u."""
+        """Iterate to convergence at every client, and weight by the sum of u."""
         settings = {"local_steps": 1000, "plain_support": True, "min_count": 1, **_AUTHORS_STOP}
         return cls(n_clusters, **{**settings, **changes})
 

@@ -1,7 +1,7 @@
-"""What algorithms share whose messages are whole numbers of bounded influence.
+"""Base of algorithms with integer messages in which one record has bounded influence.
 
-Rows are moved into a cube by public bounds, one factor for all columns, so that distances keep
-their proportions. A record then adds a vector of bounded length to the sum: that length is the
+Rows are mapped into a cube by public bounds, with one factor for all columns, so that distances
+keep their proportions. A record then adds a vector of bounded length to the sum: that length is the
 sensitivity which noise must match, and without noise the sums are exact.
 """
 
@@ -20,7 +20,7 @@ STEPS = 2.0**20  # per unit of the cube
 
 @dataclass(frozen=True, eq=False)
 class IntegerSums(Summed):
-    """One vector of whole numbers."""
+    """A vector of integers."""
 
     values: Annotated[IntArray, Dims("T")]
 
@@ -32,7 +32,7 @@ class IntegerSums(Summed):
 
 
 def to_integer_sums(values: FloatArray) -> IntegerSums:
-    """A sum of records' vectors that were rounded one by one, in steps."""
+    """Convert a sum of records' vectors, each of them rounded to integers, to a message."""
     return IntegerSums(values.astype(np.int64))
 
 
@@ -45,7 +45,7 @@ class BoundedAlgorithm(Algorithm[S, D, IntegerSums], Generic[S, D]):
     """An algorithm that knows how much one record can change a message."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
-    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) public bounds: values beyond are clipped
+    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) public bounds; values outside are clipped
     high: Annotated[FloatArray, Role.COLUMNS]  # (F,)
 
     traits: ClassVar[Traits] = Traits(additive=True, bounded=True)
@@ -59,47 +59,47 @@ class BoundedAlgorithm(Algorithm[S, D, IntegerSums], Generic[S, D]):
 
     @abstractmethod
     def sensitivity(self, down: D) -> float:
-        """Length, in steps, of the longest vector that a record adds to what answers `down`."""
+        """Length, in steps, of the longest vector that one record adds to the reply to `down`."""
 
     @property
     def unit(self) -> float:
-        """Half the longest side of the bounds: one in the cube."""
+        """Half of the longest side of the bounds; it has length 1 in the cube."""
         return float((self.high - self.low).max() / 2)
 
     @property
     def middle(self) -> FloatArray:
-        """The middle of the bounds: the origin of the cube."""
+        """The middle of the bounds, which is the origin of the cube."""
         return (self.low + self.high) / 2
 
     @property
     def radius(self) -> float:
-        """The longest row in the cube."""
+        """The greatest length of a row in the cube."""
         return float(np.linalg.norm((self.high - self.low) / 2)) / self.unit
 
     def to_cube(self, data: Data) -> FloatArray:
-        """A client's rows in the cube."""
+        """Clip a client's rows to the bounds and map them into the cube."""
         inside = np.clip(data.X.astype(np.float64), self.low, self.high)
         cube: FloatArray = (inside - self.middle) / self.unit
         return cube
 
     def to_data_units(self, cube: FloatArray) -> FloatArray:
-        """Places in the cube in the units of the data, within the bounds."""
+        """Map points of the cube to the units of the data, within the bounds."""
         return np.clip(cube * self.unit + self.middle, self.low, self.high)
 
 
 def cap_weights(data: Data) -> FloatArray:
-    """At most one per record, or a record would count for several."""
+    """Weights of at most one, so that no record counts more than once."""
     return np.minimum(data.weight, 1.0) if len(data.weight) else np.ones(len(data))
 
 
 def clip_lengths(rows: FloatArray, longest: float) -> FloatArray:
-    """Rows, those that are too long shortened."""
+    """Shorten rows that are longer than `longest`."""
     length = np.sqrt(np.einsum("nf,nf->n", rows, rows))
-    short: FloatArray = rows * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
-    return short
+    shortened: FloatArray = rows * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
+    return shortened
 
 
 def sum_by_label(label: IntArray, steps: FloatArray, k: int) -> FloatArray:
-    """Rows of whole numbers, added up by label, one after the other: exact in float64."""
+    """Sum integer rows by label; the sums are exact in float64."""
     sums = np.stack([np.bincount(label, column, k) for column in steps.T], axis=1)
     return np.asarray(sums.ravel(), np.float64)

@@ -1,8 +1,8 @@
-"""k-means and fuzzy c-means of which one record can change little: made for added noise.
+"""k-means and fuzzy c-means with bounded influence of each record, made for added noise.
 
 After D. Su et al. (2016), differentially private k-means, with sums around the current centres:
 a client sends, for each centre v, the weights w and the sum of w (x - v), in which no x - v is
-longer than the usual distance between neighbouring centres. For hard and fuzzy weights alike
+longer than the median distance between neighbouring centres. For hard and fuzzy weights alike
 the w of a record sum to at most one, so one record adds a vector of length sqrt(a^2 + r^2): a for
 the weights, r for the clipped rows.
 """
@@ -25,7 +25,9 @@ from .bounded import (
     to_integer_sums,
 )
 
-_FLOOR = 2.0  # standard deviations of a weight's noise below which a centre stays
+_FLOOR = (
+    2.0  # a centre stays if its weight is below this number of standard deviations of the noise
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +35,14 @@ class CubeState(Record):
     """Centres in the cube of the bounds."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
-    sure: Annotated[FloatArray, Dims("C")]  # 1 where weight stood out of the noise, else 0
+    sure: Annotated[FloatArray, Dims("C")]  # 1 where the weight exceeds the noise, else 0
     round: int
     shift: float
 
 
 @dataclass(frozen=True, eq=False)
 class CentersAndReach(Record):
-    """The centres, and how far from them a row counts as it is."""
+    """The centres, and the distance beyond which rows are clipped."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
     reach: float
@@ -53,7 +55,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
     init: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, F)
     fuzzifier: float = 1.0  # 1: k-means
     rounds: Annotated[int, Role.FREE] = 3
-    noise: float = 0.0  # standard deviation of what is added, as a multiple of the sensitivity
+    noise: float = 0.0  # standard deviation of the noise, as a multiple of the sensitivity
 
     key: ClassVar[str] = "bounded-c-means"
     seeding: ClassVar[str | None] = "cells"
@@ -83,18 +85,20 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         return CentersAndReach(self.to_data_units(state.centers), self._reach(state.centers))
 
     def _reach(self, centers: FloatArray) -> float:
-        """The usual distance between neighbours; of centres that are public anyway."""
+        """The median distance between neighbouring centres, which are public."""
         if len(centers) == 1:
             return self.radius
         apart = sq_distances(centers, centers)
         np.fill_diagonal(apart, np.inf)
-        usual = float(np.sqrt(np.median(apart.min(axis=1))))
-        return float(np.clip(usual, 0.02 * self.radius, self.radius))
+        median = float(np.sqrt(np.median(apart.min(axis=1))))
+        return float(np.clip(median, 0.02 * self.radius, self.radius))
 
     def client_step(self, down: CentersAndReach, data: Data, rng: Rng) -> IntegerSums:
         # Bounds on a record's influence must hold whatever the server sends.
         if not np.isfinite(down.centers).all() or not 0 < down.reach <= 2 * self.radius:
-            raise MessageError(f"{self.key}: centres or a reach that are none from the server")
+            raise MessageError(
+                f"{self.key}: invalid broadcast: centres or reach not finite or out of range"
+            )
         rows, weight = self.to_cube(data), cap_weights(data)
         centers = (np.clip(down.centers, self.low, self.high) - self.middle) / self.unit
         if not self.soft:
@@ -110,9 +114,11 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         ]
         return to_integer_sums(np.concatenate(sums))
 
-    def _vectors(self, gaps: FloatArray, reach: float) -> FloatArray:
-        """What a record adds at full weight: half the reach for itself, and its clipped gap."""
-        return np.hstack([np.full((len(gaps), 1), reach / 2), clip_lengths(gaps, reach)])
+    def _vectors(self, differences: FloatArray, reach: float) -> FloatArray:
+        """What a record of weight one adds: half the reach, and its clipped difference."""
+        return np.hstack(
+            [np.full((len(differences), 1), reach / 2), clip_lengths(differences, reach)]
+        )
 
     def sensitivity(self, down: CentersAndReach) -> float:
         rounding = np.sqrt(down.centers.size + len(down.centers)) / 2
@@ -121,7 +127,10 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
     def server_step(self, state: CubeState, merged: IntegerSums, rng: Rng) -> CubeState:
         k, F = state.centers.shape
         if len(merged.values) != k * (F + 1):
-            raise MessageError(f"{len(merged.values)} sums came for {k} centres of {F} features")
+            raise MessageError(
+                f"{self.key}: expected {k * (F + 1)} sums for {k} centres of {F} features, "
+                f"got {len(merged.values)}"
+            )
         reach = self._reach(state.centers)
         sums = merged.values.reshape(k, F + 1) / STEPS
         weight = sums[:, 0] / (reach / 2)

@@ -5,9 +5,9 @@ Fuzzy c-means Clustering Algorithms for Horizontally and Vertically Partitioned 
 Transactions on Artificial Intelligence, 2024; Algorithm 1, Eqs. 3-5.
 
 One exact Lloyd step per round: clients send counts and sums, and the sum of those over clients is
-what one client holding all rows would have computed. The paper's stop flag is set under a NOT too
-many (line 16); its rule that clusters of one record are not sent costs exactness, so it is `rule`,
-which a plan may leave out. An empty cluster keeps its centre, as in the authors' code.
+what one client with all rows would compute. Line 16 of the paper negates its stop condition by
+mistake. Its rule that clusters of one record are not sent costs exactness, so it is `rule`, which a
+plan may leave out. An empty cluster keeps its centre, as in the authors' code.
 """
 
 from dataclasses import dataclass
@@ -45,5 +45,5 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """Ten rounds whatever happens (the authors' tolerance test is commented out)."""
+        """Always ten rounds (in the authors' code the tolerance test is commented out)."""
         return cls(n_clusters, **{"max_rounds": 10, "tol": 0.0, **changes})

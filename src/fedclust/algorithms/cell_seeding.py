@@ -1,8 +1,8 @@
-"""Seeds from counts in cells: messages sum, so masks and noise can protect them.
+"""Seeds from counts per cell. The messages are summed, so masks and noise can protect them.
 
-Up to three features: one round, counts per cell of a grid over the public bounds; the server
-clusters the cells. More features: a first round for the second moments, whose main directions span
-the space of the cells, and a last one that carries the seeds back to all features.
+With up to three features there is one round: clients count rows per cell of a grid over the public
+bounds, and the server clusters the cells. With more features, a first round collects second
+moments, whose main directions span the cells, and a last round maps the seeds back to all features.
 """
 
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ from .cells import (
     sum_moments,
 )
 
-_MOST_CELLS = 2**20
+_MAX_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
 
     # Per direction; None: 128, 24 or 10 in one, two or three directions.
     cells: Annotated[int | None, Role.BINS] = None
-    noise: float = 0.0  # standard deviation of what is added to a count: cells below are empty
+    noise: float = 0.0  # standard deviation of the noise of a count; cells below it count as empty
     restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "cells"
@@ -59,14 +59,17 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
         checks.integer(self, "n_clusters")
         if self.cells is not None:
             checks.integer(self, "cells", 2)
-            if self.cells ** min(len(self.low), DIRECTIONS) > _MOST_CELLS:
-                raise ConfigError(f"{self.key}: cells={self.cells} per direction are too many")
+            if self.cells ** min(len(self.low), DIRECTIONS) > _MAX_CELLS:
+                raise ConfigError(
+                    f"{self.key}: cells={self.cells} per direction make more than {_MAX_CELLS} "
+                    "cells; choose fewer"
+                )
         checks.number(self, "noise")
         checks.integer(self, "restarts")
 
     @property
     def stages(self) -> tuple[int, ...]:
-        """The rounds it takes: one for each."""
+        """The stages, with one round each."""
         return (COUNTS,) if len(self.low) <= DIRECTIONS else (MOMENTS, COUNTS, LIFT)
 
     def parameter(self, name: str, default: Any = None) -> Any:
@@ -81,8 +84,8 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
         F, k = len(self.low), self.n_clusters
         P = min(F, DIRECTIONS)
         basis = np.eye(F)[:P] * (self.high - self.low) / 2 / self.unit
-        nowhere, anywhere = np.zeros((k, P)), np.zeros((k, F))
-        return CellState(self.stages[0], np.zeros(F), basis, nowhere, self.radius, anywhere)
+        seeds, centers = np.zeros((k, P)), np.zeros((k, F))  # not known yet
+        return CellState(self.stages[0], np.zeros(F), basis, seeds, self.radius, centers)
 
     def broadcast(self, state: CellState) -> CellBroadcast:
         return CellBroadcast(state.stage, state.center, state.basis, state.seeds, state.spread)
@@ -99,7 +102,7 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
         return self._lift(rows, weight, down)
 
     def _lift(self, rows: FloatArray, weight: FloatArray, down: CellBroadcast) -> IntegerSums:
-        """Weight and sum of the rows nearest to each seed, around the mean of all."""
+        """Weight and sum of the rows nearest to each seed, relative to the mean of all rows."""
         lengths = np.linalg.norm(down.basis, axis=1)
         label = nearest(project(rows, down) * lengths, down.seeds * lengths)[0]
         around = clip_lengths(rows - down.center, down.spread)
@@ -131,11 +134,11 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
     def _place_seeds(self, state: CellState, counts: FloatArray, rng: Rng) -> CellState:
         per, P = self.per_direction, len(state.basis)
         if len(counts) != per**P:
-            raise MessageError(f"{len(counts)} counts came for {per**P} cells")
+            raise MessageError(f"{self.key}: expected counts of {per**P} cells, got {len(counts)}")
         held = np.flatnonzero(counts > 2.0 * self.noise)
         if len(held) == 0:
             held = np.array([np.argmax(counts)])
-        # Distances between cells are those of the data: directions have lengths.
+        # Multiplying by the lengths of the directions gives distances as in the data.
         lengths = np.linalg.norm(state.basis, axis=1)
         places, mass = cell_middles(held, per, P) * lengths, np.maximum(counts[held], 1e-9)
         seeds = k_means(places, self.n_clusters, rng, mass, restarts=self.restarts) / lengths

@@ -1,4 +1,4 @@
-"""What seeds from cells are made of: moments, main directions, and places in cells."""
+"""Parts of the cell seeding: moments, main directions, and the cells of points."""
 
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, cast
@@ -19,11 +19,13 @@ _REACH = 2.5  # standard deviations that the cells span
 
 @dataclass(frozen=True, eq=False)
 class CellState(Record):
-    """How far the seeding is, and what it knows."""
+    """The stage of the seeding, and its results so far."""
 
     stage: int
-    center: Annotated[FloatArray, Dims("F")]  # in the cube: the rows' mean, once it is known
-    basis: Annotated[FloatArray, Dims("P", "F")]  # directions, as long as the cells reach
+    center: Annotated[FloatArray, Dims("F")]  # in the cube: the mean of the rows, once known
+    basis: Annotated[
+        FloatArray, Dims("P", "F")
+    ]  # directions; their lengths are the range of the cells
     seeds: Annotated[FloatArray, Dims("C", "P")]  # in the space of the cells
     spread: float  # length of the rows around their mean
     centers: Annotated[FloatArray, Dims("C", "F")]
@@ -31,7 +33,7 @@ class CellState(Record):
 
 @dataclass(frozen=True, eq=False)
 class CellBroadcast(Record):
-    """What clients need to know of it."""
+    """The part of the state that clients need."""
 
     stage: int
     center: Annotated[FloatArray, Dims("F")]
@@ -45,15 +47,17 @@ def check_stage(down: CellBroadcast, F: int, radius: float) -> None:
     given = (down.basis, down.center, down.seeds)
     finite = all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given)
     if not finite or not 0 < down.spread <= 2 * radius:
-        raise MessageError("cells: directions or a spread that are none from the server")
+        raise MessageError("cells: invalid broadcast: values not finite or out of range")
     lengths = np.linalg.norm(down.basis, axis=1)
     fits = down.basis.shape[1] == len(down.center) == F and len(lengths) <= DIRECTIONS
     if not fits or down.seeds.shape[1] != len(lengths) or (lengths < 1 / _FAR).any():
-        raise MessageError("cells: directions of another size, or of no length")
+        raise MessageError(
+            "cells: invalid broadcast: directions of the wrong shape or of length zero"
+        )
 
 
 class Directions(NamedTuple):
-    """Where rows lie, and along which directions they differ most."""
+    """The mean of the rows, and the directions in which they vary most."""
 
     mean: FloatArray  # (F,)
     basis: FloatArray  # (P, F)
@@ -61,7 +65,7 @@ class Directions(NamedTuple):
 
 
 def sum_moments(rows: FloatArray, weight: FloatArray, radius: float) -> IntegerSums:
-    """Weight, sum and products of rows; the lengths of the parts are in fixed proportion."""
+    """Sum weights, rows and their products; the lengths of the parts are in a fixed proportion."""
     F = rows.shape[1]
     steps = np.rint(rows * np.sqrt(weight)[:, None] * _STEPS)
     products = np.zeros((F, F))
@@ -79,9 +83,11 @@ def moments_sensitivity(F: int, radius: float) -> float:
 
 
 def find_directions(values: FloatArray, F: int, radius: float) -> Directions:
-    """Mean, main directions and spread, from the moments of all clients."""
+    """Find mean, main directions and spread from the moments of all clients."""
     if len(values) != 1 + F + F * (F + 1) // 2:
-        raise MessageError("the moments have another size than their columns make")
+        raise MessageError(
+            f"cells: expected {1 + F + F * (F + 1) // 2} moments for {F} columns, got {len(values)}"
+        )
     unit = _first_unit(radius)
     n = max(1.0, values[0] / (unit * radius))
     mean = np.clip(values[1 : F + 1] / unit / n, -1.0, 1.0)
@@ -100,20 +106,20 @@ def _first_unit(radius: float) -> float:
 
 
 def project(rows: FloatArray, down: CellBroadcast) -> FloatArray:
-    """Rows in the space of the cells, most of them within [-1, 1]."""
-    # Not by a matrix product: its last bit depends on where in the table a row stands.
-    places = np.zeros((len(rows), len(down.basis)))
+    """Project rows to the space of the cells; most of them fall within [-1, 1]."""
+    # No matrix product: its last bit depends on the position of a row in the table.
+    points = np.zeros((len(rows), len(down.basis)))
     along = down.basis / np.einsum("pf,pf->p", down.basis, down.basis)[:, None]
     for f in range(rows.shape[1]):
-        places += (rows[:, f] - down.center[f])[:, None] * along[:, f]
-    return places
+        points += (rows[:, f] - down.center[f])[:, None] * along[:, f]
+    return points
 
 
-def locate_cells(places: FloatArray, per_direction: int) -> IntArray:
-    """The cell of each place; the outermost cells reach to infinity."""
-    inside = np.clip(np.floor((places + 1.0) / 2.0 * per_direction), 0, per_direction - 1)
+def locate_cells(points: FloatArray, per_direction: int) -> IntArray:
+    """Find the cell of each point; the outermost cells extend to infinity."""
+    inside = np.clip(np.floor((points + 1.0) / 2.0 * per_direction), 0, per_direction - 1)
     at = tuple(inside.astype(np.int64).T)
-    return cast(IntArray, np.ravel_multi_index(at, (per_direction,) * places.shape[1]))
+    return cast(IntArray, np.ravel_multi_index(at, (per_direction,) * points.shape[1]))
 
 
 def cell_middles(cells: IntArray, per_direction: int, n_directions: int) -> FloatArray:

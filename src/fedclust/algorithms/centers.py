@@ -1,4 +1,4 @@
-"""What algorithms over centres share: their state, their messages, and when they stop."""
+"""Base classes of algorithms over centres: state, messages, and stopping rule."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ class Sums(Summed):
     support: Annotated[FloatArray | None, Dims("C", stays=True)] = None  # records behind each row
 
     def on_grid(self, grid: Grid) -> Self:
-        """As the kernels do it: values are counted from the middle of their bounds."""
+        """Round as the kernels do: values are relative to the middle of their bounds."""
         if self.weight.dtype == np.int64:
             return self
         moved = self.total - self.weight[:, None] * grid.offset
@@ -70,7 +70,7 @@ class Sums(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Candidates(Stacked):
-    """A client's own centres, and how much stands behind each."""
+    """A client's local centres, and the weight of each."""
 
     centers: Annotated[FloatArray, Dims("K", "F")]
     weight: Annotated[FloatArray, Dims("K")]
@@ -78,11 +78,11 @@ class Candidates(Stacked):
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
-        """No local centre at all."""
+        """A message without any local centre."""
         return cls(np.empty((0, n_features)), np.empty(0), np.empty(0))
 
     def keep_supported(self, min_count: int) -> Self:
-        """Only the local centres that so many records stand behind: fewer are not sent."""
+        """Keep only the local centres of at least `min_count` records."""
         return self.keep(np.asarray(self.support) >= min_count)
 
 
@@ -92,11 +92,11 @@ U = TypeVar("U", bound=Message)
 
 @dataclass(frozen=True, eq=False)
 class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
-    """Rounds of: broadcast centres, merge what clients make of them, move the centres.
+    """In each round: broadcast centres, merge the clients' replies, move the centres.
 
     A run ends when a round moves the centres by at most ``tol`` times their spread around their
-    middle, so that the unit of the data does not matter, or by at most ``tol`` itself with
-    ``absolute_tol``, as the papers have it.
+    middle, so that the unit of the data does not matter. With ``absolute_tol`` the limit is ``tol``
+    itself, as in the papers.
     """
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -121,7 +121,7 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
             )
         if self.init.shape[1] != schema.n_features:
             width = self.init.shape[1]
-            raise ConfigError(f"init has {width} columns, the data {schema.n_features}")
+            raise ConfigError(f"init has {width} columns, but the data have {schema.n_features}")
         return self.initial_state(np.array(self.init, dtype=np.float64))
 
     def initial_state(self, centers: FloatArray) -> S:
@@ -135,13 +135,13 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
         return state.round >= self.max_rounds or state.shift <= self.tol * self.unit(state.centers)
 
     def unit(self, centers: FloatArray) -> float:
-        """What tolerances are shares of."""
+        """The unit of tolerances: the spread of the centres, or 1 with ``absolute_tol``."""
         if self.absolute_tol:
             return 1.0
-        # Medians: one centre far from all rows, which never moves, must not loosen the tolerance.
+        # Medians: one centre far from all rows, which never moves, must not raise the tolerance.
         middle = np.median(centers, axis=0)
         spread = np.sqrt(len(centers) * np.median(((centers - middle) ** 2).sum(axis=1)))
-        # Centres that fall together have no spread left, only rounding.
+        # Coinciding centres have no spread but rounding errors.
         return float(max(spread, 1e-9 * np.linalg.norm(middle)))
 
     def model(self, state: S) -> FloatArray:
@@ -153,7 +153,7 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
 
 @dataclass(frozen=True, eq=False)
 class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
-    """One round: clients send what they have, the server makes centres of it."""
+    """One round: clients send summaries, and the server computes centres from them."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
 
@@ -184,14 +184,14 @@ class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
 
 
 def _assign(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:
-    """Memberships under a fuzzy algorithm, else the index of the nearest centre."""
+    """Memberships for fuzzy algorithms, otherwise the index of the nearest centre."""
     if algorithm.soft:
         return memberships(data.X, centers, algorithm.parameter("fuzzifier"))
     return nearest(data.X, centers)[0]
 
 
 def find_supported(data: Data, centers: FloatArray, min_count: int) -> BoolArray:
-    """Which centres are nearest to at least `min_count` of the client's records."""
+    """Find the centres that are nearest to at least `min_count` of the client's records."""
     if min_count <= 1:
         return np.ones(len(centers), dtype=bool)
     labels = nearest(data.X, centers)[0]
@@ -208,10 +208,10 @@ def cluster_candidates(
     warm: bool = False,
     previous: FloatArray | None = None,
 ) -> FloatArray:
-    """Server: k-means over local centres; identities follow the previous centres, if any."""
+    """Server: k-means over local centres, matched to the previous centres if there are any."""
     weight = candidates.weight if weighted else np.empty(0)
-    # Too few candidates to say anything of every cluster: the others stay where they were.
-    few = previous is not None and len(candidates.centers) < k
-    start = previous if warm or few else None
-    found = k_means(candidates.centers, k, rng, weight, restarts=restarts, start=start)
-    return found if previous is None else match_centers(found, previous)
+    # With fewer candidates than clusters, the remaining centres stay where they were.
+    too_few = previous is not None and len(candidates.centers) < k
+    start = previous if warm or too_few else None
+    centers = k_means(candidates.centers, k, rng, weight, restarts=restarts, start=start)
+    return centers if previous is None else match_centers(centers, previous)

@@ -5,8 +5,8 @@ M. Stallmann, A. Wilbik: "Towards Federated Clustering: A Federated Fuzzy c-Mean
 
 k-means matches centres between clients, so a cluster may be absent at some of them. Local fuzzy
 c-means runs to convergence: with a single step avg2 gets worse. The authors' code draws k-means++
-starts in the first round only, and how many depended on the scikit-learn of the day; here every
-round keeps the best of a warm start and ten fresh ones.
+starts in the first round only, and their number depended on the scikit-learn version; here every
+round keeps the best of a warm start and ten new ones.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
     # K-means++ starts of the server's k-means, beside the warm start.
     restarts: Annotated[int, Role.FREE] = 10
     seed_once: bool = False  # k-means++ starts in the first round, then the warm start alone
-    weighted: bool = False  # weigh a local centre by the sum of u^m behind it
-    # Records that must stand behind a local centre for it to be sent.
+    weighted: bool = False  # weight a local centre by its sum of u^m
+    # A local centre of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "ffcm-avg2"

@@ -5,8 +5,8 @@ M. Stallmann, A. Wilbik: "On a Framework for Federated Cluster Analysis", Applie
 
 The loop of FFCM with avg2: fuzzy c-means to convergence at every client, k-means over all their
 centres at the server, k-means++ in the first round and a warm start afterwards. Every client
-returns to its own local optimum, so nothing moves after a few rounds: it is one-shot in effect. It
-stands under its own name because the LLF paper compares against it.
+returns to its own local optimum, so nothing moves after a few rounds: in effect it is one-shot. It
+has its own key because the LLF paper compares against it.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""DWF k-means: a client's centre counts by the rows it held when the round began.
+"""DWF k-means: a client's centre is weighted by its rows at the start of the round.
 
 P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Algorithm 1, Eqs.
 3-7.
@@ -17,9 +17,9 @@ from ..typing import Rng
 from .centers import Centers, Sums
 from .momentum import MomentumState, WeightedKMeans
 
-# Eq. 4 has two cases: weights by rows where anybody has rows, equal weights where nobody has.
-# A client without rows of a cluster votes with a weight that rounding removes as soon as anybody
-# has one, whatever the weights of rows are.
+# Eq. 4 has two cases: weights by rows if any client has rows, equal weights if no client has any.
+# A client without rows of a cluster uses this weight, which rounding removes as soon as another
+# client has rows, whatever their weights are.
 _TINY_WEIGHT = 2.0**-500
 
 

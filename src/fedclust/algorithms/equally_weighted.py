@@ -1,8 +1,8 @@
-"""EWF k-means: every client's centres count alike.
+"""EWF k-means: all clients' centres have equal weight.
 
 P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Eq. 8.
 
-Clients without rows of a cluster take part with the centre they received, and so brake it: on
+Clients without rows of a cluster send back the centre they received, which slows it down: on
 heterogeneous data prefer `dwf`.
 """
 
@@ -19,7 +19,7 @@ from .momentum import MomentumState, WeightedKMeans
 
 @dataclass(frozen=True, eq=False)
 class LocalCenters(Summed):
-    """A client's centres, and the client itself, to be counted."""
+    """A client's centres, and a 1 by which clients are counted."""
 
     total: Annotated[FloatArray, Dims("C", "F")]
     clients: Annotated[FloatArray, Dims("one")]

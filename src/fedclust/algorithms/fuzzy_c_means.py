@@ -3,8 +3,8 @@
 J. L. Corcuera Barcena et al., IEEE Transactions on Artificial Intelligence, 2024; Algorithms 2
 and 3, Eqs. 6-7.
 
-Clients send the sums of u^m and of u^m x; nobody stores memberships. They are computed as ratios to
-the nearest centre's distance, which neither overflows for a fuzzifier near 1 nor divides by zero
+Clients send the sums of u^m and of u^m x; memberships are never stored. They are computed as ratios
+to the nearest centre's distance, which neither overflows for a fuzzifier near 1 nor divides by zero
 on a centre; the authors' code does both.
 """
 
@@ -52,5 +52,5 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """Ten rounds whatever happens (the authors' tolerance test is commented out)."""
+        """Always ten rounds (in the authors' code the tolerance test is commented out)."""
         return cls(n_clusters, **{"max_rounds": 10, "tol": 0.0, **changes})

@@ -4,12 +4,12 @@ A. Urio-Larrea: "Federated Clustering Algorithm based on a Fuzzy Clustering Feat
 2024 poster. Every client summarises its rows in a single pass; features add up, and the server
 runs a weighted fuzzy c-means on their centres.
 
-The published code forgets the lightest feature when there are too many (84 % of the data in 16
-dimensions), adds squares without the shift of centres, and sends features of a single row. Here
-the two features that cost least are merged instead, squares are exact, and what is too light is
-merged before it is sent: of fewer than three records, in one dimension, the centre and the square
-of a feature would be two equations for two rows. `reference` keeps all of the published behaviour,
-the fixed train-test split included.
+The published code drops the lightest feature when there are too many (84 % of the data in 16
+dimensions), adds squares without the shift of centres, and sends features of a single row. Here the
+two features that are cheapest to merge are merged instead, squares are exact, and features of few
+records are merged before they are sent: with two records in one dimension, the centre and the
+square of a feature are two equations for two unknown rows. `reference` keeps all of the published
+behaviour, the fixed train-test split included.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     radius_factor: float = 1.0
     # Features of fewer records are merged with a neighbour before they are sent.
     min_count: Annotated[int, Role.RECORDS] = 3
-    published: bool = False  # all that the authors' code does
+    published: bool = False  # behave as the authors' code does
 
     key: ClassVar[str] = "ffcf"
     traits: ClassVar[Traits] = Traits(
@@ -75,7 +75,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         )
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> FeatureSet:
-        # Rows sorted by anything would be summarised badly: take them in random order.
+        # Sorted rows would be summarised badly, so they are taken in random order.
         order = _authors_split(len(data)) if self.published else rng.permutation(len(data))
         weight = data.weight[order] if len(data.weight) else data.weight
         features = summarise(data.X[order], weight, self._summary_settings)
@@ -84,21 +84,21 @@ class FuzzyFeatures(OneRound[FeatureSet]):
         return FeatureSet(*features)
 
     def centers(self, merged: FeatureSet, rng: Rng) -> FloatArray:
-        # The server is not told of records, and needs them for nothing.
+        # Numbers of records are not sent, and the server does not need them.
         features = Features(
             merged.linear, merged.mass, merged.updates, merged.square, records=merged.mass
         )
         if self.published:
             return _authors_server(features, self.n_clusters, self.threshold)
-        # The weighted c-means needs no merging, and merging by radii joins clusters where
-        # there are many dimensions.
+        # Weighted c-means needs no merging, and in many dimensions merging by radii joins
+        # clusters.
         rows, mass = features.centers(), features.mass
         start = k_means(rows, self.n_clusters, rng, mass)
         return fuzzy_c_means(rows, start, self.fuzzifier, mass, steps=300)[0]
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The published code, which also fixes the fuzzifier of the server at 2."""
+        """The published code, in which the server's fuzzifier is always 2."""
         return cls(n_clusters, **{"published": True, "min_count": 1, **changes})
 
 

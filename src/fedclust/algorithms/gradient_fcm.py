@@ -5,11 +5,11 @@ Systems, 2022, as J. L. Corcuera Barcena et al. (2024) describe and use it.
 
 A client iterates fuzzy c-means from the global centres V, takes the memberships it ends with, and
 sends the gradient of its objective at V, g_c = 2 sum_j u_jc^m (v_c - x_j). At its own optimum the
-gradient would vanish. The sums grow with the data, and with them the step: the learning rate that
-fits one data set diverges on the next. The default therefore divides by the curvature 2 sum u^m: a
+gradient would vanish. The sums grow with the data, and with them the step: a learning rate that
+fits one data set diverges on another. The default therefore divides by the curvature 2 sum u^m: a
 rate of 1 goes to the weighted mean, and with no local step that is LLF-FCM. `reference` follows
-the paper. Whoever knows V can turn a gradient and its curvature into the local mean, so a mean that
-stands for a single record is not sent.
+the paper. With V, a gradient and its curvature give the local mean, so the gradient of a
+mean of one record is not sent.
 """
 
 from dataclasses import dataclass
@@ -67,9 +67,9 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
         return sent.keep(find_supported(data, at, self.min_count))
 
     def server_step(self, state: CenterState, merged: Gradients, rng: Rng) -> CenterState:
-        still = np.zeros_like(state.centers)
+        no_step = np.zeros_like(state.centers)
         divisor = merged.curvature if self.scaled else np.repeat(merged.records, self.n_clusters)
-        step = self.learning_rate * divide_or_keep(merged.gradient, divisor, still)
+        step = self.learning_rate * divide_or_keep(merged.gradient, divisor, no_step)
         return state.move_to(state.centers - step)
 
     @classmethod

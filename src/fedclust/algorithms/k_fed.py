@@ -4,9 +4,9 @@ D. K. Dennis, T. Li, V. Smith: "Heterogeneity for the Win: One-Shot Federated Cl
 2021; local step after P. Awasthi, O. Sheffet (2012).
 
 Client: project the rows on their first k' singular directions, seed there by k-means++, keep as
-core set of a seed what is three times closer to it than to any other, start Lloyd from the core
-sets' means. Server: start from some centres, add the farthest until there are k, then cluster all
-from there.
+core set of a seed the rows that are three times closer to it than to any other, start Lloyd from
+the means of the core sets. Server: start from some centres, add the farthest until there are k,
+then run Lloyd over all local centres from there.
 
 The published code sends raw rows from clients of at most k' rows, fails when k' exceeds the number
 of features or a core set is empty, and starts from the first k' rows it received.
@@ -39,7 +39,7 @@ class KFed(OneRound[Candidates]):
     steps: Annotated[int, Work(10_000)] = 300  # of Lloyd, on either side
     greedy: bool = True  # k-means++ keeps the best of a few draws; the authors take the first
     first_received: bool = False  # start from the first k' centres, as the authors' code does
-    # Records that must stand behind a local centre for it to be sent.
+    # A local centre of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "k-fed"
@@ -63,9 +63,9 @@ class KFed(OneRound[Candidates]):
         if k == 0:
             return Candidates.empty(data.X.shape[1])
         start = self._core_means(data, k, rng)
-        found = lloyd(data.X, start, data.weight, steps=self.steps)
-        sent = Candidates(found.centers, found.weight, found.records)
-        return sent.keep_supported(self.min_count)
+        local = lloyd(data.X, start, data.weight, steps=self.steps)
+        candidates = Candidates(local.centers, local.weight, local.records)
+        return candidates.keep_supported(self.min_count)
 
     def _core_means(self, data: Data, k: int, rng: Rng) -> FloatArray:
         w = data.weight if len(data.weight) else np.ones(len(data))
@@ -79,28 +79,30 @@ class KFed(OneRound[Candidates]):
         weight, total = np.zeros(k), np.zeros(seeds.shape)
         np.add.at(weight, closest[core], w[core])
         np.add.at(total, closest[core], w[core, None] * rows[core])
-        return divide_or_keep(total, weight, seeds) @ directions.T  # no core: its seed
+        return (
+            divide_or_keep(total, weight, seeds) @ directions.T
+        )  # an empty core set keeps its seed
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         first = merged.centers[: self._n_local]
-        if not self.first_received:  # the heaviest centre is surely no outlier
+        if not self.first_received:  # the heaviest centre is not an outlier
             first = merged.centers[[np.argmax(merged.weight)]]
         start = farthest_first(merged.centers, self.n_clusters, first)
         return lloyd(merged.centers, start, steps=self.steps).centers
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The authors' starts on both sides, and small clients sent as they are."""
+        """The authors' starts on both sides; small clients send their rows."""
         settings = {"greedy": False, "first_received": True, "min_count": 1}
         return cls(n_clusters, **{**settings, **changes})
 
 
 def _first_directions(X: FloatArray, weight: FloatArray, k: int) -> FloatArray:
-    """The k first right singular vectors of the rows (not centred), as columns."""
+    """The first k right singular vectors of the rows (not centred), as columns."""
     if k >= X.shape[1]:
         return np.eye(X.shape[1])
     _, vectors = np.linalg.eigh(X.T @ (weight[:, None] * X))
     first = vectors[:, ::-1][:, :k]
-    # Either sign would do, but which one must not depend on rounding.
+    # Both signs are valid, but the choice must not depend on rounding.
     signs: FloatArray = np.sign(first[np.abs(first).argmax(axis=0), np.arange(k)])
     return first * signs

@@ -2,10 +2,10 @@
 
 S. Garst, M. Reinders: "Federated K-means Clustering", 2023; Algorithm 1, Eq. 1.
 
-A client uses only those global means that have rows of its own, so its number of clusters adapts in
-every round. Weights matter most, by the authors' own ablation. The paper seeds with raw k-means++
-rows; the default seeding sends means of neighbourhoods instead. The server keeps the best of a warm
-start and ten fresh ones: with a single fresh one results vary between runs.
+A client uses only the global means that are nearest to some of its rows, so its number of clusters
+adapts in every round. In the authors' ablation the weights matter most. The paper seeds with raw
+k-means++ rows; the default seeding sends means of neighbourhoods instead. The server keeps the best
+of a warm start and ten new ones: with a single new one results vary between runs.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,9 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     # K-means++ starts of the server's k-means, beside the warm start.
     restarts: Annotated[int, Role.FREE] = 10
     warm_start: bool = True
-    recount: bool = False  # weigh a mean by the rows nearest to it, not by those it is made of
+    recount: bool = (
+        False  # weight a mean by the rows nearest to it, not by the rows that it averages
+    )
     # The paper's p: a mean of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
@@ -45,15 +47,15 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
-        found = lloyd(data.X, down.centers, data.weight, steps=1)
-        held = found.records > 0  # lines 14-15: only the global means that have rows here
-        found = LocalClustering(*(part[held] for part in found))
+        local = lloyd(data.X, down.centers, data.weight, steps=1)
+        held = local.records > 0  # lines 14-15: only the global means that have rows here
+        local = LocalClustering(*(part[held] for part in local))
         if self.local_steps > 1 and held.any():
-            found = lloyd(data.X, found.centers, data.weight, steps=self.local_steps - 1)
-        weight = found.weight
+            local = lloyd(data.X, local.centers, data.weight, steps=self.local_steps - 1)
+        weight = local.weight
         if self.recount and held.any():
-            weight = hard_sums(data.X, found.centers, data.weight).weight
-        return Candidates(found.centers, weight, found.records).keep_supported(self.min_count)
+            weight = hard_sums(data.X, local.centers, data.weight).weight
+        return Candidates(local.centers, weight, local.records).keep_supported(self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         centers = cluster_candidates(  # line 10, Eq. 1
@@ -73,6 +75,6 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The authors' code: fresh k-means++ in every round, counts after the update, no stop."""
+        """The authors' code: k-means++ starts in each round, counts after the update, no stop."""
         settings = {"warm_start": False, "recount": True, "tol": 0.0}
         return cls(n_clusters, **{**settings, **changes})

@@ -1,4 +1,4 @@
-"""What DWF and EWF k-means share: local Lloyd steps, a step with momentum, two ways to stop."""
+"""Base of DWF and EWF k-means: local Lloyd steps, a step with momentum, two stopping rules."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
@@ -15,7 +15,7 @@ U = TypeVar("U", bound=Message)
 
 @dataclass(frozen=True, eq=False)
 class MomentumState(CenterState):
-    """Centres, where they were a round ago, and their last movements."""
+    """Centres, the centres of the round before, and the sizes of the last movements."""
 
     previous: Annotated[FloatArray, Dims("C", "F")]
     # Oldest first; infinite before the first round.
@@ -24,13 +24,13 @@ class MomentumState(CenterState):
 
 @dataclass(frozen=True, eq=False)
 class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
-    """Local Lloyd steps, averaged by some weights, taken as a step with momentum.
+    """Local Lloyd steps, averaged with weights, applied as a step with momentum.
 
     P. Holzer, T. Jacob, S. Kavane: "Dynamically Weighted Federated k-Means", 2023; Algorithms
     1-3, Eqs. 3-8.
 
     The paper's learning rate of 0.01 with momentum 0.8 takes hundreds of rounds and helps when
-    few clients take part; with all of them the whole step (1 and 0, the default) is as good.
+    few clients take part; with all of them the full step (1 and 0, the default) is as good.
     """
 
     local_steps: Annotated[int, Work(10_000)] = 5
@@ -38,9 +38,9 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
     learning_rate: float = 1.0
     momentum: float = 0.0
     min_rounds: Annotated[int, Role.FREE] = 1
-    # Rounds after which the centres must move less than before.
+    # The run stops if the movement has not decreased in this number of rounds.
     patience: Annotated[int, Role.FREE] = 300
-    # A centre with fewer of a client's records does not move there.
+    # A client does not move a centre that has fewer of its records.
     min_count: Annotated[int, Role.RECORDS] = 2
 
     seeding: ClassVar[str | None] = "one-shot"
@@ -59,7 +59,7 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
         return MomentumState(centers, 0, np.inf, centers, np.full(self.patience, np.inf))
 
     def train(self, down: Centers, data: Data) -> FloatArray:
-        """Client, Algorithm 2. A centre without rows here stays: it may have rows elsewhere."""
+        """Client, Algorithm 2. A centre without rows stays: other clients may have rows of it."""
         return lloyd(
             data.X,
             down.centers,
@@ -70,7 +70,7 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
         ).centers
 
     def step(self, state: MomentumState, target: FloatArray) -> MomentumState:
-        """Server, Eq. 6: towards the aggregated centres, and on along the last move."""
+        """Server, Eq. 6: a step towards the aggregated centres, plus momentum."""
         pull = self.learning_rate * (target - state.centers)
         glide = self.momentum * (state.centers - state.previous)
         moved = state.move_to(state.centers + pull + glide)

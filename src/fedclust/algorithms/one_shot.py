@@ -1,10 +1,10 @@
-"""One-shot k-means: k-means at every client, k-means over all their centres, done.
+"""One-shot k-means: k-means at every client, then k-means over all local centres.
 
 The plain two-level scheme that P. Holzer, T. Jacob, S. Kavane (2023) call k-FED and seed DWF
 k-means with: no projection, no core sets, no max-min rule (for those see `k_fed`).
 
-Their code sends a client's rows as they are when it has fewer than k of them, and weighs all
-centres alike. Here a small client looks for fewer clusters, and a centre counts by its rows.
+Their code sends the rows of a client that has fewer than k of them, and gives all centres equal
+weight. Here a small client computes fewer clusters, and a centre is weighted by its rows.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class OneShotKMeans(OneRound[Candidates]):
     weighted: bool = True
     local_restarts: Annotated[int, Work(100)] = 5
     restarts: Annotated[int, Role.FREE] = 10  # k-means++ starts of the server's k-means
-    # Records that must stand behind a local centre for it to be sent.
+    # A local centre of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "one-shot"
@@ -51,11 +51,11 @@ class OneShotKMeans(OneRound[Candidates]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """DWF's initialiser: five restarts at both levels, no weights, small clients sent raw."""
+        """DWF's initialiser: five restarts at both levels, no weights, small clients send rows."""
         settings = {"weighted": False, "local_restarts": 5, "restarts": 5, "min_count": 1}
         return cls(n_clusters, **{**settings, **changes})
 
 
 def count_local_clusters(n_rows: int, k: int, min_count: int) -> int:
-    """As many clusters as a client can look for and still have `min_count` rows for each."""
+    """The number of clusters, up to k, for which a client has `min_count` rows each."""
     return min(k, n_rows // min_count)

@@ -1,8 +1,8 @@
-"""Record alignment: which records all owners have, found from keyed hashes of their ids.
+"""Record alignment: finds the records that all owners have, from keyed hashes of their ids.
 
 Owners share a secret that the server does not know; each sends a keyed hash of every id, and the
-server returns those that all of them sent. It learns how many ids there are and how many are
-shared, and cannot try ids out, for it has no key. An owner has the key: see docs/vertical.md.
+server returns those that all of them sent. The server learns how many ids there are and how many
+are shared. Without the key it cannot test guessed ids. Owners have the key: see docs/vertical.md.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ..typing import Array, IntArray, Rng
 
 @dataclass(frozen=True, eq=False)
 class Tokens(Stacked):
-    """A keyed hash of each id, in two halves, and the owner itself, to be counted."""
+    """A keyed hash of each id, in two halves, and a 1 by which owners are counted."""
 
     tokens: Annotated[Array, Dims("T", "halves")]
     owners: Annotated[Array, Dims("M")]
@@ -25,11 +25,11 @@ class Tokens(Stacked):
 
 @dataclass(frozen=True, eq=False)
 class RecordAlignment(OneRoundQuery[Empty, Tokens]):
-    """One round: tokens up, the shared ones out; owners find their rows by them."""
+    """One round: owners send tokens, and the result is the shared ones."""
 
     key: ClassVar[str] = "record-alignment"
     partition: ClassVar[Partition] = "vertical"
-    # Ids under a key, no values: not a query.
+    # Keyed hashes of ids, no values: this does not count as a query.
     traits: ClassVar[Traits] = Traits(reads_rows=False)
 
     def broadcast(self, state: Empty) -> Empty:
@@ -40,14 +40,14 @@ class RecordAlignment(OneRoundQuery[Empty, Tokens]):
 
     def model(self, state: Tokens) -> Array:
         """The tokens that every owner sent, in ascending order: the order of the records."""
-        found, counts = np.unique(state.tokens, axis=0, return_counts=True)
-        shared: Array = found[counts == len(state.owners)]
+        tokens, counts = np.unique(state.tokens, axis=0, return_counts=True)
+        shared: Array = tokens[counts == len(state.owners)]
         return shared
 
     def assign(self, model: Array, data: Data) -> IntArray:
         """Owner: its rows of the shared records, in their common order."""
-        mine = {tuple(token): row for row, token in enumerate(np.asarray(data.X).tolist())}
-        return np.array([mine[tuple(token)] for token in model.tolist()], dtype=np.int64)
+        row_of = {tuple(token): row for row, token in enumerate(np.asarray(data.X).tolist())}
+        return np.array([row_of[tuple(token)] for token in model.tolist()], dtype=np.int64)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"halves": 2}

@@ -1,9 +1,9 @@
-"""What algorithms over split columns share: records are common, features are not.
+"""Base of algorithms over split columns: all owners have the same records, but other features.
 
-A client's part of the centres is a function of what it was last sent, so clients keep no state. If
-the first assignment is one record per cluster, the centres of the first round are those records:
-no special first round. A cluster that nobody is in keeps its centre by keeping the weights that
-made it.
+A client's part of the centres is a function of the last broadcast, so clients keep no state. If the
+first assignment is one record per cluster, the centres of the first round are those records, so the
+first round is not special. The server keeps the weights of the last records of an empty cluster, so
+that the cluster keeps its centre.
 """
 
 from abc import abstractmethod
@@ -43,21 +43,21 @@ class PartialDistances(Summed):
 
     @classmethod
     def merge(cls, messages: Sequence[Self]) -> Self:
-        if messages[0].d2.dtype == np.int64:  # masked, or to be: whole numbers, made whole
+        if messages[0].d2.dtype == np.int64:  # integers: masked, or about to be
             return super().merge(messages)
-        # By blocks of records: in one process no single owner's matrix is ever made whole.
+        # By blocks of records: in one process no owner's full matrix is held in memory.
         return cls(add_matrices([message.d2 for message in messages]))
 
     def is_empty(self) -> bool:
-        return 0 in self.d2.shape  # distances of zero are an answer too
+        return 0 in self.d2.shape  # distances of zero are a valid reply
 
     def on_grid(self, grid: Grid) -> Self:
-        """Finer than other sums: only columns add up here, not records.
+        """Round on a finer grid than other sums: here only columns are summed, not records.
 
         Every column is rounded once, so that the sum has the same bits however columns are split.
         """
-        found: Any = self.d2
-        parts = found.by_column() if isinstance(found, Distances) else (np.asarray(found),)
+        d2: Any = self.d2
+        parts = d2.by_column() if isinstance(d2, Distances) else (np.asarray(d2),)
         return type(self)(reduce(np.add, (round_to_grid(part, grid.square) for part in parts)))
 
     def off_grid(self, grid: Grid) -> Self:
@@ -66,12 +66,12 @@ class PartialDistances(Summed):
 
 @dataclass(frozen=True, eq=False)
 class RecordState(Record):
-    """The server's state: distances of all records to all centres, which nobody holds whole."""
+    """The server's state: distances of all records to all centres; no party has full centres."""
 
     d2: Annotated[FloatArray, Dims("N", "C")]
-    labels: Annotated[IntArray, Dims("N")]  # the start; then, for k-means, the assignment
-    kept: Annotated[FloatArray, Dims("N", "E")]  # the weights that made the centres of ...
-    which: Annotated[IntArray, Dims("E")]  # ... these clusters, which nobody is in
+    labels: Annotated[IntArray, Dims("N")]  # the start; with k-means, later the assignment
+    kept: Annotated[FloatArray, Dims("N", "E")]  # the weights that gave the centres of ...
+    which: Annotated[IntArray, Dims("E")]  # ... these empty clusters
     round: int
     shift: float  # Frobenius norm of the change of the root distances
     size: float  # Frobenius norm of the root distances
@@ -82,10 +82,10 @@ D = TypeVar("D", bound=Record)
 
 @dataclass(frozen=True, eq=False)
 class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
-    """Rounds of: broadcast an assignment of records, merge partial distances, assign anew.
+    """In each round: broadcast an assignment of records, merge partial distances, reassign.
 
     A run ends when a round changes the matrix of root distances by at most ``tol`` times its
-    Frobenius norm, or by at most ``tol`` itself with ``absolute_tol``, as the paper has it.
+    Frobenius norm, or by at most ``tol`` itself with ``absolute_tol``, as in the paper.
     """
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -115,7 +115,7 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
         if init is not None and (
             not isinstance(init, np.ndarray) or init.ndim != 1 or init.dtype.kind not in "iu"
         ):
-            raise ConfigError(f"{self.key}: init must be an array of whole numbers, one dimension")
+            raise ConfigError(f"{self.key}: init must be a one-dimensional array of integers")
 
     @property
     def lossless(self) -> bool:
@@ -124,7 +124,7 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     def start(self, schema: Schema, rng: Rng) -> RecordState:
         n, k = schema.records(), self.n_clusters
         if n < k:
-            raise ConfigError(f"{self.key}: {n} records cannot make n_clusters={k} clusters")
+            raise ConfigError(f"{self.key}: {n} records are too few for n_clusters={k}")
         init = rng.choice(n, k, replace=False) if self.init is None else self.init
         labels = _one_per_cluster(init, n) if len(init) == k else np.asarray(init, np.int32)
         counts = np.bincount(labels[labels >= 0], minlength=k)
@@ -133,8 +133,8 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
                 f"{self.key}: init must name {k} different records out of {n}, or give each of "
                 f"them one of the clusters 0 to {k - 1}, none of which may be empty"
             )
-        nowhere = np.broadcast_to(np.inf, (n, k))
-        return RecordState(nowhere, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
+        unknown = np.broadcast_to(np.inf, (n, k))
+        return RecordState(unknown, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
 
     def client_step(self, down: D, data: Data, rng: Rng) -> PartialDistances:
         distances = Distances(data.X, self.local_centers(down, data.X), self.message_dtype)
@@ -142,15 +142,15 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
 
     @abstractmethod
     def local_centers(self, down: D, X: FloatArray) -> FloatArray:
-        """Owner: its part of the centres (C, F_m), which stays with it."""
+        """Owner: its columns of the centres (C, F_m), which are not sent."""
 
     @abstractmethod
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
-        """Server: the weights (N, E) that make the centres of some clusters in the next round."""
+        """Server: the weights (N, E) that give the centres of some clusters in the next round."""
 
     def update_distances(self, state: RecordState, d2: FloatArray) -> RecordState:
-        """The state with the new distances, and how far they are from the old."""
-        if state.round == 0:  # there are no old ones
+        """The state with the new distances and their change."""
+        if state.round == 0:  # there are no distances yet
             return replace(state, d2=d2, round=1, size=distance_change(d2, d2)[1])
         shift, size = distance_change(d2, state.d2)
         return replace(state, d2=d2, round=state.round + 1, shift=shift, size=size)
@@ -158,7 +158,7 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
     def keep_empty_centers(
         self, before: RecordState, state: RecordState, empty: BoolArray
     ) -> RecordState:
-        """The state with the weights of clusters that nobody is in any more."""
+        """The state with the weights of empty clusters, which keep their centres."""
         now = np.flatnonzero(empty)
         if len(now) == 0 and len(before.which) == 0:
             return state
@@ -176,22 +176,23 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
 
 
 def check_assignment(labels: IntArray, low: int, high: int, n: int) -> None:
-    """Owner: refuse numbers of clusters or records that there are not: loops trust them."""
+    """Owner: reject clusters or records that do not exist; compiled loops do not check them."""
     if len(labels) != n or (n and (labels.min() < low or labels.max() >= high)):
-        raise MessageError(f"expected {n} numbers from {low} to {high - 1} from the server")
+        raise MessageError(f"invalid broadcast: expected {n} integers from {low} to {high - 1}")
 
 
 def check_weights(*given: FloatArray) -> None:
-    """Owner: refuse weights outside [0, 1].
+    """Owner: reject weights outside [0, 1].
 
-    Only then is a centre within the records; others could be moved out, to see when sums overflow.
+    They keep centres within the records. A server could move other centres far out and learn from
+    the overflow of sums.
     """
     if not all(((weights >= 0.0) & (weights <= 1.0)).all() for weights in given):
-        raise MessageError("expected weights from 0 to 1 from the server")
+        raise MessageError("invalid broadcast: expected weights from 0 to 1")
 
 
 def restore_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:
-    """An owner's part of the centres, where some clusters keep the centre they had."""
+    """Put the kept centres of empty clusters into an owner's part of the centres."""
     if len(which):
         means = means.copy()
         means[which] = weighted_means(X, kept)
@@ -199,14 +200,14 @@ def restore_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntA
 
 
 def one_hot(labels: IntArray, clusters: IntArray, dtype: Any = np.float64) -> FloatArray:
-    """Weight one in the cluster of the label, as a column for each cluster asked for."""
+    """Weight one in the cluster of the label, with a column for each of the given clusters."""
     hot: FloatArray = (labels[:, None] == clusters).astype(dtype)
     return hot
 
 
 def _one_per_cluster(records: IntArray, n: int) -> IntArray:
     labels = np.full(n, -1, np.int32)
-    there = records[(records >= 0) & (records < n)]
-    if len(there) == len(records):
-        labels[there] = np.arange(len(there))
+    valid = records[(records >= 0) & (records < n)]
+    if len(valid) == len(records):
+        labels[valid] = np.arange(len(valid))
     return labels

@@ -1,10 +1,10 @@
-"""Which algorithms, seedings and other plans there are, and how a plan is built from plain values.
+"""The registries of algorithms, seedings, queries and transforms, and how plans are built.
 
-Each is imported when it is first needed. Another package adds algorithms by entry points of the
+Classes are imported on first use. Another package adds algorithms by entry points of the
 group ``fedclust.algorithms`` and seedings by ``fedclust.seedings``; the name of an entry point is
 the key of its class. A transform is added by ``fedclust.transforms``, under the name of its class.
-Within one process `register` does the same. A client builds plans from its own registry only: what
-is not registered there is refused.
+Within one process `register` does the same. A client builds plans from its own registry only, and
+refuses everything else.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Use = Literal["algorithm", "seeding", "query"]
 
 
 def _check_algorithm(name: str, kind: Any) -> None:
-    """Refuse a class that is not a complete algorithm of that key."""
+    """Reject a class that is not a complete algorithm with that key."""
     if not (isinstance(kind, type) and issubclass(kind, Algorithm)):
         raise ConfigError(f"{kind!r} is not a subclass of fedclust.core.Algorithm")
     if "__dataclass_fields__" not in vars(kind):
@@ -46,15 +46,15 @@ def _class_name(entry: EntryPoint) -> str:
 
 
 def _make_registry(places: Mapping[str, str], *groups: str) -> Registry[AnyAlgorithm]:
-    found = {key: f"{_PACKAGE}.algorithms.{place}" for key, place in places.items()}
-    return Registry(found, *groups, check=_check_algorithm)
+    paths = {key: f"{_PACKAGE}.algorithms.{place}" for key, place in places.items()}
+    return Registry(paths, *groups, check=_check_algorithm)
 
 
 def _index_by_class(*places: str) -> dict[str, str]:
     return {place.rpartition(".")[2]: place for place in places}
 
 
-# The key of an algorithm, and the module and class in this folder that it stands for.
+# Keys of algorithms, with the module and class in this folder.
 ALGORITHMS = _make_registry(
     {
         "llf-cm": "c_means.CMeans",
@@ -97,13 +97,13 @@ SEEDINGS = _make_registry(
     },
     _GROUPS[1],
 )
-# What tiers put in the place of other algorithms and seedings.
+# Algorithms and seedings that tiers use in place of others.
 STAND_INS = _make_registry(
     {"bounded-c-means": "bounded_c_means.BoundedCMeans", "cells": "cell_seeding.CellSeeding"}
 )
 _KEYED = (ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS, STAND_INS)
 
-# All that a client can build, by the name of the class: a key may stand for two of them.
+# All classes that a client can build, by class name: an algorithm and a seeding may share a key.
 PLANS: Registry[AnyAlgorithm] = Registry(
     _index_by_class(
         *(place for keyed in _KEYED for place in keyed.places.values()),
@@ -153,10 +153,10 @@ TRANSFORMS: Registry[Transform] = Registry(
 
 
 def register(kind: K, use: Use = "algorithm") -> K:
-    """Make an algorithm known in this process: to estimators, studies, consent and reports.
+    """Register an algorithm in this process, for estimators, studies, consent and reports.
 
-    A "seeding" finds start centres; a "query" is only answered by clients, such as a statistic.
-    In a federation every machine needs it: there, install a package with an entry point.
+    A "seeding" finds start centres. A "query", such as a statistic, can be sent to clients only.
+    In a federation every machine needs the class: there, install a package with an entry point.
     """
     if use != "query":
         _keyed_registry(kind, use).add(kind.key, kind)
@@ -181,7 +181,7 @@ def _keyed_registry(kind: Any, use: str) -> Registry[AnyAlgorithm]:
 
 
 def register_transform(kind: K) -> K:
-    """Make a transform known in this process, so that clients can build plans with it."""
+    """Register a transform in this process, so that clients can build plans with it."""
     TRANSFORMS.add(kind.__name__, kind)
     return kind
 
@@ -192,7 +192,7 @@ def unregister_transform(kind: type[Transform]) -> None:
 
 
 def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
-    """The algorithm of that key; preset "reference" does what its authors' code did."""
+    """The algorithm of that key; preset "reference" reproduces its authors' code."""
     kind = _find(key, "algorithm", ALGORITHMS, VERTICAL)
     return _configure(kind, n_clusters, preset, settings)
 
@@ -217,7 +217,7 @@ def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
 
 
 def summary(key: str) -> str:
-    """What the algorithm of a key does, in the first line of its docstring; empty if unknown."""
+    """The first line of an algorithm's docstring, by key; empty if the key is unknown."""
     for registry in (ALGORITHMS, VERTICAL, STAND_INS):
         if key in registry:
             return (registry[key].__doc__ or "").partition("\n")[0]
@@ -225,7 +225,7 @@ def summary(key: str) -> str:
 
 
 def clustering_keys(kind: type[Any]) -> set[str]:
-    """Keys under which a class clusters rows: its own, of its bases, and of those it stands for."""
+    """Keys for which a class clusters rows: its own, its bases', and those it replaces."""
     keys = {vars(base).get("key") for base in kind.__mro__}
     bases = {key for key in keys if key in ALGORITHMS and issubclass(kind, ALGORITHMS[str(key)])}
     return {*map(str, bases), *getattr(kind, "stands_for", ())}

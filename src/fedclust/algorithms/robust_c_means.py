@@ -1,9 +1,10 @@
-"""k-means that a few hostile clients cannot pull away: medians over clients instead of sums.
+"""k-means that is robust to a few hostile clients: medians over clients instead of sums.
 
 One Lloyd step per round at every client; a centre moves to the weighted coordinate-wise median of
 the clients' means (Yin et al. 2018, Byzantine-robust distributed learning, for the median). Means
-stack, so the server sees every client's own: this is for clients that are less trusted than the
-server. On heterogeneous data a median is not the mean, and the result not that of pooling.
+are stacked, so the server sees those of every client: this is for clients that are less trusted
+than the server. On heterogeneous data medians differ from means, and the result from that of pooled
+data.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .centers import CenterAlgorithm, Centers, CenterState
 
 @dataclass(frozen=True, eq=False)
 class ClusterMeans(Stacked):
-    """A client's mean of each cluster it holds, and how much stands behind it."""
+    """A client's mean of each of its clusters, and the weight of each."""
 
     mean: Annotated[FloatArray, Dims("K", "F")]
     weight: Annotated[FloatArray, Dims("K")]
@@ -31,7 +32,7 @@ class ClusterMeans(Stacked):
 class RobustCMeans(CenterAlgorithm[CenterState, ClusterMeans]):
     """Centres at the weighted median of the clients' means, feature by feature."""
 
-    # Records that must stand behind a mean for it to be sent.
+    # A mean of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "robust-cm"
@@ -59,7 +60,7 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClusterMeans]):
 
 
 def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
-    """Per column the value with half of the weight on either side; between two, their middle."""
+    """Weighted median of each column; between two values, their middle."""
     order = np.argsort(rows, axis=0, kind="stable")
     values = np.take_along_axis(rows, order, axis=0)
     rising = np.cumsum(weight[order], axis=0)

@@ -1,7 +1,7 @@
-"""Seeding: runs of their own, whose centres are the next plan's `init`.
+"""Seedings: separate runs whose centres are the `init` of the next plan.
 
-No seed that leaves a client is a row: clients send means of neighbourhoods that share no row. Where
-a paper sends rows, its `reference` preset does so too.
+Clients never send a row as a seed: they send means of disjoint neighbourhoods. If a paper sends
+rows, its `reference` preset does so too.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,9 @@ _NEIGHBOURS = 5  # rows that a seed is the mean of
 
 @dataclass(frozen=True, eq=False)
 class UniformSeeding(OneRound[Candidates]):
-    """Centres drawn uniformly in the schema's public box: no client is asked, zero rounds.
+    """Centres drawn uniformly within the public bounds; it takes no round and sends no request.
 
-    The data's own minimum and maximum are no substitute for public bounds: they are people's
-    values.
+    The data's own minimum and maximum cannot replace public bounds: they are values of records.
     """
 
     key: ClassVar[str] = "uniform"
@@ -69,15 +68,15 @@ class RandomClientSeeding(OneRound[Candidates]):
 
 @dataclass(frozen=True, eq=False)
 class CarefulSeeding(OneRound[Candidates]):
-    """k-means++ at every client, seeds blended with their neighbours, k-means over all of them.
+    """k-means++ at every client, each seed averaged with its neighbours, then k-means over all.
 
     J. L. Corcuera Barcena et al. (2024), Section VI-D. The paper leaves open whether the distances
     of k-means++ are taken to the row or to the mean that replaces it, and whether the row is one
-    of its five neighbours: here to the mean, and yes.
+    of its five neighbours: here they are taken to the mean, and it is.
     """
 
     neighbours: Annotated[int, Role.RECORDS] = _NEIGHBOURS
-    weighted: bool = False  # weigh a seed by the rows nearest to it
+    weighted: bool = False  # weight a seed by the rows nearest to it
     restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "careful"
@@ -88,7 +87,7 @@ class CarefulSeeding(OneRound[Candidates]):
         checks.integer(self, "neighbours")
         if self.neighbours == 2:
             raise ConfigError(
-                f"{self.key}: neighbours must be 3 or more (blends of 2 give rows back), or 1"
+                f"{self.key}: neighbours must be 1, or at least 3: means of 2 rows can reveal them"
             )
         checks.boolean(self, "weighted")
         checks.integer(self, "restarts")
@@ -110,7 +109,7 @@ class CarefulSeeding(OneRound[Candidates]):
 
 
 def _unguarded(neighbours: int) -> str:
-    """Two sizes of one neighbourhood differ by a row, so a guard allows one size only."""
+    """Why the guarded tier refuses other sizes: means of n and n + 1 rows reveal a row."""
     if neighbours == _NEIGHBOURS:
         return ""
     return (
@@ -119,7 +118,7 @@ def _unguarded(neighbours: int) -> str:
 
 
 def _count_support(seeds: FloatArray, data: Data) -> Candidates:
-    """Seeds, and the rows nearest to each."""
+    """Weight each seed by the rows nearest to it."""
     if len(seeds) == 0:
         return Candidates.empty(data.X.shape[1])
     near = hard_sums(data.X, seeds, data.weight)
@@ -128,7 +127,7 @@ def _count_support(seeds: FloatArray, data: Data) -> Candidates:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSeeding(CarefulSeeding):
-    """FKM's seeding: seeds count by the rows nearest to them.
+    """FKM's seeding: seeds are weighted by the rows nearest to them.
 
     S. Garst, M. Reinders (2023), Algorithm 1, lines 2-5, where the seeds are rows.
     """
@@ -139,5 +138,5 @@ class WeightedSeeding(CarefulSeeding):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """As printed, and as the authors' code of that time did: the seeds are raw rows."""
+        """As printed, and as in the authors' code of that time: the seeds are raw rows."""
         return cls(n_clusters, **{"neighbours": 1, **changes})

@@ -1,7 +1,7 @@
-"""Assignment over split columns: the owners' partial distances, summed once.
+"""Assignment over split columns: one sum of the owners' partial distances.
 
-For records that are new, or after a run has ended: every owner computes distances to its part of
-the centres at home, so its data in this plan are those distances.
+It assigns new records, or the records of a finished run. Every owner first computes the distances
+to its part of the centres, so its data in this plan are those distances.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .records import PartialDistances
 
 @dataclass(frozen=True, eq=False)
 class VerticalAssignment(OneRoundQuery[Empty, PartialDistances]):
-    """One round: partial distances up, squared distances of all records out."""
+    """One round: owners send partial distances; the result is all squared distances."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
 

@@ -6,8 +6,8 @@ Transactions on Artificial Intelligence, 2024; Section V, Algorithm 4, Eq. 16.
 
 The server sends labels (N numbers, not N x C memberships); owners average their columns by label
 and send squared distances to their part of the centres; the sum of those is the squared distance.
-The authors' code goes on while the rounds last *or* the tolerance is not reached; here either ends
-the run.
+The authors' code continues while rounds are left *or* the tolerance is not reached; here either
+condition ends the run.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from .records import (
 
 @dataclass(frozen=True, eq=False)
 class Labels(Record):
-    """The cluster of each record; of none where negative. Empty clusters keep their weights."""
+    """The cluster of each record, negative for none. Empty clusters keep their weights."""
 
     labels: Annotated[IntArray, Dims("N")]
     kept: Annotated[FloatArray, Dims("N", "E")]
@@ -40,7 +40,7 @@ class Labels(Record):
 
 @dataclass(frozen=True, eq=False)
 class VerticalCMeans(RecordAlgorithm[Labels]):
-    """Lossless k-means over split columns: partial distances up, labels down."""
+    """Lossless k-means over split columns: owners send partial distances and receive labels."""
 
     key: ClassVar[str] = "vertical-llf-cm"
 
@@ -64,5 +64,5 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
         return replace(self.keep_empty_centers(state, moved, empty), labels=labels)
 
     def model(self, state: RecordState) -> IntArray:
-        """The cluster of each record; nobody holds whole centres."""
+        """The cluster of each record; no party has full centres."""
         return state.labels

@@ -27,8 +27,8 @@ from .records import (
     restore_kept,
 )
 
-# The logarithm of a weight that is none: e^-745 is zero in double precision, e^-103 in single.
-_NOTHING = {"float64": -700.0, "float32": -80.0}
+# Logarithms below which a weight counts as zero; e^-745 underflows in float64, e^-103 in float32.
+_LOG_ZERO = {"float64": -700.0, "float32": -80.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Weights(Record):
 
 @dataclass(frozen=True, eq=False)
 class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
-    """Lossless fuzzy c-means over split columns: partial distances up, memberships down."""
+    """Lossless fuzzy c-means over split columns: owners send distances and receive weights."""
 
     fuzzifier: float = 2.0
 
@@ -60,7 +60,8 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         check_assignment(down.which, 0, self.n_clusters, len(down.which))
         if down.weights.shape != (len(X), self.n_clusters):
             raise MessageError(
-                f"expected weights of {len(X)} records in {self.n_clusters} clusters"
+                f"invalid broadcast: expected weights of {len(X)} records in "
+                f"{self.n_clusters} clusters, got the shape {down.weights.shape}"
             )
         check_weights(down.weights, down.kept)
         return restore_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
@@ -78,14 +79,14 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         return self.keep_empty_centers(state, moved, self._without_weight(merged.d2))
 
     def _without_weight(self, d2: FloatArray) -> BoolArray:
-        """Clusters so far from all records, for the fuzzifier, that every u^m is lost."""
+        """Clusters so far from all records that every u^m underflows to zero."""
         empty: BoolArray = np.bincount(nearest_of(d2), minlength=self.n_clusters) == 0
         power = self.fuzzifier / (self.fuzzifier - 1.0)
         for c in np.flatnonzero(empty).tolist():
             ratio = closest_call(d2, c)
-            empty[c] = ratio == 0 or power * math.log(ratio) < _NOTHING[self.message_dtype]
+            empty[c] = ratio == 0 or power * math.log(ratio) < _LOG_ZERO[self.message_dtype]
         return empty
 
     def model(self, state: RecordState) -> FloatArray:
-        """Memberships (N, C); nobody holds whole centres."""
+        """Memberships (N, C); no party has full centres."""
         return powered_memberships(state.d2, self.fuzzifier, 1.0, np.float64)

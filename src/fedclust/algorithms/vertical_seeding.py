@@ -1,6 +1,6 @@
-"""Starts for split columns: records or a partition; no value of any record is told to anybody.
+"""Seedings for split columns: records or a partition; no value of a record is sent.
 
-The outcome is the `init` of `vertical_c_means` and `vertical_fuzzy_c_means`: a record for each
+The result is the `init` of `vertical_c_means` and `vertical_fuzzy_c_means`: a record for each
 cluster, or a cluster for each record.
 """
 
@@ -18,7 +18,7 @@ from .records import PartialDistances, check_assignment
 
 @dataclass(frozen=True, eq=False)
 class SeedState(Record):
-    """Records chosen, each record's squared distance to the nearest of them, and the next draw."""
+    """The chosen records, the squared distance of each record to them, and the next draw."""
 
     chosen: Annotated[IntArray, Dims("S")]
     d2: Annotated[FloatArray, Dims("N")]
@@ -34,7 +34,7 @@ class DrawnRecords(Record):
 
 @dataclass(frozen=True, eq=False)
 class RecordSeeding(Algorithm[SeedState, DrawnRecords, PartialDistances]):
-    """A random record for each cluster; no owner is asked."""
+    """A random record for each cluster; no request is sent."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
     message_dtype: str = "float64"  # type of distances on the wire
@@ -48,7 +48,9 @@ class RecordSeeding(Algorithm[SeedState, DrawnRecords, PartialDistances]):
     def start(self, schema: Schema, rng: Rng) -> SeedState:
         n = schema.records()
         if n < self.n_clusters:
-            raise ConfigError(f"{self.key}: {n} records cannot start {self.n_clusters} clusters")
+            raise ConfigError(
+                f"{self.key}: {n} records are too few for n_clusters={self.n_clusters}"
+            )
         return self.begin(n, rng)
 
     def begin(self, n: int, rng: Rng) -> SeedState:
@@ -61,8 +63,8 @@ class RecordSeeding(Algorithm[SeedState, DrawnRecords, PartialDistances]):
 
     def client_step(self, down: DrawnRecords, data: Data, rng: Rng) -> PartialDistances:
         check_assignment(down.drawn, 0, len(data), len(down.drawn))
-        found = Distances(data.X, data.X[down.drawn], self.message_dtype)
-        return PartialDistances(found)  # type: ignore[arg-type]
+        distances = Distances(data.X, data.X[down.drawn], self.message_dtype)
+        return PartialDistances(distances)  # type: ignore[arg-type]
 
     def server_step(self, state: SeedState, merged: PartialDistances, rng: Rng) -> SeedState:
         return state
@@ -79,7 +81,7 @@ class RecordSeeding(Algorithm[SeedState, DrawnRecords, PartialDistances]):
 
 @dataclass(frozen=True, eq=False)
 class PartitionSeeding(RecordSeeding):
-    """Every record in a random cluster, all clusters equally large; no owner is asked."""
+    """A random partition into clusters of equal size; no request is sent."""
 
     key: ClassVar[str] = "partition"
 
@@ -93,8 +95,8 @@ class PartitionSeeding(RecordSeeding):
 class DistanceSeeding(RecordSeeding):
     """k-means++ over summed partial distances (Arthur & Vassilvitskii 2007), best of a few draws.
 
-    The server draws records by number; owners send distances to them, of which the server sees
-    the sum. One round per cluster.
+    The server draws records by number, and owners send distances to them, which are summed. There
+    is one round per cluster.
     """
 
     key: ClassVar[str] = "vertical-k-means++"
@@ -111,10 +113,10 @@ class DistanceSeeding(RecordSeeding):
         return replace(state, chosen=chosen, d2=d2, drawn=self._draw(d2, chosen, rng))
 
     def _draw(self, d2: FloatArray, chosen: IntArray, rng: Rng) -> IntArray:
-        """Records with probability proportional to their squared distance, none of them chosen."""
+        """Draw records, not yet chosen, with probability proportional to their squared distance."""
         mass = d2.copy()
         mass[chosen] = 0.0
-        if mass.sum() <= 0:  # all records lie on chosen ones: any other will do
+        if mass.sum() <= 0:  # all records equal chosen ones: any other can be drawn
             mass = np.ones(len(d2))
             mass[chosen] = 0.0
             if not mass.any():

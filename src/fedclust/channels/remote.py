@@ -71,7 +71,7 @@ class RemoteChannel:
         return Rows(self, data, schema)
 
     def clients(self) -> list[str]:
-        """Clients that can be asked now.
+        """Clients that can receive a request now.
 
         Unresponsive clients are skipped with exponential back-off while a quorum remains.
         """
@@ -178,7 +178,7 @@ class Rows:
     schema: Schema
 
     def clients(self) -> list[str]:
-        """Ids of the clients that can be asked now."""
+        """Ids of the clients that can receive a request now."""
         return self.remote.clients()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:

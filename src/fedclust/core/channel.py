@@ -14,7 +14,7 @@ class Channel(Protocol):
     """A connection to the clients: within this process, or over a network."""
 
     def clients(self) -> Iterable[str]:
-        """Ids of the clients that can be asked now."""
+        """Ids of the clients that can receive a request now."""
 
     def ask(self, plan: "Plan", request: "Request") -> Iterable[tuple[str, Message]]:
         """Replies of the clients it is sent to, in any order; a client that fails is left out."""
@@ -49,7 +49,7 @@ class Wrapper:
         self.channel = channel
 
     def clients(self) -> Iterable[str]:
-        """Ids of the clients that can be asked now."""
+        """Ids of the clients that can receive a request now."""
         return self.channel.clients()
 
     def ask(self, plan: "Plan", request: "Request") -> Iterable[tuple[str, Message]]:

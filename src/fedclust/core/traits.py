@@ -24,7 +24,7 @@ class Traits:
     """What holds for all instances of an algorithm class."""
 
     soft: bool = False  # assigns memberships, not labels
-    counted: bool = False  # messages know how many records stand behind a cluster
+    counted: bool = False  # messages include the number of records of each cluster
     conserves: bool = False  # sums over all clusters are the same in every round
     means: bool = False  # broadcast centres are means of records, so they lie within the bounds
     additive: bool = False  # a client's message is the sum of those of its rows
@@ -35,7 +35,7 @@ class Traits:
     reads_rows: bool = True  # replies depend on the client's rows, and count as queries
     over_missing: bool = False  # works on rows with missing values
     disjoint: bool = False  # sums of the records nearest to each centre: a guard can compare them
-    answered_once: bool = False  # one look at the data: enough records stand behind every number
+    answered_once: bool = False  # one query, in which every number is based on enough records
     bounded: bool = False  # has `sensitivity`: one record changes a message by a known amount
     boundable: bool = False  # `BoundedCMeans` can take its place where noise is added
 
@@ -85,18 +85,18 @@ def limited_parameters(kind: type[Any]) -> tuple[Parameter, ...]:
     Without a role nothing would limit what a server can make a client compute.
     """
     hints = get_type_hints(kind, include_extras=True)
-    found = []
+    parameters = []
     for name in [field.name for field in fields(kind)]:
         types = _types(hints[name])
         role = next((r for r in _annotations(hints[name]) if isinstance(r, Role | Work)), None)
         if role is not None:
-            found.append(Parameter(name, role, int in types))
+            parameters.append(Parameter(name, role, int in types))
         elif not types <= _HARMLESS:
             raise ConfigError(
                 f"{kind.__name__}.{name} needs a role that says how clients limit it, such as "
                 f"`{name}: Annotated[int, Work(1_000)]` (see fedclust.core.Role)"
             )
-    return tuple(found)
+    return tuple(parameters)
 
 
 def _annotations(hint: Any) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ _SCALARS: Mapping[Any, str] = {
 
 
 def to_json(value: Any) -> Any:
-    """The value as JSON knows it; numbers that are not finite become null."""
+    """Convert a value to plain JSON types; numbers that are not finite become null."""
     if is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -47,16 +47,16 @@ def build(kind: type[T], value: Any, where: str) -> T:
         built: T = _build(kind, value)
     except _Unexpected as problem:
         path = problem.path.removeprefix(".")
-        raise DataError(": ".join(filter(None, (where, path, problem.words)))) from None
+        raise DataError(": ".join(filter(None, (where, path, problem.text)))) from None
     return built
 
 
 class _Unexpected(Exception):
     """A value that its type does not allow."""
 
-    def __init__(self, words: str, path: str = "") -> None:
-        super().__init__(words)
-        self.words, self.path = words, path
+    def __init__(self, text: str, path: str = "") -> None:
+        super().__init__(text)
+        self.text, self.path = text, path
 
 
 def _build(kind: Any, value: Any) -> Any:
@@ -160,7 +160,7 @@ def _build_inside(step: str, kind: Any, value: Any) -> Any:
     try:
         return _build(kind, value)
     except _Unexpected as problem:
-        raise _Unexpected(problem.words, step + problem.path) from None
+        raise _Unexpected(problem.text, step + problem.path) from None
 
 
 def _unexpected(expected: str, value: Any) -> _Unexpected:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 
 class Choices(Collection[str]):
-    """The names of several collections as one; names that are added later count, too."""
+    """The names of several collections as one, including names that are added later."""
 
     def __init__(self, *parts: Collection[str]) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""A study: what is computed over whose files, written down in one TOML file."""
+"""Studies: a TOML file names the clients' files and the clustering, and a run carries it out."""
 
 from ..client.problems import Problem
 from .layouts import Survey

@@ -24,7 +24,7 @@ from ..results import (
 )
 from ..typing import FloatArray
 
-_CELLS = (8, 32)  # along a side of the map: fewer where fewer rows would leave most of them empty
+_CELLS = (8, 32)  # minimum and maximum number of cells along a side of the map
 _REACH = 3.5  # standard deviations around clusters that the map shows
 
 
@@ -65,8 +65,10 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ProfileSums:
     C, P = found.centers.shape
     fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
     profile = Profile(C, found.centers, fuzzifier, queries.min_count)
-    if not queries.tier.noisy:  # where every answer would spend privacy budget
-        with suppress(EmptyRound):  # every cluster is too small, or too like an earlier answer
+    if not queries.tier.noisy:  # with noise, every answer would spend privacy budget
+        with suppress(
+            EmptyRound
+        ):  # every cluster is too small, or its sums are too close to earlier ones
             sums: ProfileSums = queries.run(profile, "profile").model
             return sums
     return ProfileSums.zeros(C, P)
@@ -75,7 +77,7 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ProfileSums:
 def describe_clusters(
     model: Model, sums: ProfileSums, queries: ClusterQueries
 ) -> tuple[tuple[ClusterProfile, ...], ClusterMap | None]:
-    """Clusters in their own units, with each client's part of them, and a map if there is one."""
+    """Clusters in the units of the columns, their sizes at each client, and the map, if any."""
     drawn = None
     if model.centers.shape[1] > 1 and not queries.tier.noisy:
         with suppress(EmptyRound):  # every cluster is too small to be described
@@ -93,11 +95,11 @@ def _describe(
     spread = np.sqrt(np.maximum(sums.square / held - (sums.total / held) ** 2, 0.0))
     overall = _overall(model, sums)
     overall_spread = np.sqrt(_between(model, sums).diagonal() + _within(sums))
-    if not sums.size.any():  # no client says anything of all rows
+    if not sums.size.any():  # no client reported sums
         overall, overall_spread = np.full((2, len(overall)), np.nan)
     clusters = []
     for c, id in enumerate(model.ids):
-        known = sums.size[c] > 0  # else: too few rows at every client, or none at all
+        known = sums.size[c] > 0  # otherwise every client has too few rows of it
         own_spread = spread[c] if known else np.full(len(overall), np.nan)
         soft = known and model.fuzzifier is not None
         clusters.append(
@@ -120,19 +122,19 @@ def _overall(model: Model, sums: ProfileSums) -> FloatArray:
 
 
 def _between(model: Model, sums: ProfileSums) -> FloatArray:
-    """Covariance of the clusters' means, by their rows."""
+    """Covariance of the clusters' means, weighted by their rows."""
     held = np.maximum(sums.size, 1.0)[:, None]
     apart = model.centers + sums.total / held - _overall(model, sums)
-    found: FloatArray = (apart.T * sums.size) @ apart / max(sums.size.sum(), 1.0)
-    return found
+    covariance: FloatArray = (apart.T * sums.size) @ apart / max(sums.size.sum(), 1.0)
+    return covariance
 
 
 def _within(sums: ProfileSums) -> FloatArray:
     """Variances of the columns within clusters."""
     held = np.maximum(sums.size, 1.0)[:, None]
     squares = np.maximum(sums.square - sums.total**2 / held, 0.0).sum(axis=0)
-    found: FloatArray = squares / max(sums.size.sum(), 1.0)
-    return found
+    variances: FloatArray = squares / max(sums.size.sum(), 1.0)
+    return variances
 
 
 def _describe_features(
@@ -144,7 +146,7 @@ def _describe_features(
 ) -> tuple[FeatureProfile, ...]:
     ready = model.preparation
     means, overalls = ready.in_units(mean[None])[0], ready.in_units(overall[None])[0]
-    # Half of what lies between one spread below and above: of a logarithm, too.
+    # Half the distance from one spread below to one above, which also works for logarithms.
     spreads, overall_spreads = (
         (ready.in_units((m + s)[None])[0] - ready.in_units((m - s)[None])[0]) / 2
         for m, s in ((mean, spread), (overall, overall_spread))
@@ -175,7 +177,7 @@ def _draw_map(
     """The map, and the clusters' sizes at each client."""
     C, names = len(model.centers), model.preparation.names
     between, within = _between(model, sums), _within(sums)
-    # Without covariances within clusters, which would take sums over all rows.
+    # Covariances within clusters are left out: they would need another query.
     axes = np.linalg.eigh(between + np.diag(within))[1][:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     shapes = ClusterShapes(C, model.centers, axes, queries.min_count)
@@ -194,7 +196,7 @@ def _draw_map(
 
 
 def _variance(centers: FloatArray, found: ClusterShapeSums) -> FloatArray:
-    """Of all rows, along the two axes."""
+    """Variance of all rows along the two axes."""
     n, held = max(found.size.sum(), 1.0), np.maximum(found.size, 1.0)[:, None]
     means = centers + found.total / held
     own = found.square.diagonal(axis1=1, axis2=2).sum(axis=0) - (found.total**2 / held).sum(axis=0)
@@ -219,7 +221,7 @@ def _draw_ellipses(model: Model, found: ClusterShapeSums, axes: FloatArray) -> t
 
 
 def _frame(ellipses: Sequence[Ellipse], centers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The part of the plane that is shown: clusters and their reach, not the extremes of rows."""
+    """The part of the plane that the map shows: clusters and their surroundings, not all rows."""
     middles = np.array([e.center for e in ellipses] or centers)
     reach = _REACH * np.array([[max(e.radii)] for e in ellipses] or [[1.0]])
     low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
@@ -254,7 +256,7 @@ def _count_sizes(model: Model, queries: ClusterQueries) -> Mapping[str, FloatArr
 def measure_quality(
     found: Clustering, pooled: FloatArray | None, queries: ClusterQueries
 ) -> tuple[QualityRecord, ...]:
-    """Indices of the centres, and of those that pooling would have given, if known."""
+    """Indices of the centres, and of the centres of pooled rows, if those are known."""
     if len(found.centers) < 2 or queries.tier.noisy or queries.tier.guards:
         return ()
     fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)

@@ -14,9 +14,11 @@ _OPSET = 17
 
 
 def export(model: Model, target: Path) -> None:
-    """Write the model in the format that the name of the file asks for."""
+    """Write the model in the format that the suffix of the file names."""
     if target.suffix not in _FORMATS:
-        raise ConfigError(f"{target}: models are exported to {' or '.join(_FORMATS)} files")
+        raise ConfigError(
+            f"{target}: unknown format; models are exported to {' or '.join(_FORMATS)} files"
+        )
     content = _FORMATS[target.suffix](model, target)
     write_atomically(target, lambda file: file.write(content))
 
@@ -24,22 +26,24 @@ def export(model: Model, target: Path) -> None:
 def _onnx(model: Model, target: Path) -> bytes:
     """A graph from the columns' own values to the cluster's number, and memberships if fuzzy.
 
-    Gaps must be filled by the caller unless the model fills them; categories are given as the 0
-    and 1 columns that they become.
+    Missing values must be filled by the caller unless the model fills them. Categories are given
+    as columns of zeros and ones.
     """
     try:
         import onnx
     except ImportError:
         raise ConfigError(f"{target}: needs onnx: pip install 'fedclust[export]'") from None
     graph = _Graph(onnx)
-    rows = graph.prepared(model)
+    rows = graph.prepare(model)
     distances = graph.distances(rows, model)
     place = graph.node("ArgMin", distances, axis=1, keepdims=0)
     numbers = graph.constant("numbers", np.array(model.ids, dtype=np.int64))
-    outputs = [graph.named("cluster", graph.node("Gather", numbers, place), onnx.TensorProto.INT64)]
+    outputs = [
+        graph.output("cluster", graph.node("Gather", numbers, place), onnx.TensorProto.INT64)
+    ]
     if model.fuzzifier is not None:
         shared = graph.memberships(distances, model.fuzzifier)
-        outputs.append(graph.named("membership", shared, onnx.TensorProto.DOUBLE, len(model.ids)))
+        outputs.append(graph.output("membership", shared, onnx.TensorProto.DOUBLE, len(model.ids)))
     made = graph.model(len(model.preparation.names), outputs)
     made.doc_string = f"fedclust {model.algorithm}: columns {', '.join(model.preparation.names)}"
     onnx.checker.check_model(made)
@@ -48,7 +52,7 @@ def _onnx(model: Model, target: Path) -> bytes:
 
 
 class _Graph:
-    """Nodes one after the other; each call gives the name of what it computes."""
+    """A list of nodes; each method adds some and returns the name of their output."""
 
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
@@ -64,12 +68,12 @@ class _Graph:
         self._nodes.append(self._onnx.helper.make_node(kind, list(inputs), [name], **settings))
         return name
 
-    def named(self, name: str, computed: str, kind: int, width: int | None = None) -> Any:
+    def output(self, name: str, computed: str, kind: int, width: int | None = None) -> Any:
         self._nodes.append(self._onnx.helper.make_node("Identity", [computed], [name]))
         shape = [None] if width is None else [None, width]
         return self._onnx.helper.make_tensor_value_info(name, kind, shape)
 
-    def prepared(self, model: Model) -> str:
+    def prepare(self, model: Model) -> str:
         ready = model.preparation
         rows = "X"
         logs = [column.log for column in ready.columns for _ in column.encoded_names]
@@ -79,20 +83,20 @@ class _Graph:
             taken = self.node("Log", self.node("Where", chosen, rows, one))
             rows = self.node("Where", chosen, taken, rows)
         if ready.fill is not None:
-            gaps = self.node("IsNaN", rows)
-            rows = self.node("Where", gaps, self.constant("fill", ready.fill), rows)
+            missing = self.node("IsNaN", rows)
+            rows = self.node("Where", missing, self.constant("fill", ready.fill), rows)
         moved = self.node("Sub", rows, self.constant("offset", ready.offset))
         return self.node("Div", moved, self.constant("scale", ready.scale))
 
     def distances(self, rows: str, model: Model) -> str:
-        """Squared, (n, C): the differences themselves, so that no digit is lost."""
+        """Squared distances, (n, C), from differences, which lose no digits."""
         wide = self.node("Unsqueeze", rows, self.constant("axis", np.array([1])))
         apart = self.node("Sub", wide, self.constant("centers", model.centers[None]))
         squares = self.node("Mul", apart, apart)
         return self.node("ReduceSum", squares, self.constant("last", np.array([2])), keepdims=0)
 
     def memberships(self, distances: str, fuzzifier: float) -> str:
-        """Ratios to the nearest centre's distance; a row on a centre belongs to it alone."""
+        """Memberships from ratios to the least distance; a row on a centre belongs to it alone."""
         nearest = self.node("ReduceMin", distances, axes=[1], keepdims=1)
         least = self.constant("least", np.array(1e-300))
         ratio = self.node(
@@ -111,7 +115,7 @@ class _Graph:
 
 
 def _skops(model: Model, target: Path) -> bytes:
-    """A scikit-learn pipeline of its own classes: whoever loads it needs no fedclust."""
+    """A pipeline of scikit-learn classes, which can be loaded without fedclust."""
     try:
         import skops.io
     except ImportError:
@@ -121,7 +125,7 @@ def _skops(model: Model, target: Path) -> bytes:
 
 
 def as_pipeline(model: Model, target: Path) -> Any:
-    """StandardScaler and KMeans with what this model knows; labels are places among its ids."""
+    """StandardScaler and KMeans with the model's values; labels are positions in its ids."""
     from sklearn.cluster import KMeans
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -131,10 +135,10 @@ def as_pipeline(model: Model, target: Path) -> Any:
         raise ConfigError(f"{target}: scikit-learn has no fuzzy c-means; export to .onnx instead")
     if any(column.log for column in ready.columns) or ready.fill is not None:
         raise ConfigError(
-            f"{target}: logarithms and filled gaps are not exported to skops; use .onnx instead"
+            f"{target}: logarithms and filled missing values cannot be exported to skops; use .onnx"
         )
     both = np.vstack([ready.offset - ready.scale, ready.offset + ready.scale])
-    scaler = StandardScaler().fit(both)  # fitted on two rows of that very mean and spread
+    scaler = StandardScaler().fit(both)  # two rows that have this mean and spread
     scaler.mean_, scaler.scale_, scaler.var_ = ready.offset, ready.scale, ready.scale**2
     means = KMeans(len(model.ids), init=model.centers, n_init=1, max_iter=1).fit(model.centers)
     means.cluster_centers_ = model.centers

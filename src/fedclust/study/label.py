@@ -1,4 +1,4 @@
-"""Clusters for new rows, from files that may be larger than memory."""
+"""Label new rows, from files that can be larger than memory."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -43,19 +43,19 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: i
     names = [column.name for column in columns] + ([id] if id else [])
     if all(format_of(file).batches is None for file in files):
         held = read_table(files, model.na_values, id)
-        _all_there(files[0], names, held)
+        _check_columns(files[0], names, held)
         return InMemory(held)
-    found = column_kinds(files, model.na_values)
-    _all_there(files[0], names, found)
+    is_number = column_kinds(files, model.na_values)
+    _check_columns(files[0], names, is_number)
     for column in columns:
-        if not column.categories and not found[column.name]:
-            raise DataError(f"{files[0]}: column {column.name!r} holds words, not numbers")
+        if not column.categories and not is_number[column.name]:
+            raise DataError(f"{files[0]}: column {column.name!r} holds text, not numbers")
     words = frozenset(column.name for column in columns if column.categories)
     selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, id, batch_rows)
     return Stream(files, selection)
 
 
-def _all_there(file: Path, names: Sequence[str], found: Collection[str]) -> None:
-    absent = [name for name in names if name not in found]
+def _check_columns(file: Path, names: Sequence[str], present: Collection[str]) -> None:
+    absent = [name for name in names if name not in present]
     if absent:
         raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}")

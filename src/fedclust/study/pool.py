@@ -33,7 +33,7 @@ class ClientPool(Protocol):
     """The clients of a study, wherever they are."""
 
     default_tier: str  # unless the study names one
-    compares: bool  # whether a lossless run may be made only to compare with
+    compares: bool  # whether an extra lossless run is allowed, for comparison
     needs_everyone: bool  # whether one client with blocking problems ends the study
     named: Collection[str]  # the clients that the study lists, if it does
 
@@ -54,7 +54,7 @@ class ClientPool(Protocol):
 
 
 class LocalPool:
-    """Clients whose files are at hand: one session each, in this process."""
+    """Clients in this process, with one session each."""
 
     default_tier = "none"  # the user who runs the study has all rows
     compares = True
@@ -69,7 +69,7 @@ class LocalPool:
         return {name: s.handle(request, self._caller) for name, s in self.sessions.items()}
 
     def over(self, form: RowForm, schema: Schema) -> Channel:
-        """A channel to rows in memory, or read whenever they are needed."""
+        """A channel to sessions in this process."""
         return SessionChannel(self.sessions, self._caller, form)
 
     def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
@@ -81,7 +81,7 @@ class LocalPool:
         del self.sessions[client]
 
     def reasons(self) -> Mapping[str, Reason]:
-        """Errors are raised, so nothing is missing."""
+        """Errors are raised, so no answer is missing."""
         return {}
 
 
@@ -111,7 +111,7 @@ class RemotePool:
     """Clients behind a network."""
 
     default_tier = "secure"
-    compares = False  # what a study does not need is not asked
+    compares = False  # clients answer only the queries that a study needs
     needs_everyone = False
 
     def __init__(self, remote: RemoteChannel, named: Collection[str] = ()) -> None:
@@ -134,12 +134,12 @@ class RemotePool:
         return self._remote.over(form.as_config(), schema)
 
     def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
-        """A client that sends sums which no rows can have is left out, on record."""
+        """Leave out clients whose sums are impossible, and record them."""
         note = self._remote.record_left_out
         return CheckedChannel(channel, schema, records=records, cap=float("inf"), note=note)
 
     def exclude(self, client: str, reason: Reason) -> None:
-        """Ask a client no more, and record why."""
+        """Send no more requests to a client, and record why."""
         self._remote.exclude(client, reason, "preflight")
 
     def reasons(self) -> Mapping[str, Reason]:
@@ -199,7 +199,7 @@ def _opener(study: Study, client: str) -> Callable[[bool], ClientFiles]:
 def _constant(target: Path | None) -> Callable[[Caller], Path]:
     def labels_path(caller: Caller) -> Path:
         if target is None:
-            raise DataError("there is no place for labels")
+            raise DataError("this client has no file for labels")
         return target
 
     return labels_path

@@ -1,4 +1,4 @@
-"""Read a study file and refuse what its settings cannot do."""
+"""Read a study file, and refuse settings that conflict."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from .settings import (
 
 
 def read_study(path: str | Path, *, files: bool = True) -> Study:
-    """The study that a file describes; without `files` it need not name any client's."""
+    """Read a study; without `files` it need not list any client's files."""
     file = TomlFile.read(Path(path), ("clients", "features", *SECTIONS))
     study = Study(
         file.path,
@@ -76,7 +76,7 @@ def _privacy(file: TomlFile) -> PrivacySettings:
 def _split_columns(study: Study, file: TomlFile, files: bool) -> Study:
     """Over split columns every client is needed from the first round on."""
     if files and study.data.id is None:
-        words = 'split = "columns" aligns records by their ids: name the column by id'
+        words = 'split = "columns" aligns records by their ids; set id to the name of the id column'
         raise file.error(("data", "id"), words)
     least = max(len(study.clients), study.sampling.min_clients)
     return replace(study, sampling=replace(study.sampling, min_clients=least))
@@ -85,13 +85,15 @@ def _split_columns(study: Study, file: TomlFile, files: bool) -> Study:
 def _clients(file: TomlFile) -> dict[str, str]:
     given = file.tables.get("clients")
     if not given:
-        raise file.error(("clients",), "no [clients]: give each client's name and its file")
+        raise file.error(
+            ("clients",), "[clients] is missing or empty; list each client's name and its file"
+        )
     for name, path in given.items():
         if not name.strip() or name.startswith(".") or set(name) & set("/\\"):
             raise file.error(
                 ("clients", name),
-                f"client {name!r}: its labels go into a file of its name; choose one without a "
-                "slash or a leading dot",
+                f"client {name!r}: its name is also a file name; choose one without a slash or "
+                "a leading dot",
             )
         if not isinstance(path, str) or not path.strip():
             raise file.error(("clients", name), f"client {name!r} must have a file, got {path!r}")
@@ -103,7 +105,7 @@ def _features(file: TomlFile) -> tuple[Column, ...] | None:
     if given is None:
         return None
     if not given:
-        raise file.error(("features",), "[features] is empty: name columns, or leave it out")
+        raise file.error(("features",), "[features] is empty; list columns, or leave it out")
     return tuple(_feature(name, table, file) for name, table in given.items())
 
 

@@ -23,13 +23,13 @@ from .settings import Study
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a study found, and where it is written."""
+    """The results of a study, and where they are written."""
 
     folder: Path
     model: Any  # a Model, or over split columns a ColumnsModel
     clustering: Any  # a Clustering, or a ColumnClustering
-    labels: Mapping[str, Path | str]  # by client: these stay there
-    choice: Choice | None  # of the number of clusters, if the data chose it
+    labels: Mapping[str, Path | str]  # by client; the files stay with the client
+    choice: Choice | None  # of the number of clusters, with n_clusters = "auto"
     used: int | None  # rows that took part; None: the tier hides it
     offered: Mapping[str, int | None]  # rows of each client that could have taken part
 
@@ -52,7 +52,7 @@ def run_study(
     """Run the study in this process and write its folder, completely or not at all.
 
     With `match` clusters keep the numbers of an earlier run. Over split columns, `secret` is the
-    one that clients across machines share: with it the result is theirs, bit for bit.
+    secret of a run across machines; with it both runs have the same result, bit for bit.
     """
     layout = layout_of(study)
     directory = RunDirectory(study, folder, force=force, resume=resume)
@@ -82,7 +82,7 @@ def carry_out(
     match: Model | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
-    """All that a study is, wherever its clients are and however its data are split."""
+    """The steps of every study, wherever its clients are and however its data are split."""
     layout = layout_of(study)
     tier = resolve_tier(study, pool.default_tier)
     survey = layout.survey(pool, tier)

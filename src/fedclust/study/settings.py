@@ -19,7 +19,7 @@ from ..settings import Choices, Key, Setting, settings_of, table_schema
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
-RECORD_STARTS = ("records", "partition")  # over split columns, where "auto" is k-means++
+RECORD_STARTS = ("records", "partition")  # over split columns; there "auto" is k-means++
 
 
 @dataclass(frozen=True)
@@ -197,13 +197,13 @@ def make_algorithm(clustering: ClusteringSettings, n_clusters: int) -> AnyAlgori
         key = "llf-fcm" if clustering.fuzzy else "llf-cm"
     algorithm = make(key, n_clusters)
     if clustering.fuzzy and not algorithm.soft:
-        raise ConfigError(f"fuzzy = true, but {key} finds labels, not memberships")
+        raise ConfigError(f"fuzzy = true, but {key} computes labels, not memberships")
     if clustering.fuzzy is False and algorithm.soft:
-        raise ConfigError(f"fuzzy = false, but {key} finds memberships")
+        raise ConfigError(f"fuzzy = false, but {key} computes memberships")
     parameters = given_parameters(clustering)
     for name in parameters:
         if name not in vars(algorithm):
-            raise ConfigError(f"{name} has no meaning for {key}")
+            raise ConfigError(f"{key} has no parameter {name}; leave it out")
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), **parameters))
 
 
@@ -223,7 +223,7 @@ def make_tier(study: Study, default: str) -> Tier:
     known = {field.name for field in fields(kind)}
     for name in study.privacy.parameters:
         if name not in known:
-            raise ConfigError(f"{name} has no meaning for tier = {kind.name!r}")
+            raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
     return with_rounds(kind(**study.privacy.parameters), study.clustering.max_rounds)
 
 

@@ -1,4 +1,4 @@
-"""A layout: how data are split between clients, and what that means for every step of a study."""
+"""Layouts: the steps of a study that depend on how its data are split between clients."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class Survey:
         return not any(problem.blocking for problem in self.problems)
 
     def refuse_problems(self) -> None:
-        """Stop before anything is computed, and say why."""
+        """Raise an error with the first blocking problems, before anything is computed."""
         blocking = [problem for problem in self.problems if problem.blocking]
         if blocking:
             more = f"; and {len(blocking) - _SHOWN} more" if len(blocking) > _SHOWN else ""
@@ -74,7 +74,7 @@ class Described:
 
 
 class Layout(ABC):
-    """The steps of a study that depend on how its data are split."""
+    """One way to split data: its checks, and its steps of a study."""
 
     split: ClassVar[str]
     keeps_state: ClassVar[bool] = False  # whether one process must answer all rounds of a client
@@ -119,7 +119,7 @@ class Layout(ABC):
 
     @abstractmethod
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> Any:
-        """A channel to rows that can be clustered, and what is known of them."""
+        """Make rows ready for clustering, and open a channel to them."""
 
     @abstractmethod
     def cluster(self, prepared: Any, tier: Tier, journal: Journal) -> Clustered:
@@ -145,14 +145,14 @@ class Layout(ABC):
     def deliver(
         self, pool: ClientPool, prepared: Any, described: Described
     ) -> Mapping[str, Written]:
-        """Have every client write its labels; what those that did report."""
+        """Have every client write its labels, and collect the confirmations."""
 
     def count_offered(self, survey: Survey) -> dict[str, int | None]:
         """Rows of each client that could take part, as far as that is known."""
         return survey.rows
 
     def notices(self, tier: Tier) -> list[str]:
-        """What everyone who takes part has to know before the study starts."""
+        """Notices for all participants, before the study starts."""
         return []
 
     def select_clients(self, connected: Sequence[str]) -> list[str]:

@@ -85,7 +85,7 @@ class ColumnsLayout(Layout):
         return columns_guarantee(tier)
 
     def label_targets(self, folder: Path) -> dict[str, Path]:
-        """Without labels, the centres beside them still need a place."""
+        """The centres need a path even without labels."""
         study = self.study
         if study.outputs.labels == "none":
             study = replace(study, outputs=replace(study.outputs, labels="csv"))
@@ -105,9 +105,9 @@ class ColumnsLayout(Layout):
         least = self.study.sampling.min_clients
         absent = ", ".join(sorted(set(pool.named) - set(offers)))
         if (absent or len(offers) < least) and not pool.needs_everyone:
-            who = f"; every client is needed, and {absent} cannot take part" if absent else ""
+            who = f"; every client is needed, but {absent} cannot take part" if absent else ""
             raise TooFewClients(
-                f"{len(offers)} clients can take part, and {least} are needed{who}", pool.reasons()
+                f"{len(offers)} clients can take part, but {least} are needed{who}", pool.reasons()
             )
         problems = [problem for offer in offers.values() for problem in offer.problems]
         problems += _check_all(task, offers)
@@ -125,8 +125,8 @@ class ColumnsLayout(Layout):
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
         """Find the shared records, and have every client find its rows of them.
 
-        This is not taken from the journal: clients that were restarted must align again, and a
-        run that continues must do so with the same records and values.
+        This step is repeated when a run resumes, because clients that were restarted must align
+        again. The records and values must not have changed.
         """
         task, offers = self._task(tier), survey.offers
         _check_comparable(pool, task)
@@ -136,19 +136,19 @@ class ColumnsLayout(Layout):
         shared: Array = done.model
         check_overlap(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
         aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
-        _need_everyone(pool, offers, aligned, "found its rows of the shared records")
+        _need_everyone(pool, offers, aligned, "aligned its rows")
         self._check_unchanged(journal, shared, offers, aligned)
         schema = _schema(offers, len(shared), tier)
         algorithm = columns_algorithm(self.study.clustering)
         if schema.records() < algorithm.n_clusters:
             raise DataError(
-                f"{schema.records()} shared records cannot make n_clusters = "
+                f"{schema.records()} shared records are too few for n_clusters = "
                 f"{algorithm.n_clusters}; choose fewer clusters"
             )
         form = SharedRecords(task, digest_of(shared))
         channel = tier.channel(_AllOf(pool.over(form, schema), tuple(offers)))
         if silent := sorted(set(offers) - set(channel.clients())):
-            raise TooFewClients(f"every client is needed, and no key came from {', '.join(silent)}")
+            raise TooFewClients(f"every client is needed, but no key came from {', '.join(silent)}")
         return _Prepared(channel, schema, form, offers)
 
     def _check_unchanged(
@@ -246,11 +246,11 @@ class ColumnsLayout(Layout):
 
     def describe_absent(self, connected: Collection[str]) -> str:
         absent = ", ".join(sorted(set(self.study.clients) - set(connected)))
-        return f"; every client is needed, and {absent} did not connect" if absent else ""
+        return f"; every client is needed, but {absent} did not connect" if absent else ""
 
 
 class _AllOf(Wrapper):
-    """A channel to exactly these clients, whoever else is connected; none may be skipped."""
+    """A channel to exactly these clients; none may be skipped."""
 
     def __init__(self, channel: Channel, names: tuple[str, ...]) -> None:
         super().__init__(channel)
@@ -272,7 +272,7 @@ def _need_everyone(
 ) -> None:
     if silent := sorted(set(offers) - set(replies)):
         raise TooFewClients(
-            f"every client is needed, and not every one {what}: {', '.join(silent)} did not",
+            f"every client is needed, but {', '.join(silent)} did not confirm that it {what}",
             pool.reasons(),
         )
 
@@ -284,16 +284,16 @@ def _check_comparable(pool: ClientPool, task: ColumnTask) -> None:
 
 
 def _check_all(task: ColumnTask, offers: Mapping[str, RecordsOffer]) -> Iterator[Problem]:
-    """Columns of two clients, and features of none."""
+    """Find columns that two clients have, and features that no client has."""
     if any(offer.counts is not None for offer in offers.values()):
         yield from _check_names(task, offers)
         return
-    # Across machines names do not leave, but numbers must fit: every feature has one client.
+    # Across machines names stay with the clients, but counts must add up.
     width = sum(offer.width for offer in offers.values())
     listed = sum(len(column.encoded_names) for column in task.columns or ())
     if task.columns is not None and width != listed:
-        what = "no client has some of them" if width < listed else "two clients have the same"
-        detail = f"the study lists {listed} columns, clients have {width} of these names: {what}"
+        what = "some have no client" if width < listed else "some have two clients"
+        detail = f"the study lists {listed} columns, clients have {width}: {what}"
         yield Problem(ALL, "columns-mismatch", detail=detail)
 
 
@@ -303,7 +303,7 @@ def _check_names(task: ColumnTask, offers: Mapping[str, RecordsOffer]) -> Iterat
         for column in offer.columns:
             other = first.setdefault(column.name, client)
             if other != client:
-                detail = f"client {other!r} has it, too; rename one, or drop it"
+                detail = f"client {other!r} also has it; rename or drop one of them"
                 yield Problem(client, "two-owners", column.name, detail)
     unreadable = any(offer.counts is None for offer in offers.values())
     for column in task.columns or ():
@@ -320,7 +320,7 @@ def _schema(offers: Mapping[str, RecordsOffer], n_records: int, tier: Tier) -> S
 
 
 def _entropy(end: FinalAssignment, number: int) -> float | None:
-    """How mixed the memberships of a cluster's records are, from 0 to 1; None for hard ones."""
+    """Mean entropy of the memberships of a cluster's records, from 0 to 1; None for k-means."""
     shares, k = end.memberships, len(end.order)
     mine = end.labels == number
     if shares is None or k == 1 or not mine.any():

@@ -46,7 +46,7 @@ from ..run_directory import label_files
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
-_ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
+_ROWS_PER_CLUSTER = 5  # on average, at least, when the number of clusters is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class _Prepared:
 
 
 class RowsLayout(Layout):
-    """Sums over rows lead to centres that everybody may know."""
+    """Sums over rows give centres that all clients may know."""
 
     split: ClassVar[str] = "rows"
 
@@ -97,7 +97,7 @@ class RowsLayout(Layout):
         unreadable = {problem.client for problem in problems if problem.code == "unreadable"}
         if not unreadable or set(pool.named) - unreadable:
             problems += self._check_all(columns, row_counts)
-        if tier.sums_only:  # what a tier hides is not in the results either
+        if tier.sums_only:  # results must not show what the tier hides
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
 
@@ -120,10 +120,10 @@ class RowsLayout(Layout):
     def _exclude_unfit(
         self, pool: ClientPool, reports: dict[str, PreflightReport]
     ) -> dict[str, PreflightReport]:
-        """Clients whose data fit, if they are enough; the others are left out, on record."""
+        """Leave out clients with blocking problems, if enough others remain, and record why."""
         fit = {c: r for c, r in reports.items() if not any(p.blocking for p in r.problems)}
         if pool.needs_everyone or len(fit) < max(self.study.sampling.min_clients, 1):
-            return reports  # which name the problems
+            return reports  # their problems end the study
         for client in reports.keys() - fit.keys():
             problem = next(p for p in reports[client].problems if p.blocking)
             where = f"column {problem.column!r}: " if problem.column else ""
@@ -134,7 +134,7 @@ class RowsLayout(Layout):
     def _check_all(
         self, columns: Sequence[Column], counts: Mapping[str, RowCounts | None]
     ) -> Iterator[Problem]:
-        """Problems that no single client has."""
+        """Find problems that concern all clients together."""
         study = self.study
         if not columns:
             yield Problem(ALL, "no-shared-column")
@@ -151,7 +151,9 @@ class RowsLayout(Layout):
         if match is None:
             return
         if not isinstance(match, Model):
-            raise ConfigError("--match-run: the earlier run has no centres to compare")
+            raise ConfigError(
+                "--match-run: the earlier run has no centres to compare; give a run over split rows"
+            )
         if match.preparation.columns != survey.columns:
             theirs, ours = (
                 ", ".join(c.name for c in each)
@@ -159,7 +161,7 @@ class RowsLayout(Layout):
             )
             raise ConfigError(
                 f"--match-run: the earlier run has the columns {theirs}, this one {ours}, or other "
-                "bounds or categories; such clusters cannot be matched"
+                "bounds or categories; clusters can be matched only over the same columns"
             )
 
     # Scale
@@ -171,8 +173,8 @@ class RowsLayout(Layout):
         wanted, total = study.n_clusters[0], add_counts(used.values())
         if total is not None and total < wanted:
             raise DataError(
-                f"{total} rows without missing values cannot make n_clusters = {wanted}; choose "
-                'fewer clusters, or missing = "mean"'
+                f"{total} rows without missing values are too few for n_clusters = {wanted}; "
+                'choose fewer clusters, or missing = "mean"'
             )
         form = PreparedRows(preparation)
         enrolled = {client: n for client, n in used.items() if n is not None}
@@ -201,7 +203,7 @@ class RowsLayout(Layout):
     # Clusters
 
     def cluster(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
-        """The clusters, after their number was chosen if the study leaves it to the data."""
+        """Choose the number of clusters if it is "auto", and find the clusters."""
         study, settings = self.study, self.study.clustering
         common: dict[str, Any] = {
             "init": settings.init,
@@ -284,7 +286,7 @@ class RowsLayout(Layout):
             ids = _match_ids(match, preparation, found.centers[order])
             order, ids = order[np.argsort(ids)], sorted(ids)
         fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
-        known = tuple(int(n) or None for n in sizes[order])  # 0 may be few: clients withhold them
+        known = tuple(int(n) or None for n in sizes[order])  # clients withhold small counts
         key, na_values = found.algorithm.key, self.study.data.na_values
         centers = found.centers[order]
         model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values)
@@ -309,25 +311,25 @@ def _shared_columns(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
 
 
 def _find_same_files(study: Any) -> Iterator[Problem]:
-    """Rows that two clients have would count twice."""
-    owner: dict[Path, str] = {}
+    """Find files of two clients: their rows would count twice."""
+    first: dict[Path, str] = {}
     for client in study.clients:
         for file in study.files(client):
-            other = owner.setdefault(file.resolve(), client)
+            other = first.setdefault(file.resolve(), client)
             if other != client:
-                detail = f"{file.name} is the file of client {other!r}, too"
+                detail = f"{file.name} is also a file of client {other!r}"
                 yield Problem(client, "same-file", detail=detail)
 
 
 def _match_ids(match: Model, preparation: Preparation, centers: FloatArray) -> list[int]:
-    """Numbers of the earlier run, compared on its scale: this run's differs a little."""
+    """Match clusters with those of an earlier run, on the scale of that run."""
     theirs = match.preparation
     moved = (centers * preparation.scale + preparation.offset - theirs.offset) / theirs.scale
     return match_ids(moved, match.centers, match.ids)
 
 
 def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
-    """Rows that took part and are in no known size; None: the tier hides it."""
+    """Rows that are missing from the sizes of clusters; None: the tier hides it."""
     if used is None or tier.guards:
         return None
     return used - sum(n or 0 for n in model.sizes)
@@ -336,7 +338,7 @@ def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
 def _cluster_pooled(
     found: Clustering, prepared: _Prepared, tier: Tier, journal: Journal, *, compares: bool
 ) -> FloatArray | None:
-    """Centres of the lossless run from the same start: what pooling would have given.
+    """Centres of a lossless run from the same start, which are those of pooled rows.
 
     None where clients withhold something, or have not agreed to further queries.
     """
