@@ -1,6 +1,5 @@
 """Read a study file, and refuse settings that conflict."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,10 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
         features=_features(file),
         given=file.given,
     )
-    if study.data.split == "columns":
-        study = _split_columns(study, file, files)
+    layout = layout_of(study)
+    for conflict in layout.find_missing_settings(files=files):
+        raise file.error(*conflict)
+    study = layout.complete_settings()
     _refuse_conflicts(study, file)
     return study
 
@@ -71,15 +72,6 @@ def _privacy(file: TomlFile) -> PrivacySettings:
     given = file.values(privacy_settings(str(tier)), "privacy")
     own = {setting.name for setting in settings_of(PrivacySettings)} & set(given)
     return PrivacySettings(**{name: given.pop(name) for name in own}, parameters=given)
-
-
-def _split_columns(study: Study, file: TomlFile, files: bool) -> Study:
-    """Over split columns every client is needed from the first round on."""
-    if files and study.data.id is None:
-        words = 'split = "columns" aligns records by their ids; set id to the name of the id column'
-        raise file.error(("data", "id"), words)
-    least = max(len(study.clients), study.sampling.min_clients)
-    return replace(study, sampling=replace(study.sampling, min_clients=least))
 
 
 def _clients(file: TomlFile) -> dict[str, str]:

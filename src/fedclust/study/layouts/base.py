@@ -82,6 +82,14 @@ class Layout(ABC):
     def __init__(self, study: Study) -> None:
         self.study = study
 
+    def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
+        """Settings that the study lacks; with `files` it lists its clients' files, too."""
+        return iter(())
+
+    def complete_settings(self) -> Study:
+        """The study with the settings that follow from its layout."""
+        return self.study
+
     @abstractmethod
     def find_conflicts(self) -> Iterator[Conflict]:
         """Settings that cannot be met together."""

@@ -46,7 +46,7 @@ from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
 from ..run_directory import label_files
-from ..settings import Conflict
+from ..settings import Conflict, Study
 from ..split import (
     columns_algorithm,
     columns_guarantee,
@@ -74,6 +74,17 @@ class ColumnsLayout(Layout):
 
     split: ClassVar[str] = "columns"
     keeps_state: ClassVar[bool] = True  # the shared records
+
+    def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
+        if files and self.study.data.id is None:
+            text = 'split = "columns" aligns records by their ids; set id to the id column'
+            yield Conflict(("data", "id"), text)
+
+    def complete_settings(self) -> Study:
+        """Every client is needed, from the first round on."""
+        sampling = self.study.sampling
+        least = max(len(self.study.clients), sampling.min_clients)
+        return replace(self.study, sampling=replace(sampling, min_clients=least))
 
     def find_conflicts(self) -> Iterator[Conflict]:
         return find_column_conflicts(self.study)
