@@ -32,8 +32,8 @@ SECTIONS = [
     ),
     (
         "Exact sums",
-        "The same steps in whole numbers, each record's contribution rounded once: bits that no\n"
-        "split or order of the rows changes.",
+        "The same steps in integers, with each record's contribution rounded once. The result\n"
+        "does not depend on the split or order of the rows.",
         privacy.exact,
     ),
     (
@@ -43,49 +43,49 @@ SECTIONS = [
     ),
     (
         "Memory of a step",
-        "Peak resident memory above what was there before the step, in a process of its own.",
+        "Increase of the peak resident memory during the step, in a separate process.",
         memory.table,
     ),
     (
         "The loop",
-        "One process, LLF-CM: what rounds, clients and messages cost above the kernels.",
+        "One process, LLF-CM: the costs of rounds, clients and messages besides the kernels.",
         loop.table,
     ),
     (
         "Split columns",
         "A round over a million records, four owners in one process, against one owner of all\n"
-        "columns: the pooled case of the same algorithm. Beside it, LLF over rows in one place,\n"
-        "whose step never makes the records x clusters matrix that split columns are made of.",
+        "columns, which is the pooled case of the same algorithm. For comparison: LLF over pooled\n"
+        "rows, whose step never creates the records x clusters matrix that split columns need.",
         vertical.table,
     ),
     (
         "Alignment of records",
-        "Two owners of half the same ids, both in this process.",
+        "Two owners share half of their ids; both are in this process.",
         vertical.alignment,
     ),
     (
         "Choice of the number of clusters",
         "A sweep over 2 to 15 clusters against one clustering with 15, five clients, one process.\n"
-        "Work is the count that `Choice.work` has: centres that a row is compared with.",
+        "Work is `Choice.work`: the number of centres that a row is compared with.",
         choice.cost,
     ),
     (
         "The papers' own code",
         "Seconds per round, one thread: ten clusters in 16 dimensions, 20 equal clients, or four\n"
-        "owners of four columns. The authors' code was measured once, on a like machine,\n"
-        "so read the ratio as an order of magnitude.",
+        "owners of four columns. The authors' code was measured once on a similar machine, so the\n"
+        "ratio is an order of magnitude.",
         authors.table,
     ),
 ]
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure, print and write the page."""
     lines = [
         "# Speed and memory",
         "",
-        "Written by `make bench`. Contestants take turns in one run, the best of each counts, and",
-        "what is promised is a ratio: absolute times are of the machine of the day.",
+        "Written by `make bench`. The candidates alternate in one run, and the best time of each",
+        "counts. Targets are ratios, because absolute times depend on the machine.",
         "",
         f"Python {platform.python_version()}, NumPy {np.__version__}, numba {numba.__version__},",
         f"scikit-learn {sklearn.__version__}, skfuzzy {skfuzzy.__version__};",

@@ -1,4 +1,4 @@
-"""Seconds per round beside those of the papers' own code, on the same workload, one thread."""
+"""Seconds per round compared with the papers' own code, on the same workload, one thread."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ import sys
 
 from .timing import row
 
-# Seconds per round of the authors' code for 20,000 and 100,000 rows, measured once on a machine of
-# the same kind, one thread: ten clusters in 16 dimensions, 20 equal clients (columns: four owners).
+# Seconds per round of the authors' code for 20,000 and 100,000 rows, measured once on a similar
+# machine, one thread: ten clusters in 16 dimensions, 20 equal clients (columns: four owners).
 AUTHORS = {
     "LLF-CM": ("llf-cm", 0.110, 0.418),
     "LLF-FCM": ("llf-fcm", 0.431, 2.03),
@@ -46,7 +46,7 @@ print(best)
 
 
 def table() -> list[str]:
-    """Ours in a process of one thread; theirs as measured before."""
+    """Our times in a process of one thread; theirs as measured before."""
     headings = ("algorithm", "rows", "authors' code", "fedclust", "times faster")
     lines = [row(*headings), row(*["---"] * 5)]
     for name, (key, *theirs) in AUTHORS.items():

@@ -1,7 +1,7 @@
-"""How often the recommended number of clusters is right, and what it costs to find.
+"""How often the recommended number of clusters is right, and its cost.
 
 ``python -m benchmarks.choice [llf-cm | llf-fcm]`` prints the tables of docs/choosing-k.md; public
-data sets that are not on this machine are left out.
+data sets that are not on this machine are skipped.
 """
 
 import sys
@@ -30,7 +30,7 @@ SPLITS = ("iid", "dirichlet", "one cluster per client")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A table, how many clusters it has, and the line of the results it counts for."""
+    """A table, its number of clusters, and its line in the results."""
 
     line: str
     X: FloatArray
@@ -40,7 +40,7 @@ class Case:
 
 
 def blobs(k: int, F: int, apart: float, imbalance: float, seed: int) -> tuple[FloatArray, IntArray]:
-    """1500 rows in k round clusters of deviation 1, centres at least so far apart, in any size."""
+    """1500 rows in k round clusters of deviation 1, with centres at least `apart` apart."""
     rng = np.random.default_rng(seed)
     box, centers = 0.9 * apart * k ** (1 / F), np.empty((0, F))
     while len(centers) < k:
@@ -48,7 +48,7 @@ def blobs(k: int, F: int, apart: float, imbalance: float, seed: int) -> tuple[Fl
         if len(centers) == 0 or np.linalg.norm(centers - one, axis=1).min() >= apart:
             centers = np.vstack([centers, one])
         else:
-            box *= 1.001  # or there may be no room
+            box *= 1.001  # otherwise there may be no space
     share = np.geomspace(imbalance, 1, k)
     y = rng.choice(k, 1500, p=share / share.sum())
     return rng.normal(centers[y], 1.0), y
@@ -65,16 +65,16 @@ def with_clusters() -> Iterator[Case]:
     known = {"s1": 15, "s2": 15, "s4": 15, "xclara": 3, "g2": 2, "penguins": 3}
     for name, k in {**known, "pendigits": 10, "heart_disease": 2}.items():
         try:
-            found = load(name, download=False)
+            data = load(name, download=False)
         except DataError:
             continue
         if name == "g2":
             for F, sd in product((2, 8, 32), (30, 50)):
-                X = found.extra[f"g2_{F}_{sd}"].astype(float)
-                yield Case(f"g2, deviation {sd}", X, _labels(found.y), k, SPLITS)
+                X = data.extra[f"g2_{F}_{sd}"].astype(float)
+                yield Case(f"g2, deviation {sd}", X, _labels(data.y), k, SPLITS)
             continue
-        whole = np.isfinite(found.X).all(axis=1)
-        X, y = found.X[whole], _labels(found.y)[whole]
+        complete = np.isfinite(data.X).all(axis=1)
+        X, y = data.X[complete], _labels(data.y)[complete]
         if name in ("penguins", "heart_disease"):  # columns in different units
             X = (X - X.mean(axis=0)) / X.std(axis=0)
         yield Case(name, X, y, k, SPLITS)
@@ -86,19 +86,19 @@ def _labels(y: IntArray | None) -> IntArray:
 
 
 def without_clusters() -> Iterator[Case]:
-    """One cloud: round, long, or with edges."""
+    """One cloud: round, long, or a box."""
     for F, draw in product((1, 2, 5, 10, 20), range(5)):
         rng = np.random.default_rng(1000 + 10 * F + draw)
-        nobody = np.zeros(1500, dtype=int)
-        yield Case("one round Gaussian", rng.normal(size=(1500, F)), nobody, 1, SPLITS[:1])
-        yield Case("one box, uniform", rng.uniform(size=(1500, F)), nobody, 1, SPLITS[:1])
+        labels = np.zeros(1500, dtype=int)
+        yield Case("one round Gaussian", rng.normal(size=(1500, F)), labels, 1, SPLITS[:1])
+        yield Case("one box, uniform", rng.uniform(size=(1500, F)), labels, 1, SPLITS[:1])
         if F > 1:
             long = rng.normal(size=(1500, F)) * np.where(np.arange(F) == 0, 4.0, 1.0)
-            yield Case("one Gaussian, four times as long", long, nobody, 1, SPLITS[:1])
+            yield Case("one Gaussian, four times as long", long, labels, 1, SPLITS[:1])
 
 
 def channel(case: Case, split: str) -> LocalChannel:
-    """The rows of a case between five clients, or a client for each cluster."""
+    """Split the rows of a case between five clients, or with one client per cluster."""
     if split == "iid":
         owner = iid(len(case.X), 5)
     elif split == "dirichlet":
@@ -109,28 +109,28 @@ def channel(case: Case, split: str) -> LocalChannel:
 
 
 def hits(key: str) -> list[str]:
-    """Hits of each index alone and of the rule; then how often the evidence is called weak."""
+    """Hits of each index alone and of the rule, and how often the evidence is called weak."""
     right: dict[str, Counter[str]] = defaultdict(Counter)
     cases, weak = Counter[str](), Counter[str]()
     for case in (*with_clusters(), *without_clusters()):
         for split in case.splits:
-            found = choose(make(key, TOP), channel(case, split), Schema(case.X.shape[1]))
+            choice = choose(make(key, TOP), channel(case, split), Schema(case.X.shape[1]))
             cases[case.line] += 1
-            weak[case.line] += found.weak
-            for name, k in {**found.favourites, "rule": found.recommended}.items():
+            weak[case.line] += choice.weak
+            for name, k in {**choice.favourites, "rule": choice.recommended}.items():
                 right[case.line][name] += k == case.n_clusters
     lines = [row("data", "runs", *INDICES, "the rule", "called weak"), row(*["---"] * 9)]
     clustered = [line for line in cases if not line.startswith("one ")]
     for line in cases:
-        found_by = [right[line][n] if line in clustered else "" for n in (*INDICES, "rule")]
-        lines.append(row(line, cases[line], *found_by, weak[line]))
+        hits_by = [right[line][n] if line in clustered else "" for n in (*INDICES, "rule")]
+        lines.append(row(line, cases[line], *hits_by, weak[line]))
     totals = [sum(right[line][n] for line in clustered) for n in (*INDICES, "rule")]
     lines.append(row("**all with clusters**", sum(cases[line] for line in clustered), *totals, ""))
     return lines
 
 
 def cost() -> list[str]:
-    """A sweep over 2 to 15 against one clustering with 15, by time and by work."""
+    """Compare a sweep over 2 to 15 clusters with one clustering of 15, by time and work."""
     headings = ("algorithm", "rows x features, clusters", "one clustering", "sweep", "times")
     lines = [row(*headings, "limit", "work", "limit"), row(*["---"] * 8)]
     for key, (n, F, k, wide) in product(
@@ -144,10 +144,10 @@ def cost() -> list[str]:
         sweep = partial(choose, make(key, TOP), rows, schema)
         best = best_of({"one": one, "sweep": sweep}, repeats=3)
         times = best["sweep"] / best["one"]
-        work = sweep().work / (TOP * (one().run.n_rounds + 2))  # with its seeding and its score
+        work = sweep().work / (TOP * (one().run.n_rounds + 2))  # including seeding and score
         seconds = (f"{best['one']:.2f} s", f"{best['sweep']:.2f} s", f"{times:.1f}")
-        promised = (verdict(times, 6), f"{work:.1f}", verdict(work, 6))
-        lines.append(row(key, f"{n:,} x {F}, {k}", *seconds, *promised))
+        targets = (verdict(times, 6), f"{work:.1f}", verdict(work, 6))
+        lines.append(row(key, f"{n:,} x {F}, {k}", *seconds, *targets))
     return lines
 
 

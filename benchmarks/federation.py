@@ -1,9 +1,9 @@
-"""``python -m benchmarks.federation``: what a study costs above NVFlare itself.
+"""``python -m benchmarks.federation``: cost of a study in addition to NVFlare itself.
 
-Real processes on this machine, mutual TLS. A job that does nothing but send as many bytes both ways
-and a study take turns in one server and the same clients. Once as ``fedclust[nvflare]`` installs
-it, once with ``fedclust[fast]``: numba is quick, and large. ``TMPDIR=/dev/shm`` in front shows the
-same without the disk, which all clients share here and none does elsewhere.
+Real processes on this machine, mutual TLS. A study alternates with a job that only sends as many
+bytes in both directions, with one server and the same clients. It runs once as
+``fedclust[nvflare]`` installs it, and once with ``fedclust[fast]``: numba is fast, but large. Set
+``TMPDIR=/dev/shm`` to measure without the disk, which all clients share only here.
 """
 
 import contextlib
@@ -57,15 +57,15 @@ NAMES = [f"client{i}" for i in range(N_CLIENTS)]
 
 
 class Federation:
-    """A server, its clients, and jobs of two kinds for them."""
+    """A server, its clients, and two kinds of jobs."""
 
     def __init__(self, folder: Path, session: Session, clients: Sequence[psutil.Process]) -> None:
         self.folder, self._session, self._clients = folder, session, clients
         self._n = 0
 
     def study(self) -> dict[str, Any]:
-        """Run the study: seconds per round and to the first, memory, bytes."""
-        job, out = self._place()
+        """Run the study; return seconds per round and until the first, memory and bytes."""
+        job, out = self._new_paths()
         work = job.with_name(f"{job.name}-work")
         work.mkdir()
         settings = {
@@ -80,15 +80,15 @@ class Federation:
         }
         server, client = (TIMED, settings), (CLIENT_COMPONENT, {"study": "study"})
         write_job(job, "study", server=server, client=client, clients=NAMES, min_clients=N_CLIENTS)
-        begin, memory, said = self._finished(job, out)
-        last = [one for one in said["rounds"] if one["plan"] == "llf-fcm"]
-        first = said["rounds"][0]["end"] - begin
+        begin, memory, result = self._wait_for(job, out)
+        last = [one for one in result["rounds"] if one["plan"] == "llf-fcm"]
+        first = result["rounds"][0]["end"] - begin
         sizes = {name: last[0][name] for name in ("down", "up")}
         return {"ends": [one["end"] for one in last], "first": first, "memory": memory, **sizes}
 
-    def nothing(self, down: int, up: int) -> dict[str, Any]:
-        """Run the job that does nothing with as many bytes."""
-        job, out = self._place()
+    def null(self, down: int, up: int) -> dict[str, Any]:
+        """Run the job that does nothing but exchange bytes."""
+        job, out = self._new_paths()
         write_job(
             job, "null", server=("", {}), client=("", {}), clients=NAMES, min_clients=N_CLIENTS
         )
@@ -99,25 +99,25 @@ class Federation:
         _change(job / "client" / "config" / "config_fed_client.json", executors=[executor])
         for file in job.glob("*/config/*.json"):
             _change(file, components=[])
-        begin, memory, said = self._finished(job, out)
-        return {**said, "first": said["ends"][1] - begin, "memory": memory}
+        begin, memory, result = self._wait_for(job, out)
+        return {**result, "first": result["ends"][1] - begin, "memory": memory}
 
-    def _place(self) -> tuple[Path, Path]:
+    def _new_paths(self) -> tuple[Path, Path]:
         self._n += 1
         job = self.folder / f"job{self._n}"
         return job, job.with_suffix(".json")
 
-    def _finished(self, job: Path, out: Path) -> tuple[float, float, dict[str, Any]]:
-        begin, most = time.time(), 0.0
+    def _wait_for(self, job: Path, out: Path) -> tuple[float, float, dict[str, Any]]:
+        begin, peak = time.time(), 0.0
         id = self._session.submit(job)
         while not out.exists():
-            most = max(most, *(_job_memory(client) for client in self._clients))
+            peak = max(peak, *(_job_memory(client) for client in self._clients))
             time.sleep(0.1)
-        said = json.loads(out.read_text())
+        result = json.loads(out.read_text())
         while not (status := self._session.status(id)).startswith("FINISHED"):
             time.sleep(0.5)
         assert status == "FINISHED:COMPLETED", status
-        return begin, most, said
+        return begin, peak, result
 
 
 def _change(file: Path, **entries: Any) -> None:
@@ -125,17 +125,17 @@ def _change(file: Path, **entries: Any) -> None:
 
 
 def _job_memory(client: psutil.Process) -> float:
-    """Megabytes of a client's job process; nothing while there is none."""
+    """Megabytes of a client's job process; 0 if there is none."""
     with contextlib.suppress(psutil.Error):
-        for one in client.children(recursive=True):
-            if any("worker_process" in word for word in one.cmdline()):
-                return float(one.memory_info().rss) / 2**20
+        for child in client.children(recursive=True):
+            if any("worker_process" in argument for argument in child.cmdline()):
+                return float(child.memory_info().rss) / 2**20
     return 0.0
 
 
 @contextlib.contextmanager
 def federation(folder: Path, *, fast: bool) -> Iterator[Federation]:
-    """Provision, unlock the kits for the two apps, start everybody."""
+    """Provision, allow both apps in the kits, and start all processes."""
     _write(folder)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "src")])
     hidden = "" if fast else 'import sys\nsys.modules["numba"] = None  # as if not installed\n'
@@ -169,8 +169,8 @@ def _write(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
 
 
-def _fedclust(*words: str) -> None:
-    subprocess.run([sys.executable, "-m", "fedclust", *words], check=True, stdout=-3)
+def _fedclust(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "fedclust", *arguments], check=True, stdout=-3)
 
 
 def rows() -> Any:
@@ -182,8 +182,8 @@ def rows() -> Any:
 def _client(kit: Path) -> Iterator[psutil.Process]:
     head = ",".join(f"x{i}" for i in range(N_FEATURES))
     np.savetxt(kit / "data.csv", rows(), delimiter=",", header=head, comments="")
-    words = [sys.executable, "-m", "fedclust", "client", str(kit)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True)
+    command = [sys.executable, "-m", "fedclust", "client", str(kit)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield psutil.Process(process.pid)
     finally:
@@ -192,7 +192,7 @@ def _client(kit: Path) -> Iterator[psutil.Process]:
 
 
 def local_compute() -> float:
-    """Seconds of the step itself, of all clients one after the other: they share this machine."""
+    """Seconds of the step itself, summed over clients, because they share this machine."""
     data = Data.of(rows())
     plan = Plan(make("llf-fcm", K, init=data.X[:K] + 0.1, fuzzifier=1.5))
     state = plan.algorithm.start(Schema(N_FEATURES), plan.rng("server", -1))
@@ -202,40 +202,40 @@ def local_compute() -> float:
 
 
 def record_on_disk() -> float:
-    """Seconds of a line that is on disk before anything goes on: a client writes two a message."""
+    """Seconds to write a line to disk; a client writes two lines per message."""
     seconds = []
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         for _ in range(100):
             start = time.perf_counter()
-            write_disclosure(Path(place) / "log", b"", {"what": {"weight": [K]}})
+            write_disclosure(Path(folder) / "log", b"", {"what": {"weight": [K]}})
             seconds.append(time.perf_counter() - start)
             time.sleep(0.01)
     return statistics.median(seconds)
 
 
-def measured(*, fast: bool) -> dict[str, dict[str, Any]]:
-    """Both apps in turns: seconds of all rounds and to the first, memory of a job process."""
-    found: dict[str, dict[str, Any]] = {
+def measure(*, fast: bool) -> dict[str, dict[str, Any]]:
+    """Alternate both apps; return seconds of rounds and until the first, and memory."""
+    results: dict[str, dict[str, Any]] = {
         app: {"rounds": [], "first": [], "memory": 0.0} for app in ("null", "study")
     }
-    with tempfile.TemporaryDirectory() as place, federation(Path(place), fast=fast) as made:
-        sizes = made.study()  # the first job of all is slower; it tells the sizes
+    with tempfile.TemporaryDirectory() as folder, federation(Path(folder), fast=fast) as made:
+        sizes = made.study()  # the first job is slower; it gives the sizes
         for _ in range(BLOCKS):
-            blocks = {"null": made.nothing(sizes["down"], sizes["up"]), "study": made.study()}
+            blocks = {"null": made.null(sizes["down"], sizes["up"]), "study": made.study()}
             for app, block in blocks.items():
-                found[app]["rounds"] += np.diff(block["ends"]).tolist()
-                found[app]["first"].append(block["first"])
-                found[app]["memory"] = max(found[app]["memory"], block["memory"])
-    found["study"] |= {name: sizes[name] for name in ("down", "up")}
-    return found
+                results[app]["rounds"] += np.diff(block["ends"]).tolist()
+                results[app]["first"].append(block["first"])
+                results[app]["memory"] = max(results[app]["memory"], block["memory"])
+    results["study"] |= {name: sizes[name] for name in ("down", "up")}
+    return results
 
 
 def table(*, fast: bool) -> list[str]:
-    """What each costs, and the promises."""
-    found, compute = measured(fast=fast), local_compute()
-    null, study = found["null"], found["study"]
-    seconds = {app: statistics.median(found[app]["rounds"]) for app in found}
-    firsts = {app: statistics.median(found[app]["first"]) for app in found}
+    """Costs of both apps, and the targets."""
+    results, compute = measure(fast=fast), local_compute()
+    null, study = results["null"], results["study"]
+    seconds = {app: statistics.median(results[app]["rounds"]) for app in results}
+    firsts = {app: statistics.median(results[app]["first"]) for app in results}
     ratio = seconds["study"] / (seconds["null"] + compute)
     later, more = firsts["study"] - firsts["null"], study["memory"] - null["memory"]
     n = len(study["rounds"])
@@ -263,19 +263,19 @@ def table(*, fast: bool) -> list[str]:
             verdict(later, 1.0),
         ),
         row(
-            "a client's job process, most memory",
+            "a client's job process, peak memory",
             f"{null['memory']:.0f} MB",
             f"{study['memory']:.0f} MB",
             f"{more:+.0f} MB",
             verdict(more, 30.0),
         ),
-        row("a line on this disk; a client writes two a round", "", *_disk(), ""),
+        row("a line on this disk; a client writes two per round", "", *_disk(), ""),
     ]
 
 
 def _disk() -> tuple[str, str]:
-    alone = record_on_disk()
-    return f"{1e3 * alone:.1f} ms", f"{2 * N_CLIENTS} a round on one disk"
+    seconds = record_on_disk()
+    return f"{1e3 * seconds:.1f} ms", f"{2 * N_CLIENTS} per round on one disk"
 
 
 if __name__ == "__main__":

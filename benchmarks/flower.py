@@ -1,9 +1,9 @@
-"""``python -m benchmarks.flower``: seconds per round over Flower, with fedclust and with nothing.
+"""``python -m benchmarks.flower``: seconds per round over Flower, with fedclust and a null app.
 
 Real processes on this machine: a SuperLink over TLS and two SuperNodes with keys. The null app does
-what any app must: a message out, a process, a message back. All take turns: nothing, fedclust as
+what any app must: send a message, start a process, return a message. It alternates with fedclust as
 ``fedclust[flower]`` installs it, and with ``fedclust[fast]``, which loads numba in every process.
-CPU seconds of one client's process, imports and one answer, are beside them: those are not noisy.
+The CPU seconds of one client process, for imports and one reply, are less noisy.
 """
 
 import importlib
@@ -25,7 +25,7 @@ from fedclust.deploy.flower.folder import write_app
 
 from .timing import row, verdict
 
-BLOCKS, ROUNDS = 4, 6  # of each, and the first round of a block does not count
+BLOCKS, ROUNDS = 4, 6  # of each app; the first round of a block is ignored
 TESTS = Path(__file__).parent.parent / "tests"
 
 _NULL = """
@@ -68,7 +68,7 @@ import sys
 sys.modules["numba"] = None  # as if not installed
 from fedclust.deploy.flower.client import app
 
-client = app  # Flower looks for an assignment
+client = app  # Flower requires an assignment
 """
 
 _PLAN = """
@@ -99,7 +99,7 @@ server = server_app(main)
 """
 
 
-APPS = {  # the server's code, the client's (none: fedclust's own), and what it is
+APPS = {  # server code, client code (None: fedclust's own), and description
     "null": (_NULL, "", "an app that does nothing"),
     "plan": (_PLAN, _WITHOUT_NUMBA, "LLF-FCM by fedclust"),
     "fast": (_PLAN, None, "the same with numba"),
@@ -107,7 +107,7 @@ APPS = {  # the server's code, the client's (none: fedclust's own), and what it 
 
 
 def write(folder: Path, name: str) -> Path:
-    """The folder of an app."""
+    """Write the folder of an app."""
     server, client, _ = APPS[name]
     app = folder / name
     write_app(app, {"study": "/none", "out": str(folder / f"{name}.json")})
@@ -138,7 +138,7 @@ print(time.process_time())
 
 
 def cpu(kit: Path) -> dict[str, float]:
-    """CPU seconds of a process that answers one message, by app: the least of a few."""
+    """CPU seconds of a process that answers one message, by app; the best of several."""
     (kit / "request").write_bytes(one_request())
     hidden = 'sys.modules["numba"] = None'
     code = {
@@ -146,17 +146,17 @@ def cpu(kit: Path) -> dict[str, float]:
         "plan": _PROCESS.format(before=hidden, answers=True, kit=kit),
         "fast": _PROCESS.format(before="", answers=True, kit=kit),
     }
-    least = dict.fromkeys(code, float("inf"))
+    best = dict.fromkeys(code, float("inf"))
     for _ in range(7):
         for name, text in code.items():
-            words = [sys.executable, "-W", "ignore", "-c", text]
-            done = subprocess.run(words, capture_output=True, text=True, check=True)
-            least[name] = min(least[name], float(done.stdout))
-    return least
+            command = [sys.executable, "-W", "ignore", "-c", text]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            best[name] = min(best[name], float(done.stdout))
+    return best
 
 
 def one_request() -> bytes:
-    """A round of LLF-FCM, as it would come over the wire."""
+    """A request for a round of LLF-FCM, as sent over the wire."""
     init = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
     plan = Plan(make("llf-fcm", 3, init=init))
     columns: list[Any] = [{"name": n, "categories": []} for n in ("height", "width")]
@@ -167,7 +167,7 @@ def one_request() -> bytes:
     return encode_request(plan, request, id="/1", about=about, data={"preparation": plain})
 
 
-def measured(folder: Path) -> tuple[dict[str, list[float]], dict[str, float]]:
+def measure(folder: Path) -> tuple[dict[str, list[float]], dict[str, float]]:
     """Seconds of every round, and CPU seconds of a message, by app."""
     sys.path.insert(0, str(TESTS))
     processes: Any = importlib.import_module("e2e.flower_processes")
@@ -184,33 +184,33 @@ def measured(folder: Path) -> tuple[dict[str, list[float]], dict[str, float]]:
 
 
 def table() -> list[str]:
-    """A row for each, and how much more than nothing it is.
+    """One row per app, with the difference from the null app.
 
-    SuperNodes look for messages every three seconds, so that a round takes some seconds more or
-    less by chance. The promise is on CPU seconds, which chance does not touch.
+    SuperNodes poll for messages every three seconds, so the time of a round varies by seconds. The
+    target is for CPU seconds, which do not vary.
     """
     with tempfile.TemporaryDirectory() as folder:
-        seconds, used = measured(Path(folder))
-    medians = {name: statistics.median(found) for name, found in seconds.items()}
+        seconds, used = measure(Path(folder))
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
     n = len(seconds["null"])
     heads = (f"median of {n}", "from", "to", "more", "CPU of a message", "more", "target")
     lines = [row("per round, two clients", *heads), row(*["---"] * 8)]
-    for name, (_, _, words) in APPS.items():
-        found, busy = seconds[name], f"{used[name]:.2f} s"
-        cells = [f"{medians[name]:.1f} s", f"{min(found):.1f} s", f"{max(found):.1f} s"]
+    for name, (_, _, description) in APPS.items():
+        values, busy = seconds[name], f"{used[name]:.2f} s"
+        cells = [f"{medians[name]:.1f} s", f"{min(values):.1f} s", f"{max(values):.1f} s"]
         if name == "null":
-            lines.append(row(words, *cells, "", busy, "", ""))
+            lines.append(row(description, *cells, "", busy, "", ""))
             continue
-        by_chance = math.hypot(_error(found), _error(seconds["null"]))
+        error = math.hypot(_error(values), _error(seconds["null"]))
         more, more_busy = medians[name] - medians["null"], used[name] - used["null"]
-        above = f"{more:+.1f} ± {by_chance:.1f} s", busy, f"{more_busy:+.2f} s"
-        lines.append(row(words, *cells, *above, verdict(more_busy, 0.3)))
+        above = f"{more:+.1f} ± {error:.1f} s", busy, f"{more_busy:+.2f} s"
+        lines.append(row(description, *cells, *above, verdict(more_busy, 0.3)))
     return lines
 
 
-def _error(found: list[float]) -> float:
-    """Standard error of a median, as of normal numbers."""
-    return 1.25 * statistics.stdev(found) / math.sqrt(len(found))
+def _error(values: list[float]) -> float:
+    """Standard error of a median of normally distributed values."""
+    return 1.25 * statistics.stdev(values) / math.sqrt(len(values))
 
 
 if __name__ == "__main__":

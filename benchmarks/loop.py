@@ -1,4 +1,4 @@
-"""What the loop costs above the kernels, and the import above Python."""
+"""Cost of the loop in addition to the kernels, and of the import."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from .timing import row, verdict
 
 
 def federation(X: FloatArray, n_clients: int) -> LocalChannel:
-    """Rows in equal shares."""
+    """Split rows into equal shares."""
     return LocalChannel(
         {f"c{i:05d}": Data.of(part) for i, part in enumerate(np.array_split(X, n_clients))}
     )
@@ -38,7 +38,7 @@ def seconds_per_round(X: FloatArray, n_clients: int, n_rounds: int) -> float:
 def table() -> list[str]:
     """Many clients against one, and the cost of a client."""
     X = np.random.default_rng(0).normal(size=(1_000_000, 16))
-    lines = [row("what", "measured", "guarantee"), row("---", "---", "---")]
+    lines = [row("what", "measured", "target"), row("---", "---", "---")]
     one = seconds_per_round(X, 1, 10)
     for n_clients, n_rounds in ((100, 10), (10_000, 5)):
         many = seconds_per_round(X, n_clients, n_rounds)
@@ -53,7 +53,7 @@ def table() -> list[str]:
 
 
 def growth(X: FloatArray) -> tuple[str, str]:
-    """Bytes that stay allocated after a round, on average over many."""
+    """Bytes that stay allocated per round, on average over many rounds."""
     plan = Plan(make("llf-cm", 10, init=X[:10] + 0.01, tol=0.0, max_rounds=14))
     running = rounds(plan, federation(X, 10_000), Schema(16))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Extra memory of one local step, measured in a process of its own (Linux)."""
+"""Extra memory of one local step, measured in a separate process (Linux)."""
 
 import subprocess
 import sys
@@ -17,13 +17,13 @@ step = {
     "matrix": sq_distances,
 }[kind]
 warm = np.random.default_rng(0).normal(size=(3 * (blocks(n, F)[0].stop), F))
-step(warm, warm[:k])  # threads, compiled code and buffers are there now
+step(warm, warm[:k])  # create threads, compiled code and buffers
 del warm
 X = np.random.default_rng(0).normal(size=(n, F))
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+open("/proc/self/clear_refs", "w").write("5")  # reset the peak
 before = peak()
 step(X, X[:k])
 print((peak() - before) / 1024)
@@ -31,14 +31,14 @@ print((peak() - before) / 1024)
 
 
 def table() -> list[str]:
-    """Peak memory above what was there before the step."""
+    """Increase of the peak memory during the step."""
     lines = [
         row(
             "step",
             "rows x features, clusters",
             "extra memory",
             "rows x clusters would be",
-            "guarantee",
+            "target",
         ),
         row(*["---"] * 5),
     ]
@@ -49,13 +49,13 @@ def table() -> list[str]:
             matrix, guarantee = f"{n * k * 8 / 2**20:.0f} MB", verdict(extra, 64)
             lines.append(row(kind, f"{n:,} x {F}, {k}", f"{extra:.1f} MB", matrix, guarantee))
     control = extra_memory("matrix", n, 2, 15)
-    what = "all distances, to see that the method would tell"
+    what = "all distances, as a check of the method"
     lines.append(row(what, f"{n:,} x 2, 15", f"{control:.1f} MB", "114 MB", ""))
     return lines
 
 
 def extra_memory(kind: str, n: int, F: int, k: int) -> float:
-    """Megabytes above what was there before, at the peak of one step."""
+    """Increase of the peak memory by one step, in megabytes."""
     command = [sys.executable, "-c", CODE, kind, str(n), str(F), str(k)]
     out = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(out.stdout)

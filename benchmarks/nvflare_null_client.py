@@ -1,4 +1,4 @@
-"""The client's side of an NVFlare app that does nothing; it imports nothing but NVFlare."""
+"""Client of an NVFlare app that does nothing; it imports only NVFlare."""
 
 from nvflare.apis.event_type import EventType
 from nvflare.apis.executor import Executor
@@ -11,14 +11,14 @@ TOPIC, BODY = "null", "body"
 
 
 class NullExecutor(Executor):
-    """Sends as many bytes back as it is asked for."""
+    """Sends back as many bytes as requested."""
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Listen when the job starts."""
+        """Register the handler when the job starts."""
         if event_type == EventType.START_RUN:
-            fl_ctx.get_engine().register_aux_message_handler(TOPIC, self._answered)
+            fl_ctx.get_engine().register_aux_message_handler(TOPIC, self._answer)
 
-    def _answered(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
+    def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
         reply = make_reply(ReturnCode.OK)
         reply[BODY] = bytes(request["up"])
         return reply
@@ -26,5 +26,5 @@ class NullExecutor(Executor):
     def execute(
         self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
     ) -> Shareable:
-        """There are no tasks."""
+        """Refuse tasks."""
         return make_reply(ReturnCode.TASK_UNKNOWN)

@@ -1,4 +1,4 @@
-"""The server's side of an NVFlare app that does nothing: bytes out, as many bytes back."""
+"""Server of an NVFlare app that only exchanges bytes."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from .nvflare_null_client import BODY, TOPIC
 
 
 class NullController(Controller):
-    """Sends so many bytes to all clients and waits for as many as they send, again and again."""
+    """Sends `down` bytes to all clients and waits for `up` bytes from each, in every round."""
 
     def __init__(self, out: str, rounds: int, down: int, up: int) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class NullController(Controller):
         """Nothing to prepare."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Wait for the clients' processes, then go round."""
+        """Wait for the clients' processes, then run the rounds."""
         names = [client.name for client in fl_ctx.get_engine().get_clients()]
         while not self._round(fl_ctx, names, 2.0):
             time.sleep(0.1)
@@ -36,13 +36,13 @@ class NullController(Controller):
         Path(self._out).write_text(json.dumps({"ends": ends}))
 
     def _round(self, fl_ctx: FLContext, names: Sequence[str], seconds: float) -> bool:
-        asked = Shareable()
-        asked[BODY] = bytes(self._down)
-        asked["up"] = self._up
+        message = Shareable()
+        message[BODY] = bytes(self._down)
+        message["up"] = self._up
         replies = fl_ctx.get_engine().send_aux_request(
             targets=names,
             topic=TOPIC,
-            request=asked,
+            request=message,
             timeout=seconds,
             fl_ctx=fl_ctx,
             optional=True,
@@ -50,7 +50,7 @@ class NullController(Controller):
         return all(reply.get_return_code() == ReturnCode.OK for reply in replies.values())
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
-        """Nothing to clear away."""
+        """Nothing to clean up."""
 
     def process_result_of_unknown_task(
         self, client: object, task_name: str, client_task_id: str, result: object, fl_ctx: FLContext

@@ -1,4 +1,4 @@
-"""What protection costs: sums in whole numbers against float sums, and masks above both."""
+"""Cost of protection: integer sums compared with float sums, and masks."""
 
 import time
 from functools import partial
@@ -20,9 +20,9 @@ _NO_WEIGHTS = np.empty(0)
 
 
 def exact() -> list[str]:
-    """One step on a grid against the same step in floats."""
+    """Compare one step on a grid with the same step in floats."""
     lines = [
-        row("rows x features, clusters", "step", "float", "exact", "ratio", "guarantee"),
+        row("rows x features, clusters", "step", "float", "exact", "ratio", "target"),
         row(*["---"] * 6),
     ]
     for n, F, k in SHAPES:
@@ -42,8 +42,8 @@ def exact() -> list[str]:
 
 
 def masks() -> list[str]:
-    """Rounds of 20 clients and 1,020 values each, with masks and without."""
-    lines = [row("what", "measured", "guarantee"), row("---", "---", "---")]
+    """Rounds of 20 clients and 1,020 values each, with and without masks."""
+    lines = [row("what", "measured", "target"), row("---", "---", "---")]
     X = np.random.default_rng(0).normal(size=(2000, 50))
     data = {f"c{i:02d}": Data.of(X[i::20]) for i in range(20)}
     schema = Schema(50, low=np.full(50, -9.0), high=np.full(50, 9.0))

@@ -1,6 +1,6 @@
-"""``python -m benchmarks.reading``: memory that reading a Parquet file in batches takes.
+"""``python -m benchmarks.reading``: memory for reading a Parquet file in batches.
 
-A process for each way of reading, because the peak of a process never falls.
+Each reader runs in its own process, because the peak of a process never decreases.
 """
 
 import subprocess
@@ -37,7 +37,7 @@ print(rows, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
 
 def main(n_groups: int = 100) -> None:
-    """Write a file of ten columns, read it in both ways, and print what each took."""
+    """Write a file of ten columns, read it with both readers, and print their memory."""
     import pyarrow as pa
     from pyarrow import parquet
 

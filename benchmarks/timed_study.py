@@ -1,4 +1,4 @@
-"""A study as a job runs it, which notes when each round was over and what it sent."""
+"""A study in a job that records the end of each round and the bytes sent."""
 
 import json
 import time
@@ -11,21 +11,21 @@ from fedclust.core import Plan, Round
 from fedclust.deploy.job import StudyJob
 
 
-class Weighed:
-    """A transport that notes how many bytes went each way."""
+class CountingTransport:
+    """A transport that counts the bytes in each direction."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.down = self.up = 0  # of the last exchange, per client
 
     def clients(self) -> Any:
-        """As the transport has it."""
+        """See `Transport`."""
         return self._transport.clients()
 
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
-        """As the transport has it."""
+        """See `Transport`."""
         self.down = len(request)
         for client, answer in self._transport.exchange(clients, request, seconds):
             self.up = len(answer)
@@ -33,19 +33,19 @@ class Weighed:
 
 
 class TimedStudy(StudyJob):
-    """A study as it always runs; when a round of which plan was over is written beside it."""
+    """A study that also writes the end of each round and its plan to a file."""
 
     def __init__(self, out: str, **settings: Any) -> None:
         super().__init__(**settings)
         self._out, self._ends = Path(out), list[dict[str, Any]]()
 
     def run(self, transport: Transport, ready: Sequence[str]) -> None:
-        """Run it, and leave the times."""
-        self._weighed = Weighed(transport)
-        super().run(self._weighed, ready)
+        """Run the study and write the times."""
+        self._counting = CountingTransport(transport)
+        super().run(self._counting, ready)
         self._out.write_text(json.dumps({"rounds": self._ends}))
 
     def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
         super()._report_round(phase, plan, done)
-        sizes = {"down": self._weighed.down, "up": self._weighed.up}
+        sizes = {"down": self._counting.down, "up": self._counting.up}
         self._ends.append({"plan": plan.algorithm.key, "end": time.time(), **sizes})

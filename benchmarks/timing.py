@@ -1,18 +1,18 @@
-"""Timing on a noisy machine: alternate the contestants, keep the best of each."""
+"""Timing on a noisy machine: alternate the candidates and keep the best time of each."""
 
 import time
 from collections.abc import Callable, Mapping
 
-REST = 0.02  # seconds: OpenMP and BLAS threads of one contestant spin on into the next
+REST = 0.02  # seconds: OpenMP and BLAS threads of one candidate keep spinning for a while
 
 
-def best_of(contestants: Mapping[str, Callable[[], object]], repeats: int = 25) -> dict[str, float]:
-    """Shortest time of each, in seconds; they take turns, and each turn begins after a rest."""
-    best = dict.fromkeys(contestants, float("inf"))
+def best_of(candidates: Mapping[str, Callable[[], object]], repeats: int = 25) -> dict[str, float]:
+    """Shortest time of each candidate in seconds; they alternate, with a pause before each."""
+    best = dict.fromkeys(candidates, float("inf"))
     for _ in range(repeats):
-        for name, run in contestants.items():
+        for name, run in candidates.items():
             time.sleep(REST)
-            run()  # wake threads, fill caches, and the first time compile
+            run()  # wake threads, fill caches, and compile in the first call
             for _ in range(2):
                 start = time.perf_counter()
                 run()
@@ -26,6 +26,6 @@ def row(*cells: object) -> str:
 
 
 def verdict(value: float, limit: float, *, at_least: bool = False) -> str:
-    """Whether a ratio keeps its promise."""
-    kept = value >= limit if at_least else value <= limit
-    return f"{'≥' if at_least else '≤'} {limit:g} {'kept' if kept else '**missed**'}"
+    """Whether a value meets its target, as text."""
+    met = value >= limit if at_least else value <= limit
+    return f"{'≥' if at_least else '≤'} {limit:g} {'met' if met else '**missed**'}"

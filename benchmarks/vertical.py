@@ -1,4 +1,4 @@
-"""Columns split between owners: time of a round, memory, and what a round moves."""
+"""Split columns: time, memory and bytes of a round."""
 
 import subprocess
 import sys
@@ -26,18 +26,18 @@ key, n, F, k = sys.argv[1], *map(int, sys.argv[2:])
 def federation(n):
     X = np.random.default_rng(0).normal(size=(n, F))
     return LocalChannel({f"o{i}": Data.of(p) for i, p in enumerate(np.split(X, 4, axis=1))})
-def play(channel, n):
+def run_rounds(channel, n):
     plan = Plan(make(key, k, init=np.arange(k), tol=0.0, max_rounds=4))
     for _ in rounds(plan, channel, Schema(F, n_records=n)):
         pass
-play(federation(100_000), 100_000)  # threads, compiled code and buffers are there now
+run_rounds(federation(100_000), 100_000)  # create threads, compiled code and buffers
 channel = federation(n)
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+open("/proc/self/clear_refs", "w").write("5")  # reset the peak
 before = peak()
-play(channel, n)
+run_rounds(channel, n)
 print((peak() - before) / 1024)
 """
 
@@ -61,17 +61,17 @@ def seconds_per_round(key: str, parts: list[FloatArray], n_rounds: int = 6) -> f
 
 
 def table() -> list[str]:
-    """Four owners against one that has all columns, and against rows in one place."""
+    """Compare four owners with one owner of all columns, and with pooled rows."""
     headings = (
         "algorithm",
         "records x features, clusters",
         "four owners",
         "one owner",
         "ratio",
-        "guarantee",
-        "rows in one place, no matrix",
+        "target",
+        "pooled rows, no matrix",
         "peak memory, in matrices",
-        "guarantee",
+        "target",
         "sent per owner and round",
     )
     lines = [row(*headings), row(*["---"] * len(headings))]
@@ -106,14 +106,14 @@ def _peak(key: str, F: int) -> float:
 
 
 def alignment() -> list[str]:
-    """Finding the shared records of two owners, by either method."""
+    """Time to align the shared records of two owners, by each method."""
     n = 20_000
     ids = {"a": ("id", list(range(n))), "b": ("id", list(range(n // 2, n + n // 2)))}
     lines = [row("method", "ids of each owner", "time"), row("---", "---", "---")]
     for method in ("hash", "psi"):
         start = time.perf_counter()
-        found = align(ids, method=method)
+        aligned = align(ids, method=method)
         seconds = time.perf_counter() - start
-        assert found.n_records == n // 2
+        assert aligned.n_records == n // 2
         lines.append(row(method, f"{n:,}", f"{seconds:.2f} s"))
     return lines
