@@ -22,8 +22,8 @@ from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
 from fedclust.clustering.rows import cluster
 from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
 from fedclust.metrics import INDICES, ClientCounts, ClusterShapes, Contingency, Evaluation, Profile
-from fedclust.privacy import transforms_for
 from fedclust.privacy.key_exchange import KeyExchange
+from fedclust.tiers import transforms_for
 
 from .example import (
     PLAIN,

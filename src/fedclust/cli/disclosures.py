@@ -23,7 +23,7 @@ def disclosures(
     """
     from ..client.config import CLIENT_FILE, read_client_config
     from ..client.disclosures import read_disclosures
-    from ..privacy.tiers import RELEASES
+    from ..tiers.base import MAX_QUERIES
 
     file = read_client_config(kit / CLIENT_FILE)
     policy, consent = file.policy(), file.consent
@@ -31,9 +31,9 @@ def disclosures(
         policy.ledger.reset(reset_ledger)
     answered, most = policy.ledger.n_queries, consent.max_queries
     typer.echo(f"Questions answered about these data: {answered:,} of {most:,} allowed")
-    if answered >= RELEASES:
+    if answered >= MAX_QUERIES:
         typer.echo(
-            f"Studies of the tiers guarded and secure stop at {RELEASES} of them, unless their "
+            f"Studies of the tiers guarded and secure stop at {MAX_QUERIES} of them, unless their "
             '[privacy] max_queries is more; --reset-ledger "why" starts the count anew'
         )
     if policy.ledger.spent or consent.epsilon is not None:

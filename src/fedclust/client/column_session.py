@@ -29,6 +29,7 @@ from ..privacy.crypto import digest
 from ..privacy.key_exchange import KeyExchange
 from ..study.pool.local_columns import centers_beside, tokens_as_data
 from ..study.split import KEYS
+from ..tiers import tier_of
 from ..typing import Array
 from .config import ClientConfig
 from .consent import Refused, allow_descriptions, demanded
@@ -178,7 +179,7 @@ class ColumnsSite:
         if n_clusters > most:
             raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
         tier = consent.privacy
-        if tier not in ("none", "secure"):
+        if tier_of(tier).for_columns() is None:
             raise Refused(
                 f'client.toml demands privacy = "{tier}", which studies over split columns cannot '
                 "give"

@@ -7,8 +7,9 @@ from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
 from ..core import AnyAlgorithm, ConfigError, Plan, Record, Request, Role, Schema, Stage, Work
 from ..core.traits import Parameter, limited_parameters
-from ..privacy import FixedPoint, Guarded, Ledger, Tier, tier_of
+from ..privacy import FixedPoint, Ledger
 from ..privacy.fixed_point import MAX_RECORDS
+from ..tiers import Tier, tier_of
 from .config import ClientConfig
 
 _MOST_NAMES = 1_000  # of clients in a cohort
@@ -72,9 +73,7 @@ def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -
 
 def demanded(file: ClientConfig) -> Tier:
     """The least tier of a plan; how many questions is the client's own number, and its gate's."""
-    if file.consent.privacy == Guarded.name:
-        return Guarded(max_queries=file.consent.max_queries)
-    return tier_of(file.consent.privacy)
+    return tier_of(file.consent.privacy).for_client(file.consent.max_queries)
 
 
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:

@@ -33,8 +33,7 @@ from ..core import (
 )
 from ..core.channel import quorum_of, reasons_for_silence
 from ..metrics import Evaluation
-from ..privacy import Guarantee, Privacy, Tier, tier_of
-from ..protection import adapted, seeding_under
+from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 
 SCORING = "scoring"  # the purpose of plans whose outcome is a number for centres
@@ -160,7 +159,7 @@ def run_seeding(
     """The algorithm as it runs, with its start centres, and the runs it took to find them."""
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
-    algorithm = adapted(algorithm, schema, tier, n_clients)
+    algorithm = tier.adapt(algorithm, schema, n_clients)
     if not algorithm.has_parameter("init"):
         if not auto:
             raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
@@ -185,7 +184,7 @@ def _seeding(
 ) -> AnyAlgorithm:
     """The seeding of a name; "auto" is what suits the tier, and then the algorithm."""
     if init in ("auto", "cells"):
-        found = seeding_under(tier, algorithm, schema, n_clients)
+        found = tier.seeding(algorithm, schema, n_clients)
         if found is not None or init == "cells":
             return found or CellSeeding(algorithm.n_clusters, *schema.box())
         init = str(algorithm.seeding)

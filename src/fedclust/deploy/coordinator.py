@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError, TooFewClients
-from ..privacy import Tier
 from ..study.contradictions import meaningless_across
 from ..study.pool.remote_columns import invited, warnings_of, who_is_missing
 from ..study.pool.remote_rows import RemoteClients
 from ..study.read import resolve_tier
 from ..study.settings import Study
+from ..tiers import Tier
 from .job import OUTCOME, PROGRESS
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .paths import Place, outcome_of, place_for, tidy
@@ -100,7 +100,7 @@ class _Quorum:
     def of(cls, study: Study, tier: Tier) -> "_Quorum":
         """What the study asks for, or its tier if that is more."""
         asked = study.sampling.min_clients
-        hidden = getattr(tier, "min_cohort", 1)  # tiers that mask have one
+        hidden = tier.fewest_clients
         words = f"{max(asked, hidden)} needed"
         if hidden > asked:
             words += f": with tier = {tier.name!r} nobody can hide among fewer"

@@ -17,10 +17,10 @@ from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from ..clustering.preparation import Column
 from ..core import FedclustError
 from ..privacy.crypto import signing_public
+from ..tiers import TIERS
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .run_client import FEW_DAYS, loose_keys
 
-MASKED = ("secure", "secure+dp")
 _OF_WORDS = "holds values that are no numbers"
 
 
@@ -116,7 +116,7 @@ def _identity(kit: Kit) -> Iterator[Check]:
 def _hides(kit: Kit) -> bool:
     """Whether this client demands to be hidden among others, and so has to know them."""
     with contextlib.suppress(FedclustError):
-        return read_client_config(kit.folder / CLIENT_FILE).consent.privacy in MASKED
+        return TIERS[read_client_config(kit.folder / CLIENT_FILE).consent.privacy].masks
     return False
 
 

@@ -11,9 +11,8 @@ from typing import Protocol
 from .. import __version__
 from ..clustering.model import Model
 from ..core import AnyAlgorithm, RoundSummary, config
-from ..privacy import Guarantee, Private, Tier
-from ..privacy.accounting import epsilon_of
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
+from ..tiers import Guarantee, Tier
 from .journal import Told
 from .settings import Study
 
@@ -76,7 +75,7 @@ def _ended_by_tier(study: Study, requested: AnyAlgorithm, found: AnyClustering) 
     """Whether the run would have gone on, had the tier allowed more rounds."""
     if study.clustering.max_rounds is not None:
         return False
-    wanted, allowed = (vars(a).get("max_rounds") for a in (requested, found.algorithm))
+    wanted, allowed = (a.parameter("max_rounds") for a in (requested, found.algorithm))
     return wanted != allowed and (allowed is None or not found.converged)
 
 
@@ -93,10 +92,10 @@ def find_versions() -> dict[str, str]:
 
 def describe_privacy(tier: Tier, guarantee: Guarantee, runs: Sequence[Told]) -> PrivacyRecord:
     """State the guarantee, and what noise that was drawn twice makes of it."""
-    words, spent = guarantee.words, None
+    words = guarantee.words
     again = sum(run.paid_again for run in runs)
-    if again and isinstance(tier, Private):
-        spent = epsilon_of(math.sqrt(tier.budget + again), tier.delta)
+    spent = tier.epsilon_after(again) if again else None
+    if spent is not None:
         words += (
             f" Rounds were asked again after an interruption, with other noise: all of it together "
             f"allows epsilon={spent:.3g}."

@@ -7,8 +7,8 @@ from typing import Any
 from ..clustering.preparation import Column
 from ..clustering.preparation.column import as_text
 from ..core import ConfigError
-from ..privacy import Tier
 from ..settings import TomlFile, settings_of
+from ..tiers import Tier
 from .contradictions import contradictions, unprotected
 from .settings import (
     SECTIONS,
@@ -49,7 +49,8 @@ def resolve_tier(study: Study, default: str) -> Tier:
     tier = make_tier(study, default)
     for conflict in unprotected(tier, study):
         raise ConfigError(f"{study.path}: {conflict.message}, or set [privacy] tier")
-    return tier
+    over_columns = tier.for_columns() if study.data.split == "columns" else None
+    return over_columns or tier
 
 
 def _refuse_conflicts(study: Study, file: TomlFile) -> None:

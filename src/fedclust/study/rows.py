@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..clustering.preparation import Preparation, by_bounds, prepare_over
 from ..core import Channel, DataError, Runner, Schema
-from ..privacy import Tier
+from ..tiers import Tier
 from .pool.local_rows import Clients
 from .preflight import Seen
 from .settings import Study

@@ -14,8 +14,8 @@ from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.rows import Clustering, cluster
 from ..core import ClientSampling, ConfigError
-from ..privacy import Tier
 from ..results import ClientRecord, RunProfile
+from ..tiers import Tier
 from ..typing import FloatArray, IntArray
 from .describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
 from .describe_run import (

@@ -15,8 +15,8 @@ from ..clustering.columns import ColumnClustering, cluster_columns
 from ..clustering.model import ColumnsModel
 from ..core import ConfigError, DataError, Plan, Schema, TooFewClients, run
 from ..metrics import inertia
-from ..privacy import Tier
 from ..results import ClusterProfile, QualityRecord, RunProfile
+from ..tiers import Tier
 from ..typing import Array
 from .describe_run import describe_clients, describe_run, summarize_phases
 from .journal import Journal, OnRound
@@ -33,7 +33,7 @@ from .preflight import refuse
 from .read import resolve_tier
 from .run_directory import Folder
 from .settings import Study
-from .split import columns_algorithm, columns_promise, columns_transforms
+from .split import columns_algorithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +109,12 @@ def carry_out_columns(
         init=study.clustering.init,
         n_init=study.clustering.n_init,
         seed=study.clustering.seed,
-        transforms=columns_transforms(tier, schema),
+        transforms=tier.transforms(algorithm, schema),
         runner=journal,
     )
     end = Ending.of(study.path.stem, found.algorithm, found.last)
     labels = {owner: place.final(said) for owner, said in owners.finish(end).items()}
-    guarantee = columns_promise(tier)
+    guarantee = tier.guarantee
     about = describe_run(study, algorithm, found, tier, guarantee, journal.told)
     owned = dict(sorted(seen.n_columns.items()))
     model = ColumnsModel(found.algorithm.key, end.sizes, owned, schema.records(), about)

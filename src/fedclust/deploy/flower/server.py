@@ -30,7 +30,7 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     for words in meaningless_across(study):
         _log.warning("%s", words)
     # Ledgers and keys are in files; what a guard last sent, and noise under masks, are not.
-    if vars(tier).get("change") or (tier.noisy and hasattr(tier, "min_cohort")):
+    if tier.needs_memory:
         raise ConfigError(
             f"{study.path}: over Flower a new process answers every message, and tier = "
             f"{tier.name!r} needs clients that remember what they last sent: set [privacy] tier to "

@@ -9,7 +9,7 @@ from ...client.files import ClientFiles
 from ...clustering.model import Model
 from ...clustering.preparation import Column, Preparation
 from ...core import Channel
-from ...privacy import Tier
+from ...tiers import Tier
 from ..preflight import Seen, examine
 from ..settings import Study
 

@@ -17,7 +17,6 @@ from ...typing import Array
 from ..preflight import ALL
 from ..read import resolve_tier
 from ..settings import Study
-from ..split import columns_promise
 from .local_columns import Offered
 
 
@@ -163,5 +162,5 @@ def warnings_of(study: Study) -> list[str]:
     """What everybody who takes part has to know, before anybody is asked."""
     if study.data.split != "columns":
         return []
-    guarantee = columns_promise(resolve_tier(study, RemoteOwners.tier))
+    guarantee = resolve_tier(study, RemoteOwners.tier).guarantee
     return [f"Privacy, {guarantee.tier}: {guarantee.words}"]

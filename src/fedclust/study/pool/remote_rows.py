@@ -18,7 +18,8 @@ from ...clustering.model import Model
 from ...clustering.preparation import Column, Preparation
 from ...core import Channel, Schema, TooFewClients
 from ...core.envelope import one_line
-from ...privacy import CheckedChannel, Tier
+from ...privacy import CheckedChannel
+from ...tiers import Tier
 from ..preflight import Seen, of_all, shared
 from ..settings import Study, make_algorithm
 
