@@ -1,4 +1,4 @@
-"""Public data sets: found, fetched, checked; and what is said when they are not there."""
+"""Public data sets: loading, downloading, checking, and errors for missing ones."""
 
 import gzip
 import sys
@@ -14,7 +14,7 @@ import pytest
 from fedclust import ConfigError, DataError
 from fedclust.datasets import Dataset, available, content_hash, folder, load
 from fedclust.datasets import download as remote
-from fedclust.datasets.loader import _content
+from fedclust.datasets.loader import _hash_arrays
 from fedclust.datasets.sources import SOURCES
 
 
@@ -28,7 +28,7 @@ def test_penguins_are_shipped() -> None:
     assert content_hash(birds.X, np.asarray(birds.y)) == expected
 
 
-def test_the_folder_is_the_one_named_or_the_users_cache(
+def test_the_folder_comes_from_the_environment_or_is_the_users_cache(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path))
@@ -41,19 +41,19 @@ def test_the_folder_is_the_one_named_or_the_users_cache(
 
 
 @pytest.fixture
-def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path / "data"))
     return tmp_path / "data"
 
 
-def test_absent_sets_are_named(empty: Path) -> None:
-    with pytest.raises(ConfigError, match="no data set 'pendigit' .* did you mean 'pendigits'"):
+def test_absent_sets_are_named(empty_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown data set 'pendigit'; did you mean 'pendigits'"):
         load("pendigit")
-    with pytest.raises(ConfigError, match="no data set 'zzz' here or to be downloaded$"):
+    with pytest.raises(ConfigError, match="unknown data set 'zzz'$"):
         load("zzz")
-    with pytest.raises(DataError, match=r"s1: .*s1.npz is not there, and download=False"):
+    with pytest.raises(DataError, match=r"s1: .*s1.npz does not exist, and download=False"):
         load("s1", download=False)
-    with pytest.raises(DataError, match="the authors keep it in folder data/beta"):
+    with pytest.raises(DataError, match="get the data from folder data/beta"):
         load("fkm_synthetic")
     assert "s1" in available()
 
@@ -66,23 +66,21 @@ def fake(
 
 
 def test_what_is_downloaded_is_checked_and_kept(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
     fake(monkeypatch, "s1", lambda: {"X": X, "y": y}, content=content_hash(X, y))
     assert load("s1").X.tolist() == X.tolist()
     fake(monkeypatch, "s1", lambda: 1 / 0)
     assert load("s1").X.tolist() == X.tolist()  # from the folder now
-    assert [p.name for p in empty.iterdir()] == ["s1.npz"]
+    assert [p.name for p in empty_folder.iterdir()] == ["s1.npz"]
 
 
-def test_something_else_than_expected_is_refused(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_content_is_refused(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, "s1", lambda: {"X": np.zeros((2, 2)), "y": np.zeros(2)})
-    with pytest.raises(DataError, match="s1: what was downloaded is not the data set"):
+    with pytest.raises(DataError, match="s1: the downloaded data differ from the expected content"):
         load("s1")
-    assert not empty.exists()
+    assert not empty_folder.exists()
 
 
 def test_a_hash_of_content_ignores_order_and_number_type() -> None:
@@ -93,15 +91,13 @@ def test_a_hash_of_content_ignores_order_and_number_type() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n, s in SOURCES.items() if s.content])
-def test_files_at_hand_have_the_expected_content(
-    name: str, public: Callable[[str], Dataset]
-) -> None:
+def test_local_files_have_the_expected_content(name: str, public: Callable[[str], Dataset]) -> None:
     data = public(name)
     arrays = {"X": data.X} if len(data.X) else dict(data.extra)
-    assert _content({**arrays, "y": np.asarray(data.y)}) == SOURCES[name].content
+    assert _hash_arrays({**arrays, "y": np.asarray(data.y)}) == SOURCES[name].content
 
 
-# The fetchers, against stand-ins for the network that hold what the real one is known to hold.
+# The fetchers, tested against stand-ins with the known content of the real sources.
 
 
 def test_arff_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -110,7 +106,7 @@ def test_arff_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         "@relation r\n@attribute x numeric\n@attribute y numeric\n@attribute class {1,2,10}\n"
         "@data\n1.5,2,10\n3,4,1\n5,6,2\n"
     )
-    monkeypatch.setattr(remote, "_file", lambda url, sha256: str(path))
+    monkeypatch.setattr(remote, "_download", lambda url, sha256: str(path))
     for name in ("xclara", "s1", "s2"):
         arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1.5, 2], [3, 4], [5, 6]]
@@ -118,14 +114,14 @@ def test_arff_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 def test_compressed_tables_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def at(url: str, sha256: str) -> str:
+    def local_copy(url: str, sha256: str) -> str:
         path = tmp_path / Path(url).name
         text = "1\n1\n2\n" if "labels" in url else "1 2\n3 4\n5 6\n"
         with gzip.open(path, "wt") as file:
             file.write(text)
         return str(path)
 
-    monkeypatch.setattr(remote, "_file", at)
+    monkeypatch.setattr(remote, "_download", local_copy)
     for name in ("s4", "birch1"):
         arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -152,9 +148,9 @@ def test_a_pinned_file_is_fetched_once_and_verified(tmp_path: Path) -> None:
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/rows.txt"
-        assert Path(remote._file(url, good)).read_text() == "1 2\n"
+        assert Path(remote._download(url, good)).read_text() == "1 2\n"
         with pytest.raises(ValueError, match="hash"):
-            remote._file(url + "?other", "0" * 64)
+            remote._download(url + "?other", "0" * 64)
     finally:
         server.shutdown()
         thread.join()
@@ -176,26 +172,26 @@ def test_openml_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_uci_sets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = pytest.importorskip("pandas")
-    found = SimpleNamespace(
+    reply = SimpleNamespace(
         data=SimpleNamespace(
             features=pandas.DataFrame({"a": [1, 2], "b": [3, 4]}),
             targets=pandas.DataFrame({"class": ["Osmancik", "Cammeo"]}),
         )
     )
-    monkeypatch.setitem(sys.modules, "ucimlrepo", SimpleNamespace(fetch_ucirepo=lambda id: found))
+    monkeypatch.setitem(sys.modules, "ucimlrepo", SimpleNamespace(fetch_ucirepo=lambda id: reply))
     for name in ("waveform", "statlog_landsat", "rice"):
         arrays = SOURCES[name].fetch()
         assert arrays["X"].tolist() == [[1, 3], [2, 4]]
         assert arrays["y"].tolist() == [1, 0]
     goods = ["Fresh", "Milk", "Grocery", "Frozen", "Detergents_Paper", "Delicassen"]
-    found.data.features = pandas.DataFrame({"Channel": [2, 1], **{g: [5, 6] for g in goods}})
-    found.data.targets = pandas.DataFrame({"Region": [3, 1]})
+    reply.data.features = pandas.DataFrame({"Channel": [2, 1], **{g: [5, 6] for g in goods}})
+    reply.data.targets = pandas.DataFrame({"Region": [3, 1]})
     arrays = SOURCES["wholesale_customers"].fetch()
     assert arrays["X"].tolist() == [[5] * 6, [6] * 6]
     assert (arrays["y"].tolist(), arrays["client"].tolist()) == ([1, 0], [1, 0])
 
 
-def test_covertype_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_hot_columns_of_covertype_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     row = np.zeros((2, 54))
     row[0, 11], row[1, 13] = 1, 1
     row[0, 20], row[1, 14] = 1, 1
@@ -207,7 +203,7 @@ def test_covertype_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert arrays["y"].tolist() == [0, 6]
 
 
-def test_kddcup_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kddcup_keeps_its_numeric_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     row = np.array([[0, b"tcp", b"http", b"SF", *range(4, 41)]] * 2, dtype=object)
     bunch = SimpleNamespace(data=row, target=np.array([b"normal.", b"back."], dtype=object))
     monkeypatch.setattr("sklearn.datasets.fetch_kddcup99", lambda percent10: bunch)
@@ -217,9 +213,7 @@ def test_kddcup_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert arrays["y"].tolist() == [1, 0]
 
 
-def test_the_four_hospitals_are_put_together(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_four_hospitals_are_combined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from zipfile import ZipFile
 
     path = tmp_path / "heart.zip"
@@ -227,7 +221,7 @@ def test_the_four_hospitals_are_put_together(
         for code, name in enumerate(("cleveland", "hungarian", "switzerland", "va")):
             row = ",".join([str(50 + code), *["1"] * 11, "?", str(code)])
             archive.writestr(f"processed.{name}.data", row + "\n" + row + "\n")
-    monkeypatch.setattr(remote, "_file", lambda url: str(path))
+    monkeypatch.setattr(remote, "_download", lambda url: str(path))
     arrays = SOURCES["heart_disease"].fetch()
     assert arrays["X"].shape == (8, 13)
     assert np.isnan(arrays["X"][:, 12]).all()
@@ -235,13 +229,13 @@ def test_the_four_hospitals_are_put_together(
     assert arrays["y"].tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
 
 
-def test_the_papers_files_are_put_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def at(url: str) -> str:
+def test_the_papers_files_are_combined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def local_copy(url: str) -> str:
         path = tmp_path / Path(url).name
         path.write_text("c0,0.5,1.5,0\nc1,2.5,3.5,2\n" if "Lin" in url else "501\n602\n" * 1024)
         return str(path)
 
-    monkeypatch.setattr(remote, "_file", at)
+    monkeypatch.setattr(remote, "_download", local_copy)
     arrays = SOURCES["ffcf_case3"].fetch()
     assert arrays["config"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert arrays["client"].tolist() == [0, 1] * 4
@@ -249,22 +243,22 @@ def test_the_papers_files_are_put_together(monkeypatch: pytest.MonkeyPatch, tmp_
     sets = SOURCES["g2"].fetch()
     assert len(sets) == 81
     assert sets["g2_1_10"].shape == (2048, 1)
-    assert len(_content(sets)) == 64
+    assert len(_hash_arrays(sets)) == 64
 
 
-def test_a_missing_downloader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_download_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(DataError, match=r"pip install 'fedclust\[data\]'"):
-        remote._file("http://127.0.0.1/", "")
+        remote._download("http://127.0.0.1/", "")
     monkeypatch.setitem(sys.modules, "ucimlrepo", None)
     with pytest.raises(DataError, match="pip install ucimlrepo"):
-        remote.uci(1)
+        remote.fetch_uci(1)
 
 
-def test_no_network_is_said(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_download_is_reported(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def offline() -> Any:
-        raise ConnectionError("nobody there")
+        raise ConnectionError("no route")
 
     fake(monkeypatch, "s1", offline)
-    with pytest.raises(DataError, match="s1: could not be downloaded .*nobody there.*; put s1.npz"):
+    with pytest.raises(DataError, match="s1: download failed .*no route.*; put s1.npz"):
         load("s1")

@@ -1,4 +1,4 @@
-"""The papers' synthetic sets, as their text and their files have them."""
+"""The synthetic data sets match the text and files of the papers."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from fedclust.datasets import (
 )
 
 
-def table(data: Dataset) -> list[list[int]]:
+def count_by_client(data: Dataset) -> list[list[int]]:
     """Rows by client and class."""
     y, client = np.asarray(data.y), np.asarray(data.client)
     counts = np.zeros((client.max() + 1, y.max() + 1), dtype=int)
@@ -24,9 +24,9 @@ def table(data: Dataset) -> list[list[int]]:
 
 
 def test_ffcm_cases_have_the_papers_sizes() -> None:
-    assert table(ffcm_case1()) == [[333, 333, 333], [333, 333, 333], [500, 500, 0]]
-    assert table(ffcm_case2()) == [[900, 50, 50], [50, 900, 50]]
-    assert table(ffcm_case3((100, 1000, 100))) == [
+    assert count_by_client(ffcm_case1()) == [[333, 333, 333], [333, 333, 333], [500, 500, 0]]
+    assert count_by_client(ffcm_case2()) == [[900, 50, 50], [50, 900, 50]]
+    assert count_by_client(ffcm_case3((100, 1000, 100))) == [
         [50, 50, 0, 0],
         [0, 500, 500, 0],
         [0, 0, 50, 50],
@@ -42,7 +42,7 @@ def test_rows_lie_around_their_true_centres(make: object) -> None:
         assert np.abs(mine.mean(axis=0) - centre).max() < 5 * mine.std() / np.sqrt(len(mine)) + 0.1
 
 
-def test_g2_is_whole_numbered_and_evenly_dealt() -> None:
+def test_g2_has_integers_in_equal_shares() -> None:
     data = g2(8, 30.0)
     assert data.X.shape == (2048, 8)
     assert (np.floor(data.X) == data.X).all()
@@ -52,7 +52,7 @@ def test_g2_is_whole_numbered_and_evenly_dealt() -> None:
 def test_the_fkm_grid_is_more_local_for_a_small_beta() -> None:
     def clusters_per_client(beta: float) -> float:
         data = fkm_grid(beta, random_state=1)
-        return float(np.mean([(np.array(row) > 0).sum() for row in table(data)]))
+        return float(np.mean([(np.array(row) > 0).sum() for row in count_by_client(data)]))
 
     assert clusters_per_client(0.1) < clusters_per_client(1.0) <= clusters_per_client(10.0) <= 16
     assert len(fkm_grid(points_per_cluster=200).X) == 3200

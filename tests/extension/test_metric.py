@@ -112,5 +112,5 @@ def test_the_guarded_tier_refuses_an_index_that_does_not_declare_itself_safe(
 
 def test_without_registration_the_index_does_not_exist() -> None:
     assert "within-between" not in metrics.INDICES
-    with pytest.raises(ConfigError, match="registered on every machine"):
+    with pytest.raises(ConfigError, match="register a custom index on every machine"):
         metrics.Evaluation(2, np.zeros((2, 1)), "within-between")

@@ -1,4 +1,4 @@
-"""Which indices there are, and how others are added."""
+"""The registry of indices."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ mean = Index(
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, entries: str) -> Indices:
-    """The indices as they are when a package with these entry points is installed."""
+    """Return the indices after installing a package with these entry points."""
     (folder / "added_index.py").write_text(PACKAGE)
     about = folder / "added_index-1.0.dist-info"
     about.mkdir()
@@ -44,7 +44,7 @@ def test_an_installed_package_adds_an_index(
     assert len(indices) == len(STANDARD) + 1
     X, C = np.arange(12.0).reshape(6, 2), np.zeros((1, 2))
     assert indices["a-mean"](X, C) == metrics.score(X, C)
-    with pytest.raises(ConfigError, match="'a-mean' exists already"):
+    with pytest.raises(ConfigError, match="index 'a-mean' already exists"):
         indices.register(replace(inertia, name="a-mean"))
 
 
@@ -75,13 +75,13 @@ def test_registered_indices_come_after_the_standard_ones_by_name() -> None:
     assert (indices["a"], indices["z"]) == (first, second)
     indices.unregister("z")
     assert "z" not in indices
-    with pytest.raises(ConfigError, match="no registered index 'inertia'"):
+    with pytest.raises(ConfigError, match="index 'inertia' is not registered"):
         indices.unregister("inertia")
-    with pytest.raises(ConfigError, match="an index 'inertia' exists already"):
+    with pytest.raises(ConfigError, match="index 'inertia' already exists"):
         indices.register(inertia)
 
 
-def test_sums_that_do_not_have_the_promised_size_are_named() -> None:
+def test_sums_of_the_wrong_size_are_refused() -> None:
     wrong = replace(inertia, name="wrong", size=3)
     with pytest.raises(ConfigError, match=r"wrong: sums returned an array of shape \(2,\)"):
         wrong(np.zeros((4, 1)), np.zeros((1, 1)))

@@ -1,4 +1,4 @@
-"""Metrics: against scikit-learn and against their formulas; federated equals pooled."""
+"""Metrics equal scikit-learn's and their formulas; federated equals pooled."""
 
 import numpy as np
 import pytest
@@ -88,9 +88,7 @@ def test_degenerate_centres_give_infinity_or_zero_not_nan() -> None:
     assert metrics.xie_beni(X, twins) == np.inf
     assert metrics.soft_davies_bouldin(X, twins) == np.inf
     assert metrics.davies_bouldin(X, C[:1]) == 0.0
-    assert (
-        metrics.davies_bouldin(X, np.vstack([C, [[1e9] * 3]])) > 0
-    )  # an empty cluster is left out
+    assert metrics.davies_bouldin(X, np.vstack([C, [[1e9] * 3]])) > 0  # an empty cluster is ignored
 
 
 @pytest.mark.parametrize("name", list(INDICES))
@@ -150,16 +148,16 @@ def test_the_client_mean_is_not_the_pooled_metric() -> None:
 
 def test_gaps_match_centres_one_to_one_or_to_the_nearest() -> None:
     truth = np.array([[0.0, 0.0], [10.0, 0.0]])
-    found = np.array([[10.0, 1.0], [0.0, 2.0]])
-    assert metrics.knowledge_gap(found, truth) == pytest.approx(3.0)
-    assert metrics.normalized_gap(found, truth) == pytest.approx(3.0 / np.sqrt(2))
-    both_at_one = np.array([[0.0, 0.0], [0.0, 1.0]])
-    assert metrics.knowledge_gap(both_at_one, truth, "nearest") == pytest.approx(1.0)
-    assert metrics.knowledge_gap(both_at_one, truth) > 9
+    centers = np.array([[10.0, 1.0], [0.0, 2.0]])
+    assert metrics.knowledge_gap(centers, truth) == pytest.approx(3.0)
+    assert metrics.normalized_gap(centers, truth) == pytest.approx(3.0 / np.sqrt(2))
+    both_near_one = np.array([[0.0, 0.0], [0.0, 1.0]])
+    assert metrics.knowledge_gap(both_near_one, truth, "nearest") == pytest.approx(1.0)
+    assert metrics.knowledge_gap(both_near_one, truth) > 9
     with pytest.raises(ConfigError, match="matching must be"):
-        metrics.knowledge_gap(found, truth, "greedy")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="2 centres found, 3 true"):
-        metrics.knowledge_gap(found, np.zeros((3, 2)))
+        metrics.knowledge_gap(centers, truth, "greedy")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="2 centres, but 3 true ones"):
+        metrics.knowledge_gap(centers, np.zeros((3, 2)))
 
 
 def test_the_tolerance_index_is_a_frobenius_norm() -> None:
@@ -167,7 +165,7 @@ def test_the_tolerance_index_is_a_frobenius_norm() -> None:
 
 
 @given(seed=st.integers(0, 1000), n_clients=st.integers(1, 9))
-def test_several_indices_go_into_one_message(seed: int, n_clients: int) -> None:
+def test_several_indices_share_one_message(seed: int, n_clients: int) -> None:
     X, C, w = problem(seed)
     owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
     data = {f"c{i}": Data.of(X[owner == i], w[owner == i]) for i in range(n_clients)}
@@ -183,14 +181,14 @@ def test_several_indices_go_into_one_message(seed: int, n_clients: int) -> None:
     np.testing.assert_allclose(done.model.sizes, sizes, rtol=1e-12)
 
 
-def test_one_index_of_a_tuple_still_comes_with_sizes() -> None:
+def test_a_tuple_of_one_index_also_gives_sizes() -> None:
     X, C, _ = problem()
     done = run(Plan(Evaluation(4, C, ("score",))), LocalChannel({"a": X}), Schema(3)).model
     assert done.indices == {"score": pytest.approx(metrics.score(X, C))}
     assert done.sizes.sum() == len(X)
 
 
-def test_indices_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
+def test_invalid_indices_are_refused_before_the_run() -> None:
     with pytest.raises(ConfigError, match="index='dunn' is not one of"):
         Evaluation(2, np.zeros((2, 1)), ("inertia", "dunn"))
     with pytest.raises(ConfigError, match="needs at least 2 centres, got 1"):
@@ -216,7 +214,7 @@ def test_a_table_of_two_clusterings_gives_the_adjusted_rand_index(
     assert metrics.adjusted_rand_of_table(table) == pytest.approx(agreement, abs=1e-12)
 
 
-def test_clusterings_of_one_cluster_or_of_nothing_agree() -> None:
+def test_clusterings_of_one_cluster_or_no_rows_agree() -> None:
     assert metrics.adjusted_rand_of_table([[7.0]]) == 1.0
     assert metrics.adjusted_rand_of_table([[7.0, 0.0], [0.0, 0.0]]) == 1.0
     assert metrics.adjusted_rand_of_table([[0.0]]) == 1.0
@@ -224,7 +222,7 @@ def test_clusterings_of_one_cluster_or_of_nothing_agree() -> None:
 
 def test_scores_and_tables_of_a_single_record_are_withheld_under_rules() -> None:
     X, C, _ = problem(n=40)
-    data = {"lone": Data.of(X[:1]), "many": Data.of(X[1:])}
+    data = {"single": Data.of(X[:1]), "many": Data.of(X[1:])}
     for scoring in (Contingency(4, C, C), Evaluation(4, C, ("inertia", "xie-beni"))):
         rule = transforms_for(scoring, 3, "paper")
         for transforms in (rule, (MinCount(2),)):

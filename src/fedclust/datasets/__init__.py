@@ -1,4 +1,4 @@
-"""Data to cluster: public sets, the papers' synthetic sets, and ways to split them."""
+"""Public data sets, the papers' synthetic data sets, and ways to split them into clients."""
 
 from .dataset import Dataset
 from .loader import available, content_hash, folder, load

@@ -1,4 +1,4 @@
-"""The type of every data set: a table, and what is known about its rows."""
+"""The type of every data set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ..typing import Array, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table, what is known about it, and a natural owner of each row where there is one."""
+    """A table with optional labels, true centres and a natural client for each row."""
 
     name: str
     X: FloatArray  # (N, F)
@@ -18,4 +18,4 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     target_names: tuple[str, ...] = ()
     client_names: tuple[str, ...] = ()
-    extra: Mapping[str, Array] = field(default_factory=dict)  # whatever else its file holds
+    extra: Mapping[str, Array] = field(default_factory=dict)  # other arrays of its file

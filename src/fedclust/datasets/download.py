@@ -1,4 +1,4 @@
-"""Fetching public data sets, for users with internet; called by `load` alone."""
+"""Download public data sets; only `load` calls these functions."""
 
 import gzip
 from typing import Any
@@ -28,42 +28,42 @@ _G2 = (
 _HEART = "https://archive.ics.uci.edu/static/public/45/heart+disease.zip"
 
 
-def _file(url: str, sha256: str | None = None) -> str:
-    """The path of a downloaded file; without a hash its content is checked once it is read."""
+def _download(url: str, sha256: str | None = None) -> str:
+    """Download a file and return its path; without a hash, the caller checks the content."""
     try:
         import pooch
     except ImportError:
         raise DataError(
             "downloading needs pooch: pip install 'fedclust[data]', or put the .npz file into the "
-            "folder that FEDCLUST_DATA names"
+            "folder set by FEDCLUST_DATA"
         ) from None
     known = f"sha256:{sha256}" if sha256 else None
     return str(pooch.retrieve(url, known_hash=known, progressbar=False))
 
 
-def arff(name: str, sha256: str) -> Arrays:
-    """Two coordinates and a class, as the clustering benchmark keeps them."""
+def fetch_arff(name: str, sha256: str) -> Arrays:
+    """Fetch coordinates and a class from the clustering benchmark."""
     from scipy.io.arff import loadarff
 
-    table, meta = loadarff(_file(_BENCHMARK + name, sha256))
+    table, meta = loadarff(_download(_BENCHMARK + name, sha256))
     columns = meta.names()
     X = np.column_stack([table[c].astype(float) for c in columns[:-1]])
     return {"X": X, "y": _codes(table[columns[-1]])}
 
 
 def _text(name: str, sha256: str) -> Array:
-    with gzip.open(_file(_SIPU + name, sha256), "rt") as lines:
+    with gzip.open(_download(_SIPU + name, sha256), "rt") as lines:
         return np.loadtxt(lines)
 
 
-def sipu_set(name: str, rows: str, labels: str) -> Arrays:
-    """A table and its labels, as the SIPU collection keeps them; hashes of both files."""
+def fetch_sipu(name: str, rows: str, labels: str) -> Arrays:
+    """Fetch a table and its labels from the SIPU collection; `rows` and `labels` are hashes."""
     y = _text(f"{name}.labels0.gz", labels).astype(int)
     return {"X": _text(f"{name}.data.gz", rows), "y": y - y.min()}
 
 
-def openml(data_id: int, rows: int | None = None) -> Arrays:
-    """A data set of OpenML, or its first rows."""
+def fetch_openml(data_id: int, rows: int | None = None) -> Arrays:
+    """Fetch a data set from OpenML, or only its first rows."""
     from sklearn.datasets import fetch_openml
 
     bunch = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
@@ -76,41 +76,41 @@ def _uci_frame(data_id: int) -> Any:
     try:
         from ucimlrepo import fetch_ucirepo
     except ImportError:
-        raise DataError("this data set comes through ucimlrepo: pip install ucimlrepo") from None
-    found = fetch_ucirepo(id=data_id).data
-    return found.features.join(found.targets)
+        raise DataError("this data set needs ucimlrepo: pip install ucimlrepo") from None
+    data = fetch_ucirepo(id=data_id).data
+    return data.features.join(data.targets)
 
 
-def uci(data_id: int) -> Arrays:
-    """A data set of the UCI repository."""
-    found = _uci_frame(data_id)
-    features, target = found.columns[:-1], found.columns[-1]
+def fetch_uci(data_id: int) -> Arrays:
+    """Fetch a data set from the UCI repository."""
+    frame = _uci_frame(data_id)
+    features, target = frame.columns[:-1], frame.columns[-1]
     return {
-        "X": found[features].to_numpy(dtype=float),
-        "y": _codes(found[target]),
+        "X": frame[features].to_numpy(dtype=float),
+        "y": _codes(frame[target]),
         "feature_names": np.array(features, dtype=str),
     }
 
 
-def wholesale() -> Arrays:
-    """Wholesale customers: spending by goods, the channel as class, the region as client."""
-    found = _uci_frame(292)
+def fetch_wholesale() -> Arrays:
+    """Fetch wholesale customers: spending by goods, channel as class, region as client."""
+    frame = _uci_frame(292)
     goods = ["Fresh", "Milk", "Grocery", "Frozen", "Detergents_Paper", "Delicassen"]
     return {
-        "X": found[goods].to_numpy(dtype=float),
-        "y": _codes(found["Channel"]),
-        "client": _codes(found["Region"]),
+        "X": frame[goods].to_numpy(dtype=float),
+        "y": _codes(frame["Channel"]),
+        "client": _codes(frame["Region"]),
         "feature_names": np.array(goods),
     }
 
 
-def heart_disease() -> Arrays:
-    """Four hospitals, missing values as NaN; the class is any disease at all."""
+def fetch_heart_disease() -> Arrays:
+    """Fetch heart disease from four hospitals; missing values are NaN, class 1 is any disease."""
     from zipfile import ZipFile
 
     names = ["Cleveland", "Hungary", "Switzerland", "Long Beach VA"]
     files = [f"processed.{n}.data" for n in ("cleveland", "hungarian", "switzerland", "va")]
-    with ZipFile(_file(_HEART)) as archive:
+    with ZipFile(_download(_HEART)) as archive:
         tables = [
             np.genfromtxt(
                 archive.read(name).decode().splitlines(), delimiter=",", missing_values="?"
@@ -144,21 +144,21 @@ def heart_disease() -> Arrays:
     }
 
 
-def kddcup99() -> Arrays:
-    """A tenth of KDD Cup 99, its 38 numeric columns."""
+def fetch_kddcup99() -> Arrays:
+    """Fetch a tenth of KDD Cup 99, its 38 numeric columns."""
     from sklearn.datasets import fetch_kddcup99
 
     bunch = fetch_kddcup99(percent10=True)
-    words = (1, 2, 3)  # protocol_type, service, flag
-    numeric = [c for c in range(41) if c not in words]
+    text_columns = (1, 2, 3)  # protocol_type, service, flag
+    numeric = [c for c in range(41) if c not in text_columns]
     return {"X": bunch.data[:, numeric].astype(np.float32), "y": _codes(bunch.target)}
 
 
-def ffcf() -> Arrays:
-    """The four configurations of the FFCF poster."""
+def fetch_ffcf() -> Arrays:
+    """Fetch the four configurations of the FFCF poster."""
     parts = []
     for config, name in enumerate(("C3C4Lin", "C3C4Lin1", "C3C4Lin2", "C3C4Lin3")):
-        text = np.genfromtxt(_file(f"{_FFCF}datasets/{name}.csv"), delimiter=",", dtype=str)
+        text = np.genfromtxt(_download(f"{_FFCF}datasets/{name}.csv"), delimiter=",", dtype=str)
         parts.append(np.column_stack([text, np.full(len(text), str(config))]))
     table = np.vstack(parts)
     return {
@@ -169,18 +169,18 @@ def ffcf() -> Arrays:
     }
 
 
-def g2() -> Arrays:
-    """The G2 sets of up to 128 dimensions, one array each, with labels they share."""
+def fetch_g2() -> Arrays:
+    """Fetch the G2 sets of up to 128 dimensions, one array each, with common labels."""
     sets = {
-        f"g2_{d}_{sd}": np.loadtxt(_file(f"{_G2}g2-{d}-{sd}.txt"), ndmin=2)
+        f"g2_{d}_{sd}": np.loadtxt(_download(f"{_G2}g2-{d}-{sd}.txt"), ndmin=2)
         for d in (1, 2, 4, 8, 16, 32, 64, 128)
         for sd in range(10, 101, 10)
     }
     return {**sets, "y": np.repeat([0, 1], 1024)}
 
 
-def covertype() -> Arrays:
-    """Forest cover types, the wilderness area as client."""
+def fetch_covertype() -> Arrays:
+    """Fetch forest cover types, with the wilderness area as client."""
     from sklearn.datasets import fetch_covtype
 
     bunch = fetch_covtype()
@@ -193,7 +193,7 @@ def covertype() -> Arrays:
 
 
 def _codes(labels: Any) -> Array:
-    """Labels as 0, 1, ...: by number where they are numbers, else by the alphabet."""
+    """Encode labels as 0, 1, ... in numeric order if they are numbers, else alphabetically."""
     labels = np.asarray(labels)
     text = labels.astype(str) if labels.dtype.kind != "S" else labels.astype("U")
     try:

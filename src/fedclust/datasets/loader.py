@@ -1,8 +1,8 @@
-"""Public data sets by name: from a folder, else the user's cache, else the internet.
+"""Load public data sets by name, from a folder or from the internet.
 
-``FEDCLUST_DATA`` names the folder; without it the user's cache is used. A file there is
-``<name>.npz`` with arrays ``X``, ``y``, ``client`` and names. What is downloaded must have the
-content that is expected, whatever its format and the order of its rows.
+The folder is set by ``FEDCLUST_DATA``; the default is the user's cache. A file there is
+``<name>.npz`` with arrays ``X``, ``y``, ``client`` and names. The content of downloads is checked,
+independent of file format and row order.
 
 >>> penguins = load("penguins")
 >>> penguins.X.shape, penguins.client_names
@@ -29,20 +29,20 @@ _NAMES = ("feature_names", "target_names", "client_names")
 
 
 def folder() -> Path:
-    """Where data sets are looked for and kept."""
+    """Folder from which data sets are read, and to which downloads are saved."""
     if os.environ.get("FEDCLUST_DATA"):
         return Path(os.environ["FEDCLUST_DATA"])
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedclust"
 
 
 def available() -> list[str]:
-    """Every data set `load` knows: shipped, in the folder, or to be downloaded."""
-    here = {path.stem for path in folder().glob("*.npz")}
-    return sorted({"penguins", *SOURCES, *here})
+    """Names of all data sets: included, in the folder, or available for download."""
+    in_folder = {path.stem for path in folder().glob("*.npz")}
+    return sorted({"penguins", *SOURCES, *in_folder})
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
-    """A data set by name. With ``download=False`` only what is already here."""
+    """Load a data set by name; with ``download=False``, only from this machine."""
     if name == "penguins":
         return _penguins()
     path = folder() / f"{name}.npz"
@@ -50,36 +50,36 @@ def load(name: str, *, download: bool = True) -> Dataset:
         with np.load(path, allow_pickle=False) as file:
             return _dataset(name, dict(file))
     if name in ELSEWHERE:
-        raise DataError(f"{name}: {path} is not there; the authors keep it in {ELSEWHERE[name]}")
+        raise DataError(f"{name}: {path} does not exist; get the data from {ELSEWHERE[name]}")
     if name not in SOURCES:
         close = get_close_matches(name, available(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ConfigError(f"no data set {name!r} here or to be downloaded{hint}")
+        raise ConfigError(f"unknown data set {name!r}{hint}")
     if not download:
-        raise DataError(f"{name}: {path} is not there, and download=False")
+        raise DataError(f"{name}: {path} does not exist, and download=False")
     try:
         arrays = SOURCES[name].fetch()
-    except OSError as problem:  # no network, or nobody there
+    except OSError as problem:  # no network, or no reply
         raise DataError(
-            f"{name}: could not be downloaded ({problem}); put {path.name} into {path.parent}"
+            f"{name}: download failed ({problem}); put {path.name} into {path.parent}"
         ) from None
     expected = SOURCES[name].content
-    if expected and _content(arrays) != expected:
-        raise DataError(f"{name}: what was downloaded is not the data set that is meant")
+    if expected and _hash_arrays(arrays) != expected:
+        raise DataError(f"{name}: the downloaded data differ from the expected content")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return _dataset(name, arrays)
 
 
 def content_hash(X: FloatArray, y: IntArray) -> str:
-    """A hash of rows and labels that does not depend on file format, number type or row order."""
+    """Hash of rows and labels, independent of file format, number type and row order."""
     table = np.column_stack([X, y]).astype("<f8")
     order = np.lexsort(table.T[::-1])
     return sha256(np.ascontiguousarray(table[order]).tobytes()).hexdigest()
 
 
-def _content(arrays: Mapping[str, Array]) -> str:
-    """The hash of a set, or of a collection of sets that share their labels."""
+def _hash_arrays(arrays: Mapping[str, Array]) -> str:
+    """Hash of a data set, or of a collection of data sets with common labels."""
     if "X" in arrays:
         return content_hash(arrays["X"], arrays["y"])
     parts = [content_hash(arrays[n], arrays["y"]) for n in sorted(arrays) if n != "y"]

@@ -1,4 +1,4 @@
-"""Ways to split one table between clients: each returns the owner of every row.
+"""Split one table between clients; each function returns the client of every row.
 
 >>> by_value(["Rome", "Oslo", "Rome"]).tolist()
 [1, 0, 1]
@@ -17,14 +17,14 @@ Seed = int | Rng
 
 
 def iid(n_samples: int, n_clients: int, random_state: Seed = 0) -> IntArray:
-    """Shuffled rows in chunks of equal size (they differ by one row at most)."""
+    """Assign shuffled rows in chunks of equal size (up to one row)."""
     _check_clients(n_clients, n_samples)
     rng = np.random.default_rng(random_state)
     return rng.permutation(np.arange(n_samples) % n_clients)
 
 
 def dirichlet(labels: Any, n_clients: int, alpha: float = 0.5, random_state: Seed = 0) -> IntArray:
-    """Each class split by shares from a Dirichlet(alpha); a small alpha gives few large shares."""
+    """Split each class by shares from Dirichlet(alpha); a small alpha gives uneven shares."""
     if not alpha > 0:
         raise ConfigError(f"alpha must be above 0, got {alpha!r}")
     _, codes = np.unique(labels, return_inverse=True)
@@ -43,18 +43,18 @@ def dirichlet(labels: Any, n_clients: int, alpha: float = 0.5, random_state: See
 def by_distance(
     X: FloatArray, locations: FloatArray, beta: float, random_state: Seed = 0
 ) -> IntArray:
-    """Each row to a client near it, the more surely the smaller `beta` (the FKM paper's Eq. 2).
+    """Assign rows to nearby clients, more strictly for smaller `beta` (Eq. 2 of the FKM paper).
 
-    A client at distance d claims a row with probability 1 - exp(-beta / d). A row that several
-    claim goes to one of them at random; one that nobody claims goes to the nearest.
+    A client at distance d claims a row with probability 1 - exp(-beta / d). A row claimed by
+    several clients goes to one of them at random; an unclaimed row goes to the nearest client.
     """
     if not beta > 0:
         raise ConfigError(f"beta must be above 0, got {beta!r}")
     rng = np.random.default_rng(random_state)
     distance = np.sqrt(sq_distances(np.asarray(X, float), np.asarray(locations, float)))
     with np.errstate(divide="ignore"):
-        claim = 1.0 - np.exp(-beta / distance)
-    claimed = rng.random(distance.shape) < claim
+        probability = 1.0 - np.exp(-beta / distance)
+    claimed = rng.random(distance.shape) < probability
     lots = np.where(claimed, rng.random(distance.shape), -1.0)
     owner: IntArray = np.where(claimed.any(axis=1), lots.argmax(axis=1), distance.argmin(axis=1))
     return owner
@@ -63,9 +63,9 @@ def by_distance(
 def by_k_means(
     X: FloatArray, n_clients: int, iid_share: float = 0.0, random_state: Seed = 0
 ) -> IntArray:
-    """One k-means cluster per client (the DWF paper's non-IID case); a share of rows IID instead.
+    """Assign one k-means cluster per client, as in the DWF paper, and a share of rows IID.
 
-    ``iid_share`` 0 is the paper's non-IID, 0.5 its half-IID, 1 its IID case.
+    ``iid_share`` is 0 for the paper's non-IID case, 0.5 for half-IID and 1 for IID.
     """
     if not 0 <= iid_share <= 1:
         raise ConfigError(f"iid_share must be between 0 and 1, got {iid_share!r}")
@@ -83,21 +83,21 @@ def by_k_means(
 
 
 def by_value(column: Any) -> IntArray:
-    """One client per distinct value, in sorted order: a natural partition."""
+    """Assign one client per distinct value, in sorted order."""
     return np.unique(column, return_inverse=True)[1]
 
 
 def locally_absent(
     labels: Any, holdings: Sequence[Collection[Any]], random_state: Seed = 0
 ) -> IntArray:
-    """Clients that hold some classes only: ``holdings[m]`` lists the classes of client m."""
+    """Restrict clients to some classes: ``holdings[m]`` lists the classes of client m."""
     labels = np.asarray(labels)
     rng = np.random.default_rng(random_state)
     owner = np.empty(len(labels), dtype=np.intp)
     for label in np.unique(labels):
         holders = [m for m, held in enumerate(holdings) if label in held]
         if not holders:
-            raise ConfigError(f"holdings: no client holds class {label!r}")
+            raise ConfigError(f"holdings: no client has class {label!r}; add it to one")
         rows = np.flatnonzero(labels == label)
         owner[rows] = rng.choice(holders, len(rows))
     return owner

@@ -1,4 +1,4 @@
-"""The papers' synthetic data sets, drawn anew: rows, true labels, owners and true centres."""
+"""Generate the papers' synthetic data sets: rows, labels, clients and true centres."""
 
 import random
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .partition import Seed, by_distance, iid
 def _gaussians(
     name: str, centers: Sequence[Sequence[float]], sd: float, sizes: IntArray, seed: Seed
 ) -> Dataset:
-    """``sizes[m, k]`` rows of client m around centre k."""
+    """Draw ``sizes[m, k]`` rows of client m around centre k."""
     rng, means = np.random.default_rng(seed), np.array(centers, dtype=float)
     client, label = np.divmod(np.repeat(np.arange(sizes.size), sizes.ravel()), sizes.shape[1])
     X = rng.normal(means[label], sd)
@@ -21,16 +21,17 @@ def _gaussians(
 
 
 def ffcm_case1(random_state: Seed = 0, sd: float = 0.5) -> Dataset:
-    """FFCM case 1: three clusters on a line; the third client lacks one of them.
+    """FFCM case 1: three clusters on a line; the third client has only two of them.
 
-    The paper prints one true centre as (-2, 2), its text says (-2, -2); sd is not given, 0.5 fits.
+    The paper prints one true centre as (-2, 2), but its text implies (-2, -2). It does not give
+    sd; 0.5 fits its results.
     """
     sizes = np.array([[333, 333, 333], [333, 333, 333], [500, 500, 0]])
     return _gaussians("ffcm-case1", [[-2, -2], [0, 0], [2, 2]], sd, sizes, random_state)
 
 
 def ffcm_case2(random_state: Seed = 0, sd: float = 1.1) -> Dataset:
-    """FFCM case 2: a cluster that only shows when the data of both clients is combined."""
+    """FFCM case 2: one cluster is visible only in the combined data of both clients."""
     sizes = np.array([[900, 50, 50], [50, 900, 50]])
     return _gaussians("ffcm-case2", [[5, 0], [5, 10], [10, 10]], sd, sizes, random_state)
 
@@ -38,7 +39,7 @@ def ffcm_case2(random_state: Seed = 0, sd: float = 1.1) -> Dataset:
 def ffcm_case3(
     rows: Sequence[int] = (1000, 1000, 1000), random_state: Seed = 0, sd: float = 1.0
 ) -> Dataset:
-    """FFCM case 3: four clusters, of which each of three clients has two."""
+    """FFCM case 3: four clusters; each of three clients has two of them."""
     sizes = np.zeros((3, 4), dtype=int)
     for client, n in enumerate(rows):
         sizes[client, client : client + 2] = n // 2
@@ -46,7 +47,7 @@ def ffcm_case3(
 
 
 def g2(n_features: int, sd: float, n_clients: int = 10, random_state: Seed = 0) -> Dataset:
-    """An imitation of a G2 set: two clusters of 1024 whole-numbered rows around 500 and 600."""
+    """Data like a G2 set: two clusters of 1024 integer rows each, around 500 and 600."""
     rng = np.random.default_rng(random_state)
     y = np.repeat([0, 1], 1024)
     centers = np.array([[500.0] * n_features, [600.0] * n_features])
@@ -54,15 +55,15 @@ def g2(n_features: int, sd: float, n_clients: int = 10, random_state: Seed = 0) 
     return Dataset(f"g2-{n_features}-{sd:g}", X, y, iid(2048, n_clients, rng), centers)
 
 
-# Where the five clients of the FKM paper sit in the field (-12.5, 12.5)^2 is not published; these
-# lie at the middle of what each of them holds in the authors' files for beta = 0.1.
+# The FKM paper does not publish the locations of its five clients in the field (-12.5, 12.5)^2.
+# These are the means of each client's rows in the authors' files for beta = 0.1.
 FKM_LOCATIONS = np.array([[5.9, 2.5], [-4.1, 5.6], [3.1, -6.2], [2.2, 6.4], [-6.1, -2.4]])
 
 
 def fkm_grid(
     beta: float = 1.0, points_per_cluster: int = 50, sd: float = 1.0, random_state: Seed = 0
 ) -> Dataset:
-    """FKM's regular set: sixteen clusters five apart, owned by the clients nearby."""
+    """FKM's regular data set: sixteen clusters at distance five, owned by nearby clients."""
     rng = np.random.default_rng(random_state)
     line = [-7.5, -2.5, 2.5, 7.5]
     centers = np.array([[a, b] for a in line for b in line])
@@ -73,7 +74,7 @@ def fkm_grid(
 
 
 def dwf_blobs() -> Dataset:
-    """DWF's synthetic set, the same rows: 10,000 around five centres and 100 anywhere (label 5)."""
+    """The rows of DWF's synthetic data set: 10,000 around five centres, 100 outliers (label 5)."""
     from sklearn.datasets import make_blobs
 
     X, y, centers = make_blobs(
@@ -85,9 +86,9 @@ def dwf_blobs() -> Dataset:
         return_centers=True,
     )
     draw = random.Random(1).random  # the authors' generator and seed
-    anywhere = [[2 * draw() - 1 for _ in range(2)] for _ in range(100)]
+    outliers = [[2 * draw() - 1 for _ in range(2)] for _ in range(100)]
     return Dataset(
-        "dwf-blobs", np.vstack([X, anywhere]), np.append(y, np.full(100, 5)), None, centers
+        "dwf-blobs", np.vstack([X, outliers]), np.append(y, np.full(100, 5)), None, centers
     )
 
 

@@ -1,4 +1,4 @@
-"""Quality of a clustering: plain functions, and the same as one-round federated runs."""
+"""Quality of a clustering, as functions of one table and as federated one-round queries."""
 
 from .agreement import (
     adjusted_rand_index,

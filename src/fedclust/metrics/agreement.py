@@ -1,4 +1,4 @@
-"""How well a clustering agrees with labels, or centres with other centres."""
+"""Agreement of a clustering with labels, or of centres with other centres."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -19,14 +19,14 @@ def adjusted_rand_index(truth: Any, labels: Any) -> float:
 def adjusted_rand_of_table(table: Any) -> float:
     """Adjusted Rand index from a contingency table: counts of rows by two clusterings."""
     counts = np.asarray(table, dtype=np.float64)
-    cells, rows, columns, everything = (
+    cells, rows, columns, pairs = (
         (n * (n - 1) / 2).sum()
         for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
     )
-    by_chance = rows * columns / everything if everything else 0.0
-    most = (rows + columns) / 2
-    # Both clusterings put all rows together, or all apart: they agree.
-    return float((cells - by_chance) / (most - by_chance)) if most != by_chance else 1.0
+    by_chance = rows * columns / pairs if pairs else 0.0
+    maximum = (rows + columns) / 2
+    # If both have a single cluster, or only clusters of one row, they agree.
+    return float((cells - by_chance) / (maximum - by_chance)) if maximum != by_chance else 1.0
 
 
 def normalized_mutual_information(truth: Any, labels: Any) -> float:
@@ -51,7 +51,7 @@ def silhouette(X: Any, labels: Any) -> float:
 
 
 def majority_accuracy(truth: Any, labels: Any) -> float:
-    """Share of rows whose cluster's most frequent label is their own, as the DWF paper has it."""
+    """Share of rows with the most frequent label of their cluster, as in the DWF paper."""
     _, rows = np.unique(labels, return_inverse=True)
     _, columns = np.unique(truth, return_inverse=True)
     table = np.zeros((rows.max() + 1, columns.max() + 1))
@@ -62,9 +62,10 @@ def majority_accuracy(truth: Any, labels: Any) -> float:
 def client_mean(
     metric: Callable[[Any, Any], float], truth: Any, labels: Any, clients: Any
 ) -> float:
-    """Mean of a metric computed at each client, weighted by its rows, as the FKM paper has it.
+    """Mean of a metric over clients, weighted by their rows, as in the FKM paper.
 
-    Not the metric of all rows together: a cluster absent at a client cannot count against it there.
+    This differs from the metric of the pooled rows: a cluster that a client lacks cannot count
+    against the clustering there.
     """
     truth, labels, clients = np.asarray(truth), np.asarray(labels), np.asarray(clients)
     owners, sizes = np.unique(clients, return_counts=True)
@@ -72,28 +73,34 @@ def client_mean(
     return float(np.average(values, weights=sizes))
 
 
-def knowledge_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
-    """Sum of distances between found and true centres.
+def knowledge_gap(centers: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
+    """Sum of distances between estimated and true centres.
 
-    "best" pairs them one to one at the least total distance. "nearest" takes for each found
-    centre the closest true one, as the FFCM authors' code does, which hides a true centre that
-    nobody found.
+    "best" pairs them one to one with the smallest total distance. "nearest" takes the closest true
+    centre for each estimated one, as the code of the FFCM authors does. That hides true centres
+    that were missed.
     """
-    distance = np.sqrt(sq_distances(np.asarray(found, dtype=float), np.asarray(truth, dtype=float)))
+    distance = np.sqrt(
+        sq_distances(np.asarray(centers, dtype=float), np.asarray(truth, dtype=float))
+    )
     if matching == "nearest":
         return float(distance.min(axis=1).sum())
     if matching != "best":
         raise ConfigError(f"matching must be 'best' or 'nearest', got {matching!r}")
     if distance.shape[0] != distance.shape[1]:
-        raise ConfigError(f"{len(distance)} centres found, {distance.shape[1]} true: none to one")
+        raise ConfigError(
+            f"{len(distance)} centres, but {distance.shape[1]} true ones; use matching='nearest'"
+        )
     from scipy.optimize import linear_sum_assignment
 
     return float(distance[linear_sum_assignment(distance)].sum())
 
 
-def normalized_gap(found: Any, truth: Any, matching: Literal["best", "nearest"] = "best") -> float:
-    """Knowledge gap over the root of the number of features."""
-    return knowledge_gap(found, truth, matching) / float(np.sqrt(np.shape(truth)[1]))
+def normalized_gap(
+    centers: Any, truth: Any, matching: Literal["best", "nearest"] = "best"
+) -> float:
+    """Knowledge gap divided by the root of the number of features."""
+    return knowledge_gap(centers, truth, matching) / float(np.sqrt(np.shape(truth)[1]))
 
 
 def tolerance_index(centers: Any, before: Any) -> float:

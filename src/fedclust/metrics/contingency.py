@@ -1,4 +1,4 @@
-"""How two sets of centres assign the same rows: one summed table, no label leaves."""
+"""Compare the assignments by two sets of centres; clients send only a table of counts."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
@@ -23,18 +23,18 @@ from ..typing import BoolArray, FloatArray, Rng
 
 @dataclass(frozen=True, eq=False)
 class Table(Summed):
-    """Rows by their cluster in the first set and in the second."""
+    """Counts of rows by their cluster in the first and in the second set."""
 
     table: Annotated[FloatArray, Dims("C", "C")]
     support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records
 
     def keep(self, mask: BoolArray) -> Self:
-        """All or nothing: a cell speaks of two clusters."""
+        """Keep all or nothing, because each cell belongs to two clusters."""
         return self if mask.all() else self.identity()
 
 
 @dataclass(frozen=True, eq=False)
-class Both(Record):
+class CenterSets(Record):
     """Two sets of centres."""
 
     first: Annotated[FloatArray, Dims("C", "F")]
@@ -42,8 +42,8 @@ class Both(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency(OneRoundQuery[Both, Table]):
-    """Rows of all clients counted by their nearest centre in each of two sets."""
+class Contingency(OneRoundQuery[CenterSets, Table]):
+    """Count the rows of all clients by their nearest centre in each of two sets."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
     first: Annotated[FloatArray, Role.CLUSTERS]  # (C, F)
@@ -62,13 +62,13 @@ class Contingency(OneRoundQuery[Both, Table]):
         return True
 
     def rule(self, n_features: int) -> Rule:
-        """Ours: the clusters of one record are that record's affair."""
+        """Our own rule: never disclose the clusters of a single record."""
         return Rule(min_samples=2)
 
-    def broadcast(self, state: Empty) -> Both:
-        return Both(self.first, self.second)
+    def broadcast(self, state: Empty) -> CenterSets:
+        return CenterSets(self.first, self.second)
 
-    def client_step(self, down: Both, data: Data, rng: Rng) -> Table:
+    def client_step(self, down: CenterSets, data: Data, rng: Rng) -> Table:
         k = self.n_clusters
         cells = nearest(data.X, down.first)[0] * k + nearest(data.X, down.second)[0]
         table = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The same indices over data that stays where it is: one round, sums up, a number out."""
+"""Indices of centres over all clients' rows, computed from sums in one round."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple, Self
@@ -26,18 +26,18 @@ from .registry import find_index
 
 @dataclass(frozen=True, eq=False)
 class Totals(Summed):
-    """The sums of an index, or of several one after the other."""
+    """Sums of one index, or of several, concatenated."""
 
     sums: Annotated[FloatArray, Dims("T")]
     support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records
 
     def keep(self, mask: BoolArray) -> Self:
-        """All or nothing: these sums speak of no single cluster."""
+        """Keep all or nothing, because these sums do not belong to single clusters."""
         return self if mask.all() else self.identity()
 
 
 @dataclass(frozen=True, eq=False)
-class At(Record):
+class CentersToEvaluate(Record):
     """The centres to evaluate."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
@@ -51,10 +51,10 @@ class Evaluated(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(OneRoundQuery[At, Totals]):
+class Evaluation(OneRoundQuery[CentersToEvaluate, Totals]):
     """Indices of given centres over all clients' rows; equal to those of the pooled rows.
 
-    One index is a number. Several go into one message, with the clusters' sizes: `Evaluated`.
+    One index gives a number. Several share one message and give `Evaluated`, with cluster sizes.
     """
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -77,7 +77,7 @@ class Evaluation(OneRoundQuery[At, Totals]):
         return [find_index(name) for name in names]
 
     def _lengths(self) -> list[int]:
-        """How many numbers each part of a message has."""
+        """Length of each part of a message."""
         sizes = [] if isinstance(self.index, str) else [self.n_clusters]
         return [*sizes, *(index.length(self.n_clusters) for index in self._indices())]
 
@@ -87,19 +87,19 @@ class Evaluation(OneRoundQuery[At, Totals]):
 
     @property
     def unguarded(self) -> str:
-        """Several indices go with the clusters' sizes, and many indices have sums per cluster."""
+        """Why the guarded tier refuses it: cluster sizes, and sums per cluster of many indices."""
         if isinstance(self.index, str) and find_index(self.index).guarded:
             return ""
         return f"index={self.index!r} would reveal small clusters; use index='inertia'"
 
     def rule(self, n_features: int) -> Rule:
-        """Ours: how far one record is from the centres is that record's affair."""
+        """Our own rule: never disclose the distance of a single record."""
         return Rule(min_samples=2)
 
-    def broadcast(self, state: Empty) -> At:
-        return At(self.init)
+    def broadcast(self, state: Empty) -> CentersToEvaluate:
+        return CentersToEvaluate(self.init)
 
-    def client_step(self, down: At, data: Data, rng: Rng) -> Totals:
+    def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> Totals:
         parts = [index.sums_of for index in self._indices()]
         if not isinstance(self.index, str):
             parts = [cluster_sizes, *parts]

@@ -1,7 +1,7 @@
-"""What an index is: a few sums over rows, a formula for those sums, and how to read the result.
+"""Definition of an index: sums over rows, a formula for these sums, and its interpretation.
 
-The same sums and formula serve the plain call on one table and the federated run over many
-clients, so the two cannot disagree. A row contributes through its squared distances to all centres.
+One table and many clients use the same sums and formula, so the results cannot differ. A row
+contributes through its squared distances to all centres.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from ..kernels import memberships_of, sq_distances
 from ..kernels.threads import map_blocks
 from ..typing import FloatArray
 
-Better = Literal["lower", "higher"]  # values; written like this in files and reports
+Better = Literal["lower", "higher"]  # which values are better; used in files and reports
 
 
 class Rows:
-    """A block of rows as indices see it; what several of them need is computed once."""
+    """Input of an index: a block of rows. Values that several indices need are cached."""
 
     def __init__(self, D: FloatArray, weight: FloatArray, fuzzifier: float) -> None:
         self.D = D  # (n, C) squared distances
@@ -29,7 +29,7 @@ class Rows:
 
     @property
     def n_clusters(self) -> int:
-        """The number of centres."""
+        """Number of centres."""
         return int(self.D.shape[1])
 
     @cached_property
@@ -43,7 +43,7 @@ class Rows:
         return memberships_of(self.D, self.fuzzifier)
 
     def mean_of(self, values: FloatArray) -> FloatArray:
-        """The sums of a weighted mean of one value per row."""
+        """Numerator and denominator of the weighted mean of one value per row."""
         return np.array([self.weight @ values, self.weight.sum()])
 
 
@@ -53,7 +53,7 @@ Formula = Callable[[FloatArray, FloatArray], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How to read a number that describes a clustering."""
+    """Name and interpretation of a number that describes a clustering."""
 
     name: str  # in files and settings, such as "xie-beni"
     title: str  # in reports
@@ -61,26 +61,26 @@ class Measure:
     better: Better
 
     def best(self, values: Sequence[float]) -> int:
-        """The position of the best value."""
+        """Position of the best value."""
         return int(np.argmin(values) if self.better == "lower" else np.argmax(values))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Index(Measure):
-    """An index of centres over rows, as a function of one table or of many clients' sums."""
+    """An index of centres over rows, for one table or for sums of many clients."""
 
-    sums: Sums  # client: a block of rows -> (T,); those of all blocks and clients are added
+    sums: Sums  # client: a block of rows -> (T,); added over blocks and clients
     formula: Formula  # server: sums (T,), centres (C, F) -> the index
     size: int | Callable[[int], int]  # T, or a function that computes T from C
     min_clusters: int = 1
-    reported: bool = True  # every study computes it for its report
-    chooses_k: bool = False  # computed for every k while the number of clusters is chosen
-    guarded: bool = False  # the guarded tier permits it: one sum over all rows, none per cluster
+    reported: bool = True  # computed for the report of every study
+    chooses_k: bool = False  # computed for every k when the number of clusters is chosen
+    guarded: bool = False  # the guarded tier allows it: a sum over all rows, none per cluster
 
     def __call__(
         self, X: Any, centers: Any, *, fuzzifier: float = 2.0, sample_weight: Any = None
     ) -> float:
-        """The index of one table."""
+        """Compute the index over one table."""
         data, at = Data.of(X, sample_weight), np.asarray(centers, dtype=np.float64)
         self.check(len(at))
         return self.formula(sums_over([self.sums_of], data.X, data.weight, at, fuzzifier), at)
@@ -93,30 +93,30 @@ class Index(Measure):
             )
 
     def length(self, n_clusters: int) -> int:
-        """How many numbers a client sends."""
+        """Number of sums that a client sends."""
         return self.size if isinstance(self.size, int) else self.size(n_clusters)
 
     def sums_of(self, rows: Rows) -> FloatArray:
-        """The sums over a block of rows (T,)."""
-        found = self.sums(rows)
-        if found.shape != (self.length(rows.n_clusters),):
+        """Compute the sums over a block of rows (T,), and check their shape."""
+        sums = self.sums(rows)
+        if sums.shape != (self.length(rows.n_clusters),):
             raise ConfigError(
-                f"{self.name}: sums returned an array of shape {found.shape}, but size is "
+                f"{self.name}: sums returned an array of shape {sums.shape}, but size is "
                 f"{self.length(rows.n_clusters)}; correct the index"
             )
-        return found
+        return sums
 
 
 def cluster_sizes(rows: Rows) -> FloatArray:
     """Weight of the rows nearest to each centre (C,)."""
-    held = np.bincount(rows.D.argmin(axis=1), rows.weight, rows.n_clusters)
-    return held.astype(np.float64)
+    sizes = np.bincount(rows.D.argmin(axis=1), rows.weight, rows.n_clusters)
+    return sizes.astype(np.float64)
 
 
 def sums_over(
     parts: Sequence[Sums], X: FloatArray, weight: FloatArray, centers: FloatArray, fuzzifier: float
 ) -> FloatArray:
-    """Sums of one or more indices over all rows, one after the other, block by block."""
+    """Concatenated sums of one or more indices over all rows, computed block by block."""
     w = weight if len(weight) else np.ones(len(X))
 
     def step(block: slice) -> FloatArray:

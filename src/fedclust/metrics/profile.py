@@ -1,9 +1,9 @@
-"""What clusters look like, without a row: three one-round plans over given centres.
+"""Describe clusters without sending rows: three one-round queries about given centres.
 
-`Profile` gives means and spreads of each cluster's columns, `Outline` its shape on two axes, and
-`Presence` how many rows each client has where. What fewer than `min_count` of a client's rows
-stand behind is left out, counts included; nothing is told of all rows together, from which what
-is left out could be worked out.
+`Profile` computes means and spreads of the columns of each cluster, `ClusterShapes` its shape on
+two axes, and `ClientCounts` the number of rows of each client by cluster and map cell. Clients
+withhold every value, counts included, that describes fewer than `min_count` of their rows. They
+send no totals over all rows, from which withheld values could be computed.
 """
 
 from collections.abc import Callable
@@ -30,20 +30,20 @@ from ..core import (
 from ..kernels import memberships, nearest
 from ..kernels.threads import blocks
 from ..typing import FloatArray, IntArray, Rng
-from .federated import At
+from .federated import CentersToEvaluate
 
 M = TypeVar("M", bound=Message)
 
 
 def _by_block(step: Callable[[FloatArray], M], data: Data) -> M:
-    """Block by block: what is computed of a row is larger than the row."""
+    """Add the messages of all blocks, because intermediate results are larger than the rows."""
     cuts = blocks(len(data), data.shape[1] * 3)
     return reduce(lambda total, part: total.plus(part), (step(data.X[cut]) for cut in cuts))
 
 
 @dataclass(frozen=True, eq=False)
 class ProfileSums(Summed):
-    """Rows of each cluster, and sums over them around its centre."""
+    """Number of rows of each cluster, and sums of their differences from its centre."""
 
     size: Annotated[FloatArray, Dims("C")]
     total: Annotated[FloatArray, Dims("C", "F")]
@@ -51,18 +51,18 @@ class ProfileSums(Summed):
     entropy: Annotated[FloatArray, Dims("C")]
 
     @classmethod
-    def none(cls, C: int, F: int) -> Self:
-        """Of no rows at all."""
-        none, wide = np.zeros(C), np.zeros((C, F))
-        return cls(none, wide, wide, none)
+    def zeros(cls, C: int, F: int) -> Self:
+        """Sums over no rows."""
+        per_cluster, per_column = np.zeros(C), np.zeros((C, F))
+        return cls(per_cluster, per_column, per_column, per_cluster)
 
-    def reordered(self, order: IntArray) -> Self:
-        """The clusters in another order."""
+    def reorder(self, order: IntArray) -> Self:
+        """Reorder the clusters."""
         return replace(self, **{name: getattr(self, name)[order] for name in self._arrays})
 
 
 @dataclass(frozen=True, eq=False)
-class Profile(OneRoundQuery[At, ProfileSums]):
+class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
     """Sizes, means and spreads of clusters."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -77,24 +77,24 @@ class Profile(OneRoundQuery[At, ProfileSums]):
         checks.centers(self)
         checks.integer(self, "min_count")
 
-    def broadcast(self, state: Empty) -> At:
-        return At(self.init)
+    def broadcast(self, state: Empty) -> CentersToEvaluate:
+        return CentersToEvaluate(self.init)
 
-    def client_step(self, down: At, data: Data, rng: Rng) -> ProfileSums:
+    def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> ProfileSums:
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileSums:
-        labels, entropy = self._placed(centers, rows)
+        labels, entropy = self._assign(centers, rows)
         own = np.eye(len(centers))[labels]  # (n, C)
         apart = rows - centers[labels]
         return ProfileSums(own.sum(axis=0), own.T @ apart, own.T @ apart**2, own.T @ entropy)
 
-    def _placed(self, centers: FloatArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
+    def _assign(self, centers: FloatArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
         if self.fuzzifier <= 1 or len(centers) == 1:
             return nearest(rows, centers)[0], np.zeros(len(rows))
         U = memberships(rows, centers, self.fuzzifier)
-        spread = -(U * np.log(np.maximum(U, 1e-300))).sum(axis=1) / np.log(len(centers))
-        return U.argmax(axis=1), spread
+        entropy = -(U * np.log(np.maximum(U, 1e-300))).sum(axis=1) / np.log(len(centers))
+        return U.argmax(axis=1), entropy
 
     def release(self, message: ProfileSums) -> ProfileSums:
         return message.keep(message.size >= self.min_count)
@@ -110,8 +110,8 @@ class ClusterShapeSums(Summed):
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterShapes(OneRoundQuery[At, ClusterShapeSums]):
-    """Where on a plane each cluster lies, and how far it reaches."""
+class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
+    """Position and spread of each cluster on a plane."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
@@ -121,10 +121,10 @@ class ClusterShapes(OneRoundQuery[At, ClusterShapeSums]):
     key: ClassVar[str] = "outline"
     traits: ClassVar[Traits] = Traits(additive=True, disjoint=True)
 
-    def broadcast(self, state: Empty) -> At:
-        return At(self.init)
+    def broadcast(self, state: Empty) -> CentersToEvaluate:
+        return CentersToEvaluate(self.init)
 
-    def client_step(self, down: At, data: Data, rng: Rng) -> ClusterShapeSums:
+    def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> ClusterShapeSums:
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ClusterShapeSums:
@@ -143,15 +143,15 @@ class ClusterShapes(OneRoundQuery[At, ClusterShapeSums]):
 
 @dataclass(frozen=True, eq=False)
 class Counts(Stacked):
-    """A client's rows in each cluster, and in each cell of a plane."""
+    """Number of rows of a client by cluster, and by cell of a plane."""
 
     sizes: Annotated[FloatArray, Dims("M", "C")]
     cells: Annotated[FloatArray, Dims("M", "cells")]
 
 
 @dataclass(frozen=True, eq=False)
-class ClientCounts(OneRoundQuery[At, Counts]):
-    """How many rows each client has in each cluster and on each part of the map.
+class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
+    """Count the rows of each client by cluster and by cell of the map.
 
     Counts below `min_count` are sent as zero.
     """
@@ -167,15 +167,15 @@ class ClientCounts(OneRoundQuery[At, Counts]):
     key: ClassVar[str] = "presence"
     traits: ClassVar[Traits] = Traits(additive=True, answered_once=True)
 
-    def broadcast(self, state: Empty) -> At:
-        return At(self.init)
+    def broadcast(self, state: Empty) -> CentersToEvaluate:
+        return CentersToEvaluate(self.init)
 
-    def client_step(self, down: At, data: Data, rng: Rng) -> Counts:
+    def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> Counts:
         labels = nearest(data.X, down.centers)[0]
         sizes = np.bincount(labels, minlength=len(down.centers))
-        place = (data.X @ self.axes - self.low) / (self.high - self.low) * self.cells
-        seen = place[((place >= 0) & (place < self.cells)).all(axis=1)].astype(int)
-        cells = np.bincount(seen[:, 0] * self.cells + seen[:, 1], minlength=self.cells**2)
+        position = (data.X @ self.axes - self.low) / (self.high - self.low) * self.cells
+        on_map = position[((position >= 0) & (position < self.cells)).all(axis=1)].astype(int)
+        cells = np.bincount(on_map[:, 0] * self.cells + on_map[:, 1], minlength=self.cells**2)
         return Counts(sizes[None].astype(float), cells[None].astype(float))
 
     def release(self, message: Counts) -> Counts:

@@ -1,7 +1,7 @@
-"""Which indices there are: those of the package, registered ones, and those of installed packages.
+"""Registry of indices: standard, registered, and from installed packages.
 
-A package adds an index by an entry point of the group ``fedclust.indices``, whose name is that of
-the index. It is imported when the index is first needed.
+A package adds an index by an entry point of the group ``fedclust.indices``. The name of the entry
+point is that of the index. It is imported when the index is first used.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,28 +17,28 @@ GROUP = "fedclust.indices"
 
 
 class Indices(Mapping[str, Index]):
-    """Indices by name: the standard ones in their order, then all others by name."""
+    """Indices by name: first the standard ones, then all others in alphabetical order."""
 
     def __init__(self, standard: Iterable[Index]) -> None:
         self._standard = {index.name: index for index in standard}
-        self._added: dict[str, Index] = {}
+        self._registered: dict[str, Index] = {}
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
         return {entry.name: entry for entry in entry_points(group=GROUP)}
 
     def __getitem__(self, name: str) -> Index:
-        known = self._standard.get(name) or self._added.get(name)
-        if known is None:
-            known = self._added[name] = _load(self._installed[name])
-        return known
+        index = self._standard.get(name) or self._registered.get(name)
+        if index is None:
+            index = self._registered[name] = _load(self._installed[name])
+        return index
 
     def __contains__(self, name: object) -> bool:  # without an import
-        return name in self._standard or name in self._added or name in self._installed
+        return name in self._standard or name in self._registered or name in self._installed
 
     def __iter__(self) -> Iterator[str]:
         return iter(
-            [*self._standard, *sorted({*self._added, *self._installed} - {*self._standard})]
+            [*self._standard, *sorted({*self._registered, *self._installed} - {*self._standard})]
         )
 
     def __len__(self) -> int:
@@ -47,34 +47,34 @@ class Indices(Mapping[str, Index]):
     def register(self, index: Index) -> Index:
         """Add an index to all evaluations, and to the reports of studies if it is `reported`.
 
-        In a federation every machine needs it: there, install a package with an entry point.
+        In a federation, every machine needs the index: install a package with an entry point there.
         """
         if index.name in self:
             raise ConfigError(
-                f"an index {index.name!r} exists already; choose another name, or remove the old "
+                f"index {index.name!r} already exists; choose another name, or remove the old "
                 "one with fedclust.metrics.unregister"
             )
-        self._added[index.name] = index
+        self._registered[index.name] = index
         return index
 
     def unregister(self, name: str) -> None:
         """Remove a registered index."""
-        if name not in self._added:
-            raise ConfigError(f"no registered index {name!r}")
-        del self._added[name]
+        if name not in self._registered:
+            raise ConfigError(f"index {name!r} is not registered, or is a standard index")
+        del self._registered[name]
 
 
 def _load(entry: EntryPoint) -> Index:
-    where = f"index {entry.name!r} of an installed package ({entry.value})"
+    source = f"index {entry.name!r} of an installed package ({entry.value})"
     try:
-        found = entry.load()
+        index = entry.load()
     except Exception as problem:
         raise ConfigError(
-            f"{where} cannot be imported: {problem}; repair or uninstall the package"
+            f"{source} cannot be imported: {problem}; repair or uninstall the package"
         ) from problem
-    if not isinstance(found, Index) or found.name != entry.name:
-        raise ConfigError(f"{where} is not a fedclust.metrics.Index of that name")
-    return found
+    if not isinstance(index, Index) or index.name != entry.name:
+        raise ConfigError(f"{source} is not a fedclust.metrics.Index of that name")
+    return index
 
 
 INDICES = Indices(STANDARD)
@@ -83,11 +83,11 @@ unregister = INDICES.unregister
 
 
 def find_index(name: str) -> Index:
-    """The index of a name."""
+    """Return the index with this name."""
     if name not in INDICES:
         raise ConfigError(
-            f"index={name!r} is not one of {', '.join(INDICES)}; an index of your own must be "
-            "registered on every machine"
+            f"index={name!r} is not one of {', '.join(INDICES)}; register a custom index on every "
+            "machine"
         )
     return INDICES[name]
 
@@ -95,12 +95,12 @@ def find_index(name: str) -> Index:
 def evaluate(
     name: str, X: Any, centers: Any, *, fuzzifier: float = 2.0, sample_weight: Any = None
 ) -> float:
-    """The index of a name over one table."""
+    """Compute an index, given by name, over one table."""
     return find_index(name)(X, centers, fuzzifier=fuzzifier, sample_weight=sample_weight)
 
 
 def reported_indices(n_clusters: int) -> tuple[Index, ...]:
-    """The indices that a study computes for its report."""
+    """Indices that a study computes for its report."""
     return tuple(
         index for index in INDICES.values() if index.reported and index.min_clusters <= n_clusters
     )

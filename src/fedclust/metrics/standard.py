@@ -1,4 +1,4 @@
-"""The indices that come with the package: one record each, with its sums and its formula."""
+"""The standard indices, each with its sums and its formula."""
 
 import numpy as np
 
@@ -38,8 +38,8 @@ def _soft_spread(rows: Rows) -> FloatArray:
 
 def _silhouette(rows: Rows) -> FloatArray:
     own, next_best = np.sqrt(np.partition(rows.D, 1, axis=1)[:, :2].T)
-    gap = np.divide(next_best - own, next_best, out=np.zeros_like(own), where=next_best > 0)
-    return rows.mean_of(gap)
+    margin = np.divide(next_best - own, next_best, out=np.zeros_like(own), where=next_best > 0)
+    return rows.mean_of(margin)
 
 
 def _two_per_cluster(n_clusters: int) -> int:
@@ -68,8 +68,8 @@ def _over_separation(sums: FloatArray, centers: FloatArray) -> float:
 
 def _davies_bouldin(sums: FloatArray, centers: FloatArray) -> float:
     distance, weight = sums[:-1].reshape(2, -1)
-    held = weight > 0
-    return _worst_ratios(distance[held] / weight[held], centers[held])
+    used = weight > 0
+    return _worst_ratios(distance[used] / weight[used], centers[used])
 
 
 def _soft_davies_bouldin(sums: FloatArray, centers: FloatArray) -> float:
@@ -101,11 +101,11 @@ inertia = Index(
     guarded=True,
 )
 
-# By distances to centres instead of rows: linear in N, and a sum over rows.
+# Uses distances to centres instead of rows, so it is linear in N and a sum over rows.
 simplified_silhouette = Index(
     name="simplified-silhouette",
     title="Simplified silhouette",
-    meaning="how much nearer rows are to their own centre than to the next; at most 1",
+    meaning="how much closer rows are to their own centre than to the next; at most 1",
     better="higher",
     sums=_silhouette,
     formula=_mean,
@@ -114,8 +114,8 @@ simplified_silhouette = Index(
     chooses_k=True,
 )
 
-# Of Stallmann and Wilbik's framework. The spread of a cluster is the mean distance of *all* rows
-# times its mean membership.
+# From the framework of Stallmann and Wilbik. The spread of a cluster is the mean distance of *all*
+# rows times its mean membership.
 soft_davies_bouldin = Index(
     name="soft-davies-bouldin",
     title="Soft Davies-Bouldin",
@@ -127,7 +127,7 @@ soft_davies_bouldin = Index(
     chooses_k=True,
 )
 
-# Around the centres given: where those are the clusters' means, it is scikit-learn's.
+# Uses the given centres; equal to scikit-learn's if they are the means of the clusters.
 davies_bouldin = Index(
     name="davies-bouldin",
     title="Davies-Bouldin",
@@ -138,7 +138,7 @@ davies_bouldin = Index(
     size=_two_per_cluster,
 )
 
-# The fuzzy objective over N times the smallest squared distance of two centres.
+# The fuzzy objective divided by N times the smallest squared distance of two centres.
 xie_beni = Index(
     name="xie-beni",
     title="Xie-Beni",

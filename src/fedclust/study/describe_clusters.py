@@ -69,7 +69,7 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ProfileSums:
         with suppress(EmptyRound):  # every cluster is too small, or too like an earlier answer
             sums: ProfileSums = queries.run(profile, "profile").model
             return sums
-    return ProfileSums.none(C, P)
+    return ProfileSums.zeros(C, P)
 
 
 def describe_clusters(

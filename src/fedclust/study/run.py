@@ -93,7 +93,7 @@ def carry_out(
     queries = ClusterQueries(ready.channel, ready.schema, tier, journal, study.privacy.min_count)
     sums = sum_clusters(found, queries)
     model, order = _numbered(study, found, ready.preparation, sums.size.astype(int), like)
-    clusters, drawn = describe_clusters(model, sums.reordered(order), queries)
+    clusters, drawn = describe_clusters(model, sums.reorder(order), queries)
     pooled = _pooled(found, ready, journal, clients.compares)
     n_rows, used = total(seen.rows.values()), total(ready.used.values())
     profile = RunProfile(
