@@ -130,8 +130,8 @@ import flwr.app, flwr.clientapp
 if {answers}:
     from pathlib import Path
     from fedclust.deploy.flower.client import app
-    from fedclust.client.session import Site
-    answer = Site(Path("{kit}"), "north").answer(Path("{kit}/request").read_bytes())
+    from fedclust.client.endpoint import ClientEndpoint
+    answer = ClientEndpoint(Path("{kit}"), "north").answer(Path("{kit}/request").read_bytes())
     assert b"refusal" not in answer[:400], answer
 print(time.process_time())
 """

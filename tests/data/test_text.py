@@ -71,10 +71,10 @@ def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows
     )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
-    problems, counted = client.look(wanted)
+    problems, counted = client.check(wanted)
     assert counted == (5, 1)
-    (told,) = [p for p in problems if p.stops]
-    assert told.what.startswith("has categories that were not declared (")
+    (told,) = [p for p in problems if p.blocking]
+    assert told.text.startswith("has categories that were not declared (")
 
 
 @pytest.mark.parametrize("reader", [read_at_once, read_in_batches])

@@ -63,14 +63,14 @@ def told(folder: Path) -> tuple[Any, ...]:
 
 def same_result(fed: Federation, study: Path) -> None:
     from fedclust.study import read_study
-    from fedclust.study.split_columns import run_columns
+    from fedclust.study.run import run_study
 
     local = fed.folder / "local" / study.name  # with what client.toml says elsewhere
     local.parent.mkdir()
     text = study.read_text().replace('"columns"', '"columns"\nid = "customer"')
     text = text.replace('"kits/', '"../kits/')
     local.write_text(text + '[outputs]\nlabels = "csv"\nlabels_in = "run"\n')
-    run_columns(read_study(local), fed.folder / "here", secret=SECRET)
+    run_study(read_study(local), fed.folder / "here", secret=SECRET)
     assert told(fed.folder / "study-run") == told(fed.folder / "here")
     for name in CLIENTS:
         for kind in ("csv", "centers.json"):

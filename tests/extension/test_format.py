@@ -27,7 +27,7 @@ from fedclust.data import (
 from fedclust.data.files import read_table
 from fedclust.data.streams import Stream, column_kinds
 from fedclust.deploy.templates import client_toml
-from fedclust.study import examine, read_study
+from fedclust.study import read_study, survey_study
 from fedclust.study.run import Outcome, run_study
 from fedclust.study.settings import json_schema
 
@@ -108,7 +108,7 @@ def test_preflight_names_what_is_wrong_with_such_files(tmp_path: Path) -> None:
     (tmp_path / "north.jsonl").write_text('{"age": 40, "weight": 70}\nsecret\n')
     shutil.copy(tmp_path / "south.csv", tmp_path / "south.txt")
     path.write_text(STUDY.replace("south.jsonl", "south.txt"))
-    problems = {problem.client: problem.what for problem in examine(read_study(path)).problems}
+    problems = {problem.client: problem.text for problem in survey_study(read_study(path)).problems}
     assert "north.jsonl:2: the line is not a JSON object" in problems["north"]
     assert "fedclust reads .csv, .feather, .jsonl, .npz, .parquet" in problems["south"]
 
@@ -158,9 +158,9 @@ def test_a_format_that_offers_nothing_but_reading_is_refused_where_it_must(tmp_p
     register_format(plain)
     try:
         path = write_json_lines(tmp_path)
-        assert examine(read_study(path)).passes
+        assert survey_study(read_study(path)).passes
         path.write_text(STUDY + "[data]\nbatch_rows = 7\n")
-        told = {problem.what for problem in examine(read_study(path)).problems}
+        told = {problem.text for problem in survey_study(read_study(path)).problems}
         assert any("north.jsonl: only .parquet, .feather, .csv files" in what for what in told)
         path.write_text(STUDY + LABELS)
         with pytest.raises(ConfigError, match="one of parquet, csv, none, got 'jsonl'"):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fedclust.channels import RemoteChannel
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Data
-from fedclust.study.pool.remote_rows import RemoteClients
+from fedclust.study.pool import RemotePool
 from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import Folder
 from fedclust.study.settings import Study
@@ -25,7 +25,7 @@ Spoil = Callable[[int, str, bytes], "bytes | str | list[bytes | str]"]
 class InProcess:
     """A transport to sites in this process; `spoil` may do to answers what networks do."""
 
-    def __init__(self, sites: Mapping[str, Site], spoil: Spoil | None = None) -> None:
+    def __init__(self, sites: Mapping[str, ClientEndpoint], spoil: Spoil | None = None) -> None:
         self.sites = dict(sites)
         self.spoil = spoil or (lambda number, client, answer: answer)
         self.asked: list[tuple[str, ...]] = []
@@ -55,7 +55,7 @@ def rows(n: int = 60, seed: int = 0) -> dict[str, FloatArray]:
     }
 
 
-def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str, Site]:
+def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str, ClientEndpoint]:
     """A folder for each client, with its file and client.toml; and the sites that answer there."""
     sites = {}
     for name, table in (tables or rows()).items():
@@ -66,20 +66,20 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
         )
-        sites[name] = Site(kit, name, "s")
+        sites[name] = ClientEndpoint(kit, name, "s")
     return sites
 
 
-def reopened(folder: Path, sites: Iterable[str]) -> dict[str, Site]:
+def reopened(folder: Path, sites: Iterable[str]) -> dict[str, ClientEndpoint]:
     """The same sites after a restart."""
-    return {name: Site(folder / name, name, "s") for name in sites}
+    return {name: ClientEndpoint(folder / name, name, "s") for name in sites}
 
 
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
     """The study over clients that only a channel leads to."""
     alone = replace(study, clients={})
     place = Folder(alone, folder, force=False, resume=False)
-    return carry_out(alone, RemoteClients(remote), place)
+    return carry_out(alone, RemotePool(remote), place)
 
 
 def told(folder: Path) -> tuple[Any, ...]:

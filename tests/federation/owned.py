@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from fedclust.study.split_columns import ColumnsOutcome
 
 from fedclust.channels import RemoteChannel
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.study.journal import OnRound
-from fedclust.study.pool.remote_columns import RemoteOwners
+from fedclust.study.pool import RemotePool
 from fedclust.study.read import read_study
 from fedclust.study.run_directory import Folder
 from fedclust.study.settings import Study
-from fedclust.study.split_columns import ColumnsOutcome, carry_out_columns
 from fedclust.typing import FloatArray
 
 from .example import InProcess
@@ -56,7 +56,7 @@ def write_owners(
     owners: Mapping[str, tuple[str, ...]] | None = None,
     gap: bool = False,
     people: int = 110,
-) -> dict[str, Site]:
+) -> dict[str, ClientEndpoint]:
     """A folder for each owner, with its file and client.toml; and the sites that answer there."""
     X, at, rng = records(), 0, np.random.default_rng(1)
     for name, columns in (owners or OWNERS).items():
@@ -75,9 +75,9 @@ def write_owners(
     return reopened(folder, owners or OWNERS)
 
 
-def reopened(folder: Path, owners: Iterable[str] = OWNERS) -> dict[str, Site]:
+def reopened(folder: Path, owners: Iterable[str] = OWNERS) -> dict[str, ClientEndpoint]:
     """The same sites after a restart."""
-    return {name: Site(folder / name, name, "s") for name in owners}
+    return {name: ClientEndpoint(folder / name, name, "s") for name in owners}
 
 
 def write_study(
@@ -109,5 +109,5 @@ def run_across(
     alone = replace(study, clients={})
     remote = RemoteChannel(transport, about={"study": "s"}, quorum=len(study.clients))
     place = Folder(alone, folder, force=False, resume=resume)
-    owners = RemoteOwners(remote, tuple(study.clients))
-    return carry_out_columns(alone, owners, place, on_round=on_round)
+    owners = RemotePool(remote, tuple(study.clients))
+    return carry_out(alone, owners, place, on_round=on_round)

@@ -14,7 +14,7 @@ from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, Stage
 from fedclust.algorithms.centers import Centers
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Plan, Record, Request, Schema
 from fedclust.core.envelope import encode_request
 from fedclust.core.wire import pack, unpack
@@ -37,7 +37,7 @@ def shifted(by: float) -> dict[str, Any]:
 
 
 def asked(
-    site: Site,
+    site: ClientEndpoint,
     plan: Plan,
     down: Record,
     data: Any = WIDE,
@@ -52,7 +52,7 @@ def asked(
     return str(answer.header.get("why", "")), dict(answer.arrays)
 
 
-def masks(sites: Mapping[str, Site], run: str = "run") -> PairwiseMasks:
+def masks(sites: Mapping[str, ClientEndpoint], run: str = "run") -> PairwiseMasks:
     """Keys as every client offers them."""
     exchange = KeyExchange(run)
     down = exchange.broadcast(exchange.start(Schema(2), np.random.default_rng(0)))
@@ -69,7 +69,7 @@ def ledger(folder: Path, name: str = "west") -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
-def summed(sites: Mapping[str, Site], plan: Plan, forms: Mapping[str, Any]) -> FloatArray:
+def summed(sites: Mapping[str, ClientEndpoint], plan: Plan, forms: Mapping[str, Any]) -> FloatArray:
     """The total of all clients' masked messages, as numbers."""
     total: Any = None
     for name, site in sites.items():

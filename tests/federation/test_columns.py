@@ -11,8 +11,8 @@ import pytest
 
 from fedclust.core import ConfigError, Plan, Round, TooFewClients
 from fedclust.study.read import read_study
+from fedclust.study.run import run_study
 from fedclust.study.settings import Study
-from fedclust.study.split_columns import run_columns
 
 from .example import InProcess
 from .owned import (
@@ -53,7 +53,7 @@ def test_across_machines_is_in_one_process_bit_for_bit(
         pytest.importorskip("cryptography")
     sites = write_owners(tmp_path, gap=True)
     study = write_study(tmp_path, clustering, data, more)
-    run_columns(study, tmp_path / "here", secret=SECRET)
+    run_study(study, tmp_path / "here", secret=SECRET)
     run_across(study, InProcess(sites), tmp_path / "there")
     assert told(tmp_path / "there") == told(tmp_path / "here")
     same_at_owners(tmp_path)
@@ -184,7 +184,7 @@ def test_a_run_goes_on_bit_for_bit_after_everybody_was_restarted(
     with pytest.raises(KeyboardInterrupt):
         run_across(study, InProcess(sites), tmp_path / "run", on_round=Stop(after))
     run_across(study, InProcess(reopened(tmp_path)), tmp_path / "run", resume=True)
-    run_columns(study, tmp_path / "here", secret=SECRET)
+    run_study(study, tmp_path / "here", secret=SECRET)
     assert told(tmp_path / "run") == told(tmp_path / "here")
     same_at_owners(tmp_path)
 

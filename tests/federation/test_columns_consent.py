@@ -21,6 +21,7 @@ from fedclust.client.requests import OWNED, SHARED
 from fedclust.client.vertical import Wanted
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
+from fedclust.core.errors import describe_reasons
 from fedclust.privacy import FixedPoint, MinSamples
 
 from .example import PLAIN, InProcess
@@ -138,7 +139,7 @@ def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Pat
     schema = Schema(2, n_records=len(shared))
     with pytest.raises(TooFewClients):
         run(Plan(plan_of(key)), remote.over(forms[form], schema), schema)
-    assert "refused" in remote.why()
+    assert "refused" in describe_reasons(remote.reasons())
 
 
 def aligned_remote(tmp_path: Path, consent: str = ALLOWED, **wanted: Any) -> tuple[Any, Any, Any]:
@@ -176,7 +177,7 @@ def test_grids_that_distances_may_not_fit_are_refused(
     if words:
         with pytest.raises(TooFewClients):
             run(plan, channel, schema)
-        assert words in remote.why()
+        assert words in describe_reasons(remote.reasons())
     else:
         assert run(plan, channel, schema).n_rounds > 0
 
@@ -187,13 +188,13 @@ def test_rows_made_for_one_scale_are_not_used_as_if_of_another(tmp_path: Path) -
     grid = FixedPoint((0.0,) * 5, (1.0,) * 5)
     with pytest.raises(TooFewClients):
         run(Plan(plan_of("distances"), (grid,)), remote.over(data, schema), schema)
-    assert "was not told the shared records" in remote.why()
+    assert "was not told the shared records" in describe_reasons(remote.reasons())
 
 
 def test_rows_outside_their_bounds_are_not_aligned_either(tmp_path: Path) -> None:
     tight = (Column("income", low=0.0, high=0.1), *COLUMNS[1:])
     channel, _, remote = aligned_remote(tmp_path, columns=tight, scaling="min-max")
-    assert "bank: refused: its data do not fit" in remote.why()
+    assert "bank: refused: its data do not fit" in describe_reasons(remote.reasons())
     assert channel.schema.records() > 0
 
 
@@ -204,7 +205,7 @@ def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
     for n, answers in ((20, 3), (21, 0)):
         request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
         assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
-    assert "distances to 21 records at once are too many" in remote.why()
+    assert "distances to 21 records at once are too many" in describe_reasons(remote.reasons())
     assert schema.records() > 21
 
 
@@ -241,8 +242,8 @@ def test_bounds_cannot_be_tried_out_one_after_the_other(
         columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
         told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
     assert sorted(told) == ["shop", "telecom"]
-    assert "asked with 3 different bounds or categories" in remote.why()
-    assert "income" not in remote.why()
+    assert "asked with 3 different bounds or categories" in describe_reasons(remote.reasons())
+    assert "income" not in describe_reasons(remote.reasons())
     assert "income" in caplog.text
 
 
@@ -252,4 +253,4 @@ def test_an_offer_is_a_question(tmp_path: Path) -> None:
     for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
         told = remote.tell("offer", {OWNED: Wanted(None, "none", missing).as_config()})
         assert len(told) == n
-    assert "1 are allowed" in remote.why()
+    assert "1 are allowed" in describe_reasons(remote.reasons())

@@ -12,6 +12,7 @@ from fedclust.client.requests import OWNED, SHARED
 from fedclust.client.vertical import Aligned, Owner, Wanted
 from fedclust.clustering.preparation import Column, Preparation
 from fedclust.core import MessageError, Plan, Schema, TooFewClients, run
+from fedclust.core.errors import describe_reasons
 
 from .example import InProcess
 from .owned import NONE, reopened, run_across, write_owners, write_study
@@ -48,7 +49,7 @@ def test_shared_records_must_be_records(shared: Any, words: str, tmp_path: Path)
     arrays = {} if shared is None else {SHARED: shared}
     wanted = Wanted(None, "none", "drop").as_config()
     assert remote.tell("align", {OWNED: wanted}, arrays) == {}
-    assert words in remote.why()
+    assert words in describe_reasons(remote.reasons())
 
 
 def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any, Any]:
@@ -59,7 +60,7 @@ def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any
 
     def align(records: Any) -> Any:
         told = remote.tell("align", {OWNED: wanted}, {SHARED: tokens[records]})
-        return told.get("bank", remote.why())
+        return told.get("bank", describe_reasons(remote.reasons()))
 
     return len(tokens), align
 
@@ -103,7 +104,7 @@ def test_fingerprints_do_not_tell_that_other_records_are_alike(tmp_path: Path) -
 def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
     remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
     assert remote.tell("offer", {OWNED: wanted}) == {}
-    assert "what is wanted of owners is not readable" in remote.why()
+    assert "what is wanted of owners is not readable" in describe_reasons(remote.reasons())
 
 
 @pytest.mark.parametrize(

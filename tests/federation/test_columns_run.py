@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fedclust.study.pool.remote_columns import invited, warnings_of, who_is_missing
 
 from fedclust.client.config import read_client_config
 from fedclust.deploy.coordinator import _gone_before_it_began
 from fedclust.deploy.job import StudyRun
-from fedclust.study.pool.remote_columns import invited, warnings_of, who_is_missing
 from fedclust.study.read import read_study
-from fedclust.study.split_columns import run_columns
+from fedclust.study.run import run_study
 
 from .example import InProcess
 from .owned import NONE, OWNERS, SECRET, reopened, write_owners, write_study
@@ -33,7 +33,7 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
     }
     StudyRun(**arguments).run(InProcess(sites), tuple(OWNERS))
     assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
-    run_columns(study, tmp_path / "here", secret=SECRET)
+    run_study(study, tmp_path / "here", secret=SECRET)
     assert told(tmp_path / "run") == told(tmp_path / "here")
     two = {name: site for name, site in reopened(tmp_path).items() if name != "shop"}
     StudyRun(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))

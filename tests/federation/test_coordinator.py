@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import ConfigError, FedclustError, TooFewClients
 from fedclust.deploy.coordinator import run_federated
 
@@ -118,7 +118,7 @@ def test_too_few_rows_or_no_common_column_are_said(server: Pretended, tmp_path: 
         run(tmp_path, STUDY.replace("n_clusters = 3", "n_clusters = 200"))
     text = (tmp_path / "sites" / "west" / "people.csv").read_text()
     (tmp_path / "sites" / "west" / "people.csv").write_text(text.replace("height,width", "a,b"))
-    server.transport.sites["west"] = Site(tmp_path / "sites" / "west", "west", "s")
+    server.transport.sites["west"] = ClientEndpoint(tmp_path / "sites" / "west", "west", "s")
     with pytest.raises(FedclustError, match="no numeric column is shared"):
         run(tmp_path, force=True)
 

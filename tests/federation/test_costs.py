@@ -18,7 +18,7 @@ from fedclust.algorithms import fuzzy_c_means
 from fedclust.channels import RemoteChannel
 from fedclust.client import files as study_client
 from fedclust.client.files import ClientFiles
-from fedclust.client.session import LABEL, LOOK, Site
+from fedclust.client.session import LABEL, LOOK, ClientEndpoint
 from fedclust.core.envelope import ROUND
 from fedclust.core.wire import unpack
 from fedclust.study.settings import Study
@@ -34,7 +34,7 @@ ROUNDS = 5
 class Recorded(InProcess):
     """Keeps what went each way."""
 
-    def __init__(self, sites: dict[str, Site]) -> None:
+    def __init__(self, sites: dict[str, ClientEndpoint]) -> None:
         super().__init__(sites)
         self.kinds: list[str] = []  # what each exchange was for: a plan, or what is no plan
         self.requests: list[bytes] = []
@@ -148,9 +148,9 @@ def test_a_process_that_answers_one_message_loads_little(tmp_path: Path) -> None
     code = f"""
 import json, sys
 from pathlib import Path
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 folder = Path({str(tmp_path)!r})
-answer = Site(folder / "west", "west").answer((folder / "request").read_bytes())
+answer = ClientEndpoint(folder / "west", "west").answer((folder / "request").read_bytes())
 assert b'"kind": "reply"' in answer, answer
 print(json.dumps(sorted(sys.modules)))
 """

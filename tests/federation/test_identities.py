@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.client.identities import (
     fingerprint,
     new_identity,
     read_enrolment,
     read_peers,
 )
-from fedclust.client.session import Site
 from fedclust.core import ConfigError, TooFewClients
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision, read_kit
@@ -66,7 +66,7 @@ def clustered(kits: Path, names: Mapping[str, Path] | None = None) -> list[str]:
     folder = kits.parent
     (folder / "s.toml").write_text(SECURE)
     places = names or {name: kits / "clients" / name for name in NAMES}
-    sites = {name: Site(place, name, "s") for name, place in places.items()}
+    sites = {name: ClientEndpoint(place, name, "s") for name, place in places.items()}
     said: list[str] = []
     remote = RemoteChannel(
         InProcess(sites),

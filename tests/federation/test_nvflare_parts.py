@@ -20,7 +20,6 @@ from nvflare.fuel.flare_api.api_spec import NoConnection
 from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
-from fedclust.client.session import Sites
 from fedclust.core import ConfigError, FedclustError
 
 

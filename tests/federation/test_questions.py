@@ -10,7 +10,7 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.client.config import read_client_config
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.clustering.preparation import Moments
 from fedclust.core import ConfigError, Plan, Transform
 from fedclust.core.wire import pack, unpack
@@ -27,7 +27,7 @@ from .example import PLAIN, as_they_are, rows, write_kits
 from .hostile import PLAN, START, refusal, request
 
 
-def look(site: Site, columns: Any, *, counts: bool = True) -> dict[str, Any]:
+def look(site: ClientEndpoint, columns: Any, *, counts: bool = True) -> dict[str, Any]:
     words = {"kind": "look", "id": "/1", "about": {"study": "s"}, "counts": counts}
     return unpack(site.answer(pack({**words, "columns": columns}, {}))).header
 
@@ -37,7 +37,7 @@ def within(low: float, high: float) -> list[dict[str, Any]]:
     return columns[:1]
 
 
-def searched(site: Site, steps: int) -> tuple[float, float]:
+def searched(site: ClientEndpoint, steps: int) -> tuple[float, float]:
     """A server that looks for the largest value between two bounds, by halves."""
     low, high = 0.0, 64.0
     for _ in range(steps):
@@ -67,7 +67,7 @@ def test_the_same_bounds_may_be_asked_again_and_after_a_restart(tmp_path: Path) 
     site = write_kits(tmp_path)["west"]
     for high in (30.0, 40.0, 50.0):
         assert look(site, within(-9.0, high))["kind"] == "reply"
-    again = Site(tmp_path / "west", "west", "s")
+    again = ClientEndpoint(tmp_path / "west", "west", "s")
     assert look(again, within(-9.0, 30.0))["kind"] == "reply"
     assert "3 different bounds" in look(again, within(-9.0, 31.0))["why"]
     bounded = as_they_are(-9.0, 31.0)
@@ -221,7 +221,7 @@ def test_noise_is_only_noise_as_far_as_the_budget_goes(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     text = 'privacy = "dp"\nepsilon = 1.0'
     assert "the privacy budget is spent" in refusal(tmp_path, request(noisy(1e9), BOUNDED), text)
-    site = Site(tmp_path / "west", "west", "s")
+    site = ClientEndpoint(tmp_path / "west", "west", "s")
     kinds = []
     for n in range(12):
         answer = unpack(site.answer(request(noisy(0.1), BOUNDED, n=n))).header

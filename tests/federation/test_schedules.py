@@ -12,7 +12,7 @@ import pytest
 
 from fedclust import make
 from fedclust.channels import LocalChannel, RemoteChannel
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import (
     ClientSampling,
     FedclustError,
@@ -40,7 +40,7 @@ PLANS = [
 class Nemesis:
     """A transport that drops, delays, doubles, reorders and damages answers, and kills clients."""
 
-    def __init__(self, sites: dict[str, Site], rng: np.random.Generator) -> None:
+    def __init__(self, sites: dict[str, ClientEndpoint], rng: np.random.Generator) -> None:
         self.sites, self.rng = sites, rng
         self.late: list[tuple[str, bytes]] = []
         self.dead: set[str] = set()
@@ -92,14 +92,16 @@ class Replayed:
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Site]:
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ClientEndpoint]:
     return write_kits(
         tmp_path_factory.mktemp("kits"), "max_queries = 1000000000\nmax_rounds = 1000000000"
     )
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_a_result_is_that_of_those_who_took_part(sites: dict[str, Site], part: int) -> None:
+def test_a_result_is_that_of_those_who_took_part(
+    sites: dict[str, ClientEndpoint], part: int
+) -> None:
     finished = 0
     for number in range(part, SCHEDULES, 10):
         rng = np.random.default_rng(number)

@@ -15,11 +15,10 @@ import numpy as np
 
 import fedclust
 from fedclust.algorithms import ALGORITHMS
-from fedclust.client.session import Site
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.deploy.job import StudyRun
 from fedclust.study.read import read_study
 from fedclust.study.run import run_study
-from fedclust.study.split_columns import run_columns
 
 from .cases import (
     N_CLUSTERS,
@@ -105,7 +104,7 @@ def _run_study(case: Case, folder: Path) -> Result:
     study = read_study(_write_study(case, folder))  # raises ConfigError if it is refused
     try:
         if case.split == "columns":
-            run_columns(study, folder / "run", secret=SECRET)
+            run_study(study, folder / "run", secret=SECRET)
         else:
             run_study(study, folder / "run")
     except fedclust.FedclustError as problem:
@@ -116,7 +115,7 @@ def _run_study(case: Case, folder: Path) -> Result:
 class InProcess:
     """A transport to sites in this process that counts the bytes of their answers."""
 
-    def __init__(self, sites: dict[str, Site]) -> None:
+    def __init__(self, sites: dict[str, ClientEndpoint]) -> None:
         self.sites = sites
         self.sent = dict.fromkeys(sites, 0)
 
@@ -135,7 +134,9 @@ class InProcess:
 def _run_wire(case: Case, folder: Path) -> Result:
     path = _write_study(case, folder)
     study = read_study(path)  # raises ConfigError if it is refused
-    transport = InProcess({name: Site(folder / name, name, path.stem) for name in study.clients})
+    transport = InProcess(
+        {name: ClientEndpoint(folder / name, name, path.stem) for name in study.clients}
+    )
     work = folder / "work"
     work.mkdir()
     run = StudyRun(str(path), str(folder / "run"), str(work), "net", 60.0, False, False)

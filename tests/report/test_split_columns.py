@@ -9,7 +9,7 @@ import pytest
 from fedclust.core import DataError
 from fedclust.report import read_run, render, write_report
 from fedclust.study import read_study
-from fedclust.study.split_columns import run_columns
+from fedclust.study.run import run_study
 
 from .browser import tab
 
@@ -38,7 +38,7 @@ def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         lines = [f"person,{owner}_value", *(f"p{i},{v!r}" for i, v in enumerate(column.tolist()))]
         (folder / f"{owner}.csv").write_text("\n".join(lines))
     (folder / "s.toml").write_text(STUDY.format(fuzzy=request.param))
-    run_columns(read_study(folder / "s.toml"), folder / "run")
+    run_study(read_study(folder / "s.toml"), folder / "run")
     return folder / "run"
 
 

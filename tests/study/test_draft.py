@@ -10,7 +10,7 @@ from fedclust import DataError
 from fedclust.cli import app
 from fedclust.cli.tools.draft import draft
 from fedclust.cli.tools.examples import EXAMPLES
-from fedclust.study import examine, read_study
+from fedclust.study import read_study, survey_study
 
 from .example import write
 
@@ -29,7 +29,7 @@ def test_a_draft_names_what_the_files_share(tmp_path: Path) -> None:
     assert study.data.id == "patient"  # words, none of which stands twice
     assert [column.name for column in study.features or ()] == ["age", "weight"]
     assert '# sex = { categories = ["f", "m"] }' in out.read_text()
-    assert examine(study).passes
+    assert survey_study(study).passes
     again = invoke(app, ["init", *files, "--out", str(out)])
     assert again.exit_code == 1
     assert "is there already" in " ".join(again.output.split())
@@ -109,7 +109,7 @@ def test_every_example_is_a_study(tmp_path: Path, name: str) -> None:
             raise DataError(shown.output)
     except DataError as absent:
         pytest.skip(f"the data set is not here: {absent}")
-    found = examine(read_study(folder / "study.toml"))
+    found = survey_study(read_study(folder / "study.toml"))
     assert found.passes, found.problems
     assert len(found.rows) >= 3
     assert invoke(app, ["example", name, str(folder)]).exit_code == 1
@@ -133,4 +133,4 @@ def test_dates_indices_and_empty_columns_are_no_ids_and_no_features(tmp_path: Pa
     assert study.data.id == "id"
     assert [column.name for column in study.features or ()] == ["age"]
     assert dict(study.clients) == {"all": "a*.csv"}
-    assert examine(study).rows == {"all": 40}
+    assert survey_study(study).rows == {"all": 40}

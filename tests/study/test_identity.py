@@ -44,7 +44,7 @@ def test_next_months_run_keeps_this_months_numbers(tmp_path: Path) -> None:
     more = [f"new{i},{60 + i % 5}.0,{70 + i % 7}.0,f" for i in range(90)]
     south.write_text(south.read_text() + "\n".join(more) + "\n")  # the smaller is now the larger
     alone = run_study(study, tmp_path / "june").model
-    second = run_study(study, tmp_path / "like", like=load(tmp_path / "may")).model
+    second = run_study(study, tmp_path / "like", match=load(tmp_path / "may")).model
     ages = [model.centers_in_units[:, 0] for model in (first, second)]
     assert np.argsort(ages[0]).tolist() == np.argsort(ages[1]).tolist()
     assert second.ids == (1, 2)
@@ -56,5 +56,7 @@ def test_next_months_run_keeps_this_months_numbers(tmp_path: Path) -> None:
 def test_other_columns_cannot_be_matched(tmp_path: Path) -> None:
     first = run_study(read_study(write(tmp_path)), tmp_path / "may").model
     path = write(tmp_path, SMALLEST + "[features]\nage = {}\n")
-    with pytest.raises(ConfigError, match="--like: the earlier run has the columns age, weight"):
-        run_study(read_study(path), tmp_path / "june", like=first)
+    with pytest.raises(
+        ConfigError, match="--match-run: the earlier run has the columns age, weight"
+    ):
+        run_study(read_study(path), tmp_path / "june", match=first)

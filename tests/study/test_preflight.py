@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from fedclust import DataError
 from fedclust.cli import app
-from fedclust.study import examine, read_study
+from fedclust.study import Problem, read_study, survey_study
 from fedclust.study.run import run_study
 
 from .example import SMALLEST, write
@@ -32,62 +32,60 @@ weight = {}
     cells = [line.split(",") for line in north]
     flat = [",".join([*c[:2], "weight" if i == 0 else "70", c[3]]) for i, c in enumerate(cells)]
     (tmp_path / "north.csv").write_text("\n".join(flat))
-    found = examine(read_study(path))
+    found = survey_study(read_study(path))
     assert not found.passes
-    told = {(p.client, p.column): (p.what, p.stops) for p in found.problems}
-    assert told["south", ""][0] == "there is no file nowhere.csv"
-    assert told["north", "patient"] == ("rows repeat an id (1)", False)
-    assert told["north", "height"] == ("the column is not there (did you mean 'weight'?)", True)
-    assert "categories that were not declared: m" in told["north", "sex"][0]
-    assert "values outside the public bounds" in told["north", "age"][0]
-    assert told["north", "weight"] == ("has the same value in all rows", False)
-    with pytest.raises(DataError, match="client 'south': there is no file nowhere.csv") as said:
+    reported = {(p.client, p.column): (p.code, p.detail, p.blocking) for p in found.problems}
+    assert reported["south", ""] == ("unreadable", "there is no file nowhere.csv", True)
+    assert reported["north", "patient"] == ("id-repeated", "1", False)
+    assert reported["north", "height"] == ("column-missing", "did you mean 'weight'?", True)
+    assert reported["north", "sex"][:2] == ("undeclared-category", "m")
+    assert reported["north", "age"][0] == "out-of-bounds"
+    assert reported["north", "weight"] == ("constant", "", False)
+    with pytest.raises(DataError, match=r"client 'south': .*there is no file nowhere.csv") as error:
         run_study(read_study(path), tmp_path / "run")
-    assert "; client 'north': column 'height': the column is not there" in str(said.value)
+    assert "; client 'north': column 'height': the column does not exist" in str(error.value)
 
 
 def test_few_rows_gaps_and_missing_ids_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, SMALLEST + '[data]\nid = "nobody"\n', rows=8)
     (tmp_path / "south.csv").write_text("patient,age,weight\n" + "a,NA,1\n" * 6 + "b,3,2\nc,4,5\n")
     (tmp_path / "north.csv").write_text("patient,age,weight\n" + "a,,1\n" * 8)
-    found = examine(read_study(path))
-    told = [(p.client, p.column, p.what) for p in found.problems]
-    assert ("south", "", "8 rows only") in told
-    assert ("south", "nobody", "the id column is not there") in told
-    assert ("south", "age", "is missing in most rows (75%)") in told
-    assert ("north", "age", "has no value at all") in told
+    found = survey_study(read_study(path))
+    reported = [(p.client, p.column, p.code, p.detail) for p in found.problems]
+    assert ("south", "", "few-rows", "8") in reported
+    assert ("south", "nobody", "id-missing", "") in reported
+    assert ("south", "age", "mostly-missing", "75%") in reported
+    assert ("north", "age", "all-missing", "") in reported
     (tmp_path / "north.csv").write_text("patient,age,weight\n")
-    assert ("north", "", "0 rows only", True) in examine(read_study(path)).problems
+    assert Problem("north", "no-rows") in survey_study(read_study(path)).problems
     (tmp_path / "north.csv").unlink()
     (tmp_path / "south.csv").unlink()
-    assert not examine(read_study(path)).columns
+    assert not survey_study(read_study(path)).columns
     (tmp_path / "north.csv").write_text("a\nx\n")
     (tmp_path / "south.csv").write_text("a\ny\n")
-    found = examine(read_study(path))
-    assert ("all", "", "no numeric column is shared by all clients") in [
-        p[:3] for p in found.problems
-    ]
+    found = survey_study(read_study(path))
+    assert Problem("all", "no-shared-column") in found.problems
 
 
 def test_globs_name_several_files(tmp_path: Path) -> None:
     study = read_study(write(tmp_path, SMALLEST.replace("north.csv", "n*.csv")))
     (tmp_path / "north2.csv").write_text((tmp_path / "north.csv").read_text())
     assert [p.name for p in study.files("north")] == ["north.csv", "north2.csv"]
-    assert examine(study).rows["north"] == 80
+    assert survey_study(study).rows["north"] == 80
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_of_its_client(tmp_path: Path) -> None:
     path = write(tmp_path, SMALLEST.replace("north.csv", "north.xlsx"))
     (tmp_path / "north.xlsx").write_bytes(b"PK")
-    problems = examine(read_study(path)).problems
-    assert [p.client for p in problems if p.stops] == ["north"]
+    problems = survey_study(read_study(path)).problems
+    assert [p.client for p in problems if p.blocking] == ["north"]
 
 
 def test_bounds_of_a_logarithm_are_kept_to_the_last_digit(tmp_path: Path) -> None:
     path = write(tmp_path, SMALLEST + "[features]\nweight = { log = true, low = 3, high = 5 }\n")
     for client in ("north", "south"):
         (tmp_path / f"{client}.csv").write_text("weight\n" + "3\n4\n5\n" * 10)
-    assert examine(read_study(path)).passes
+    assert survey_study(read_study(path)).passes
 
 
 @pytest.mark.parametrize("batch_rows", [0, 7])
@@ -97,23 +95,23 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
         + f"[data]\nbatch_rows = {batch_rows}\n"
         + "[features]\nage = { low = 0, high = 45 }\nsex = { categories = ['f'] }\n"
     )
-    found = examine(read_study(write(tmp_path, study)))
-    told = {(p.client, p.column): p.what for p in found.problems}
-    assert told["north", "age"] == "has values outside the public bounds (6)"
-    assert told["south", "age"] == "has values outside the public bounds (39)"
-    assert "categories that were not declared" in told["north", "sex"]
-    assert found.counts["north"].rows == 40
-    assert found.counts["north"].complete == 39
+    found = survey_study(read_study(write(tmp_path, study)))
+    reported = {(p.client, p.column): (p.code, p.detail) for p in found.problems}
+    assert reported["north", "age"] == ("out-of-bounds", "6")
+    assert reported["south", "age"] == ("out-of-bounds", "39")
+    assert reported["north", "sex"][0] == "undeclared-category"
+    assert found.counts["north"] == (40, 39)
 
 
 def problems(folder: Path, study: str) -> list[str]:
-    return [p.what for p in examine(read_study(write(folder, study))).problems if p.stops]
+    survey = survey_study(read_study(write(folder, study)))
+    return [f"{p.code} ({p.detail})" for p in survey.problems if p.blocking]
 
 
 def test_rare_values_are_counted_and_not_named(tmp_path: Path) -> None:
     """A column of names that is declared as categories by mistake must not be told."""
     told = problems(tmp_path, SMALLEST + "[features]\npatient = { categories = ['x'] }\n")
-    assert told == ["has categories that were not declared (40 rows)"] * 2
+    assert told == ["undeclared-category (40 rows)"] * 2
 
 
 def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
@@ -121,27 +119,28 @@ def test_codes_are_categories_however_they_are_written(tmp_path: Path) -> None:
         path = write(tmp_path, SMALLEST + f"[features]\nill = {{ categories = {declared} }}\n")
         for client, zero in (("north", "0"), ("south", "0.0")):
             (tmp_path / f"{client}.csv").write_text("ill\n" + f"{zero}\n1\n" * 10)
-        assert examine(read_study(path)).passes
+        assert survey_study(read_study(path)).passes
 
 
 def test_what_can_only_fail_later_is_said_before(tmp_path: Path) -> None:
     assert problems(tmp_path, SMALLEST.replace("south.csv", "north.csv")) == [
-        "north.csv is the file of client 'north', too"
+        "same-file (north.csv is the file of client 'north', too)"
     ]
     few = SMALLEST + "[privacy]\nmin_count = 41\n"
-    assert problems(tmp_path, few) == ["no client has 41 rows, the min_count of [privacy]"]
+    assert problems(tmp_path, few) == ["small-clients (min_count = 41)"]
     batches = SMALLEST.replace("lossless", "fkm") + "[data]\nbatch_rows = 9\n"
-    assert problems(tmp_path, batches)[0].startswith("fkm needs all rows in memory")
+    assert problems(tmp_path, batches)[0].startswith("needs-memory (fkm")
     median = SMALLEST + '[data]\nbatch_rows = 9\nmissing = "median-of-means"\n'
-    assert problems(tmp_path, median)[0].startswith("median-of-means needs all rows in memory")
+    assert problems(tmp_path, median)[0].startswith("needs-memory (median-of-means")
     (tmp_path / "folder").mkdir()
     told = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
-    assert told == ["folder is a folder; name its files, such as folder/*.parquet"]
+    detail = "folder is a folder; name its files, such as folder/*.parquet"
+    assert told == [f"unreadable ({detail})"]
     write(tmp_path)
     (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)
     (tmp_path / "south.csv").write_text("age\n" + "40\n50\n" * 20)
-    told = [p.what for p in examine(read_study(tmp_path / "study.toml")).problems if p.stops]
-    assert told == ["has values whose squares are no numbers (1 beyond 1e+150)"]
+    survey = survey_study(read_study(tmp_path / "study.toml"))
+    assert [p.code for p in survey.problems if p.blocking] == ["overflow"]
 
 
 def test_columns_that_only_number_rows_are_no_features(tmp_path: Path) -> None:
@@ -149,7 +148,7 @@ def test_columns_that_only_number_rows_are_no_features(tmp_path: Path) -> None:
     for client in ("north", "south"):
         lines = [f"{i},{i % 7}" for i in range(30)]
         (tmp_path / f"{client}.csv").write_text("\n".join([",age", *lines]))
-    assert [c.name for c in examine(read_study(path)).columns] == ["age"]
+    assert [c.name for c in survey_study(read_study(path)).columns] == ["age"]
 
 
 def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
@@ -166,10 +165,8 @@ def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("id", ["cluster", "membership_1"])
 def test_ids_must_not_be_overwritten_by_labels(tmp_path: Path, id: str) -> None:
     told = problems(tmp_path, SMALLEST + f"[data]\nid = '{id}'\n")
-    assert (
-        told
-        == [f"[data] id = '{id}': labels have a column of this name; rename the column of ids"] * 2
-    )
+    assert len(told) == 2
+    assert all(f"[data] id = '{id}': labels have a column of this name" in one for one in told)
 
 
 @pytest.mark.parametrize("batch_rows", [0, 7])
@@ -180,5 +177,5 @@ def test_values_that_are_lists_are_no_categories(tmp_path: Path, batch_rows: int
     for client in ("north", "south"):
         table = {"age": list(range(20)), "x": [["a"]] * 20}
         pq.write_table(pa.table(table), tmp_path / f"{client}.parquet")
-    told = [p.what for p in examine(read_study(path)).problems if p.stops]
-    assert [words[:37] for words in told] == ["has categories that were not declared"] * 2
+    blocking = [p.code for p in survey_study(read_study(path)).problems if p.blocking]
+    assert blocking == ["undeclared-category"] * 2

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fedclust import VerticalFuzzyCMeans, VerticalKMeans
 from fedclust.cli import app
 from fedclust.study import read_study
-from fedclust.study.split_columns import run_columns
+from fedclust.study.run import run_study
 from fedclust.tiers.columns import TRUST
 
 from .owners_example import frames, write
@@ -34,7 +34,7 @@ class Always(np.random.RandomState):
 @pytest.mark.parametrize("fuzzy", [False, True])
 def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> None:
     path = write(tmp_path, data='scaling = "none"', clustering="fuzzy = true" if fuzzy else "")
-    done = run_columns(read_study(path), tmp_path / "run")
+    done = run_study(read_study(path), tmp_path / "run")
     kind = VerticalFuzzyCMeans if fuzzy else VerticalKMeans
     model = kind(3, random_state=Always()).fit_frames(frames(), "person")
     sizes = np.bincount(model.labels_, minlength=3)
@@ -61,7 +61,7 @@ def test_a_study_finds_what_the_estimator_finds(fuzzy: bool, tmp_path: Path) -> 
 
 def test_an_owners_own_scale_is_the_pooled_one(tmp_path: Path) -> None:
     """Standardised by hand, over the shared records only, and clustered as they are."""
-    run_columns(read_study(write(tmp_path)), tmp_path / "run")
+    run_study(read_study(write(tmp_path)), tmp_path / "run")
     ours = {owner: labels_of(tmp_path, owner)["cluster"] for owner in frames()}
     tables = frames()
     both = set(tables["bank"]["person"]) & set(tables["shop"]["person"])
@@ -72,7 +72,7 @@ def test_an_owners_own_scale_is_the_pooled_one(tmp_path: Path) -> None:
                 table[name] = (values - values[here].mean()) / values[here].std()
     again = tmp_path / "by-hand"
     again.mkdir()
-    run_columns(read_study(write(again, tables, 'scaling = "none"')), again / "run")
+    run_study(read_study(write(again, tables, 'scaling = "none"')), again / "run")
     assert {owner: labels_of(again, owner)["cluster"] for owner in tables} == ours
 
 
@@ -82,11 +82,11 @@ def test_rows_with_gaps_are_not_offered_or_filled(tmp_path: Path) -> None:
     row = next(r for r, person in enumerate(tables["bank"]["person"]) if person in shared)
     tables["bank"]["debt"] = [*map(float, tables["bank"]["debt"])]
     tables["bank"]["debt"][row] = "NA"
-    dropped = run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+    dropped = run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
     assert dropped.n_records == len(shared) - 1
     assert labels_of(tmp_path, "bank")["cluster"][row] == ""
     path = write(tmp_path, tables, 'missing = "mean"')
-    filled = run_columns(read_study(path), tmp_path / "run", force=True)
+    filled = run_study(read_study(path), tmp_path / "run", force=True)
     assert filled.n_records == len(shared)
     assert labels_of(tmp_path, "bank")["cluster"][row] != ""
 
@@ -100,7 +100,7 @@ def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: 
         "spent = { low = 0.5, high = 1000, log = true, unit = 'EUR' }\n"
     )
     path = write(tmp_path, tables, 'scaling = "min-max"', more=more)
-    done = run_columns(read_study(path), tmp_path / "run")
+    done = run_study(read_study(path), tmp_path / "run")
     assert done.model.owners == {"bank": 3, "shop": 1}
     told = json.loads((tmp_path / "fedclust-labels/run/shop.centers.json").read_text())
     centers = [cluster["center_in_units"][0] for cluster in told["clusters"]]
@@ -112,7 +112,7 @@ def test_categories_logarithms_and_bounds_are_prepared_by_their_owner(tmp_path: 
 
 
 def test_what_a_run_leaves(tmp_path: Path) -> None:
-    done = run_columns(read_study(write(tmp_path)), tmp_path / "run")
+    done = run_study(read_study(write(tmp_path)), tmp_path / "run")
     model = json.loads((tmp_path / "run" / "model.json").read_text())
     profile = json.loads((tmp_path / "run" / "profile.json").read_text())
     assert model["split"] == "columns"
@@ -145,7 +145,7 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
     assert json.loads(told.output)["n_records"] == sum(
         c["size"] for c in json.loads(told.output)["clusters"]
     )
-    like = CliRunner().invoke(app, [*run, "--force", "--like", str(tmp_path / "run")])
+    like = CliRunner().invoke(app, [*run, "--force", "--match-run", str(tmp_path / "run")])
     assert like.exit_code == 1
     label = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(tmp_path / "bank.csv")])
     assert label.exit_code == 1
@@ -155,7 +155,7 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
 def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_text(path.read_text().replace('labels = "csv"', 'labels = "none"'))
-    run_columns(read_study(path), tmp_path / "run")
+    run_study(read_study(path), tmp_path / "run")
     left = sorted(file.name for file in (tmp_path / "fedclust-labels" / "run").iterdir())
     assert left == ["bank.centers.json", "shop.centers.json"]
 

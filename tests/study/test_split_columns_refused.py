@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from fedclust.study.split_columns import examine_columns
 
 from fedclust import ConfigError, DataError, load
 from fedclust.cli.tools.simulate import simulate
 from fedclust.core import TooFewClients
 from fedclust.study import read_study
 from fedclust.study.run import run_study
-from fedclust.study.split_columns import examine_columns, run_columns
 
 from .owners_example import frames, write
 
@@ -72,7 +72,7 @@ def test_ids_are_needed_where_files_are_named(tmp_path: Path) -> None:
 
 def test_starts_of_split_columns_are_none_of_split_rows(tmp_path: Path) -> None:
     path = write(tmp_path, clustering='init = "records"')
-    assert run_columns(read_study(path), tmp_path / "run").model.about.converged
+    assert run_study(read_study(path), tmp_path / "run").model.about.converged
     path.write_text(path.read_text().replace('split = "columns"', ""))
     with pytest.raises(ConfigError, match="a start over split columns"):
         read_study(path)
@@ -95,7 +95,7 @@ def test_columns_that_do_not_fit_are_named(
     tables["bank"] = {change.get(name, name): values for name, values in tables["bank"].items()}
     study = read_study(write(tmp_path, tables, more=more))
     with pytest.raises(DataError, match=words):
-        run_columns(study, tmp_path / "run")
+        run_study(study, tmp_path / "run")
     assert not examine_columns(study).passes
 
 
@@ -103,14 +103,14 @@ def test_ids_that_stand_twice_or_do_not_meet_are_refused(tmp_path: Path) -> None
     tables = frames()
     tables["bank"]["person"][1] = tables["bank"]["person"][0]
     with pytest.raises(DataError, match="'person': .* occurs in rows 0 and 1"):
-        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+        run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
     tables = frames()
     tables["bank"]["person"] = [f"x{i}" for i in range(80)]
     with pytest.raises(DataError, match="only 0 records are shared by all owners"):
-        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+        run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
     tables = {owner: {n: v[:2] for n, v in t.items()} for owner, t in frames(2).items()}
     with pytest.raises(DataError, match="cannot make n_clusters = 3"):
-        run_columns(read_study(write(tmp_path, tables)), tmp_path / "run")
+        run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
 
 
 def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Pa
     tables["bank"]["debt"] = debt
     path = write(tmp_path, tables, 'missing = "mean"')
     with pytest.raises(DataError, match="column 'debt' has no value to be used"):
-        run_columns(read_study(path), tmp_path / "run")
+        run_study(read_study(path), tmp_path / "run")
 
 
 def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
         run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
         simulate(study, 5)
-    run_columns(study, tmp_path / "run")
+    run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="run is there already"):
-        run_columns(study, tmp_path / "run")
+        run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")
 
@@ -153,7 +153,7 @@ def test_a_key_that_does_not_come_stops_a_secure_study(
     clients = '[clients]\nthird = "third.csv"\nfourth = "fourth.csv"'
     path.write_text(path.read_text().replace("[clients]", clients))
     study = read_study(path)
-    assert sum(run_columns(study, tmp_path / "run").model.sizes) > 0
+    assert sum(run_study(study, tmp_path / "run").model.sizes) > 0
     monkeypatch.setattr(SecureChannel, "clients", lambda self: self._cohort[:3])
     with pytest.raises(TooFewClients, match="every owner is needed, and no key came from third"):
-        run_columns(study, tmp_path / "again")
+        run_study(study, tmp_path / "again")

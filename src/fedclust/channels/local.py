@@ -1,6 +1,6 @@
 """All clients in this process: for research, for simulation, and for one data owner alone."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ class LocalChannel:
     """
 
     def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
-        self._data = {name: _with_gate(name, given) for name, given in data.items()}
+        self._data = {name: _with_policy(name, given) for name, given in data.items()}
         self._strict = strict
 
     def clients(self) -> Iterable[str]:
@@ -41,13 +41,20 @@ class LocalChannel:
                 message = record_of(plan.algorithm.up, frame.arrays)
             return client, message
 
-        one_thread = {c: worth_a_thread(*self._data[c].shape) for c in to}
-        yield from map_in_parallel(answer, [c for c in to if one_thread[c]])
-        # The large use all threads by themselves, the small none.
-        yield from (answer(c) for c in to if not one_thread[c])
+        return answer_in_parallel(answer, {c: self._data[c].shape for c in to})
 
 
-def _with_gate(name: str, given: Data | Batches | Any) -> Data | Batches:
+def answer_in_parallel(
+    answer: Callable[[str], tuple[str, Message]], shapes: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[str, Message]]:
+    """All answers; clients whose rows keep one thread busy answer in parallel."""
+    one_thread = {client: worth_a_thread(*shape) for client, shape in shapes.items()}
+    yield from map_in_parallel(answer, [client for client in shapes if one_thread[client]])
+    # Large clients use all threads by themselves, small ones none.
+    yield from (answer(client) for client in shapes if not one_thread[client])
+
+
+def _with_policy(name: str, given: Data | Batches | Any) -> Data | Batches:
     """A client's data, with a gate of its own: keys that last as long as the channel."""
     rows = given
     if not isinstance(given, Data | Batches):

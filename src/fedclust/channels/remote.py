@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ..core import Message, MessageError, Plan, Request, Schema
+from ..core import Code, Message, MessageError, Plan, Reason, Request, Schema
 from ..core.envelope import answer_to, encode_request, message_of, one_line
+from ..core.errors import Rejected
 from ..core.wire import Frame, pack
 from ..typing import Array
 
@@ -61,31 +62,34 @@ class RemoteChannel:
         self._asked = 0
         self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
         self._unfit: set[str] = set()  # clients that this run goes on without
-        self._last: dict[str, str] = {}  # of each client, what it was last on record for
+        self._reasons: dict[str, Reason] = {}  # since each client's last good answer
 
     def over(self, data: Any, schema: Schema) -> "Rows":
         """A channel to the clients' rows in the form that `data` describes to them."""
         return Rows(self, data, schema)
 
     def clients(self) -> list[str]:
-        """Who can be asked now; one that was silent rests, longer each time, if others suffice."""
+        """Clients that can be asked now.
+
+        Unresponsive clients are skipped with exponential back-off while a quorum remains.
+        """
         there = sorted(set(self._transport.clients()) - self._unfit)
         awake = [c for c in there if self._silence.get(c, (0, 0))[1] <= self._asked]
         return awake if len(awake) >= self.quorum else there
 
-    def tell(
-        self, kind: str, words: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
+    def send(
+        self, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
     ) -> dict[str, Any]:
-        """What every client says to something that is no round: a look at its data, labels."""
+        """Send a request other than a round to every client, and collect the values they reply."""
         id = self._next()
-        raw = pack({"kind": kind, "id": id, "about": self._about, **words}, arrays or {})
+        raw = pack({"kind": kind, "id": id, "about": self._about, **header}, arrays or {})
         cohort = sorted(set(self._transport.clients()) - self._unfit)
-        return dict(self._answers(cohort, raw, id, lambda f: f.header.get("told"), (kind, 0)))
+        return dict(self._answers(cohort, raw, id, lambda f: f.header.get("values"), (kind, 0)))
 
     def ask(
         self, plan: Plan, request: Request, data: Any, schema: Schema
     ) -> Iterator[tuple[str, Message]]:
-        """Messages of those who are asked, as far as they came and are what they should be."""
+        """Messages that arrived and are well-formed."""
         id, algorithm = self._next(), plan.algorithm
         raw = encode_request(plan, request, id=id, about=self._about, data=data)
         sizes = algorithm.sizes(schema)
@@ -110,7 +114,8 @@ class RemoteChannel:
         for client, answer in self._transport.exchange(cohort, raw, self._deadline):
             if client not in waiting:
                 twice = client in cohort
-                self._note(client, "answered twice" if twice else "was not asked", place)
+                what = "answered twice" if twice else "was not asked"
+                self._note(client, Reason(Code.REPLY, what), place)
                 continue
             waiting.discard(client)
             if isinstance(answer, str):
@@ -120,36 +125,38 @@ class RemoteChannel:
             try:
                 frame = answer_to(answer, answers=id, client=client, limit=self._limit)
                 yield client, read(frame)
-            except MessageError as problem:
-                self._note(client, str(problem), place)
+            except Rejected as refusal:
+                self._note(client, Reason(refusal.code, str(refusal)), place)
+            except MessageError as error:
+                self._note(client, Reason(Code.REPLY, str(error)), place)
             else:
-                self._last.pop(client, None)
+                self._reasons.pop(client, None)
         for client in sorted(waiting):
             self._missed(client, f"no answer within {self._deadline:g} seconds", place)
 
-    def go_on_without(self, client: str, what: str, place: str) -> None:
-        """Ask a client no more, and put on record why."""
+    def exclude(self, client: str, reason: Reason, place: str) -> None:
+        """Ask a client no more, and record why."""
         self._unfit.add(client)
-        self._note(client, what, (place, 0))
+        self._note(client, reason, (place, 0))
 
-    def left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
-        """Put on record what somebody else found wrong with an answer."""
-        self._note(client, what, (plan.algorithm.key, request.round))
+    def record_left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
+        """Record why a reply that arrived was not used."""
+        self._note(client, Reason(Code.REPLY, what), (plan.algorithm.key, request.round))
 
-    def why(self) -> str:
-        """What is on record for clients since their last good answer, as a sentence's end."""
-        return "".join(f"; {client}: {what}" for client, what in sorted(self._last.items()))
+    def reasons(self) -> dict[str, Reason]:
+        """Why there is no usable answer, by client, since its last good one."""
+        return dict(self._reasons)
 
     def _missed(self, client: str, why: str, place: tuple[str, int]) -> None:
         misses = self._silence.get(client, (0, 0))[0] + 1
         self._silence[client] = misses, self._asked + 2 ** min(misses, 16) - 1
-        self._note(client, why, place)
+        self._note(client, Reason(Code.SILENT, why), place)
 
-    def _note(self, client: str, what: str, place: tuple[str, int]) -> None:
-        what = one_line(what)
-        if self._last.get(client) != what:  # the same thing every round is one thing
-            self._last[client] = what
-            self._record(Incident(*place, client, what))
+    def _note(self, client: str, reason: Reason, place: tuple[str, int]) -> None:
+        reason = reason._replace(text=one_line(reason.text))
+        if self._reasons.get(client) != reason:  # the same reason in every round is one incident
+            self._reasons[client] = reason
+            self._record(Incident(*place, client, reason.text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +180,6 @@ class Rows:
         """Fewest answers to a request that went to as many."""
         return self.remote.quorum
 
-    def why(self) -> str:
-        """What is on record for those who did not answer."""
-        return self.remote.why()
+    def reasons(self) -> dict[str, Reason]:
+        """Why there is no usable answer, by client."""
+        return self.remote.reasons()

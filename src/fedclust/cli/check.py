@@ -1,4 +1,4 @@
-"""``fedclust check``: whether every client's data fits the study."""
+"""``fedclust check``: whether the data of every client fit the study."""
 
 import json
 from pathlib import Path
@@ -12,41 +12,46 @@ from rich.table import Table
 
 def check(
     study: Annotated[Path, typer.Argument(help="The study file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look at every client's file before anything is computed; all problems at once.
+    """Check every client's file before anything is computed, and list all problems at once.
 
     Exit code 0: the study can be run (there may be warnings); 1: it cannot.
     """
-    from ..study import Examination, examine, read_study
-    from ..study.split_columns import examine_columns
+    from ..study import read_study, survey_study
 
-    asked = read_study(study)
-    columns_split = asked.data.split == "columns"
-    found: Examination = examine_columns(asked) if columns_split else examine(asked)
+    survey = survey_study(read_study(study))
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "passes": found.passes,
-                    "rows": dict(found.rows),
-                    "columns": [column.name for column in found.columns],
-                    "problems": [problem._asdict() for problem in found.problems],
-                }
-            )
-        )
-        raise typer.Exit(0 if found.passes else 1)
+        problems = [
+            {
+                "client": problem.client,
+                "code": problem.code,
+                "column": problem.column,
+                "problem": problem.text,
+                "blocking": problem.blocking,
+            }
+            for problem in survey.problems
+        ]
+        summary = {
+            "passes": survey.passes,
+            "rows": survey.rows,
+            "columns": [column.name for column in survey.columns],
+            "problems": problems,
+        }
+        typer.echo(json.dumps(summary))
+        raise typer.Exit(0 if survey.passes else 1)
     console = Console()
-    rows = ", ".join(f"{client} {n:,}" for client, n in found.rows.items())
-    columns = ", ".join(column.name for column in found.columns)
+    known = {client: n for client, n in survey.rows.items() if n is not None}
+    rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
+    columns = ", ".join(column.name for column in survey.columns)
     console.print(f"Rows: {rows or 'none'}. Columns: {columns}.", markup=False)
-    if found.problems:
-        table = Table(title="What was found")
+    if survey.problems:
+        table = Table(title="Problems")
         for heading in ("client", "column", "problem", ""):
             table.add_column(heading)
-        for one in found.problems:
-            words = (one.client, one.column, one.what, "stops" if one.stops else "warning")
-            table.add_row(*map(escape, words))
+        for problem in survey.problems:
+            kind = "blocking" if problem.blocking else "warning"
+            table.add_row(*map(escape, (problem.client, problem.column, problem.text, kind)))
         console.print(table)
-    console.print("The study can be run." if found.passes else "The study cannot be run like this.")
-    raise typer.Exit(0 if found.passes else 1)
+    console.print("The study can be run." if survey.passes else "The study cannot be run yet.")
+    raise typer.Exit(0 if survey.passes else 1)

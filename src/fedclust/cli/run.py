@@ -3,128 +3,143 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..core import ConfigError
-from .columns_run import explain_end, show_columns
 from .progress import Watch
 
-_MOST_COLUMNS = 5  # more do not fit a terminal; the report has them all
+if TYPE_CHECKING:
+    from ..clustering.model import ColumnsModel, Model
+    from ..study import Outcome
+
+_MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
 
 
 def run(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder; else beside the study.")
+        Path | None, typer.Option(help="Folder of the run; default: beside the study.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace the folder of an earlier run.")] = False,
-    resume: Annotated[bool, typer.Option(help="Go on with a run that was stopped.")] = False,
-    like: Annotated[
-        Path | None, typer.Option(help="An earlier run: clusters keep its numbers.")
+    resume: Annotated[bool, typer.Option(help="Continue a run that was stopped.")] = False,
+    match_run: Annotated[
+        Path | None, typer.Option(help="An earlier run whose cluster numbers are kept.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run a study in one process: all clients' files are at hand.
+    """Run a study in one process, with the files of all clients at hand.
 
-    Writes model.json, profile.json, history.jsonl, the study as it was and report.html into a
-    folder, and each client's labels beside its own data. Ctrl-C stops a run so that --resume
-    goes on with it.
+    Writes model.json, profile.json, history.jsonl, a copy of the study and report.html into a
+    folder, and each client's labels beside its own data. After Ctrl-C, --resume continues the run.
 
     Exit code 0: done; 1: the study or the data do not allow it; 130: stopped by Ctrl-C.
     """
     from ..clustering.model import load
-    from ..study import read_study
-    from ..study.run import run_study
-    from ..study.split_columns import run_columns
+    from ..study import read_study, run_study
 
-    console = Console()
-    asked = read_study(study)
+    settings = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
-    before = load(like) if like else None
-    columns_split = asked.data.split == "columns"
-    if columns_split and like:
-        raise ConfigError('--like: with split = "columns" nobody has centres to compare')
-    done: Any
+    earlier = load(match_run) if match_run else None
     try:
         with Watch(Console(stderr=True)) as watch:
-            how: dict[str, Any] = {"force": force, "resume": resume, "on_round": watch}
-            if columns_split:
-                done = run_columns(asked, folder, **how)
-            else:
-                done = run_study(asked, folder, like=before, **how)
+            outcome = run_study(
+                settings, folder, force=force, resume=resume, match=earlier, on_round=watch
+            )
     except KeyboardInterrupt:
         again = f"fedclust run {study}" + (f" --out {out}" if out else "")
-        typer.echo(f"Stopped. Go on with: {again} --resume", err=True)
+        typer.echo(f"Stopped. Continue with: {again} --resume", err=True)
         raise typer.Exit(130) from None
-    if columns_split:
-        show_columns(console, done, report=asked.outputs.report, as_json=as_json)
-    elif as_json:
-        typer.echo(json.dumps(_for_machines(done)))
+    if as_json:
+        typer.echo(json.dumps(_summarize(outcome)))
     else:
-        _show(console, done, report=asked.outputs.report)
+        _show(Console(), outcome, report=settings.outputs.report)
 
 
-def _for_machines(done: Any) -> dict[str, Any]:
-    about = done.model.about
+def _summarize(outcome: "Outcome") -> dict[str, Any]:
+    model, about, rows, used = outcome.model, outcome.model.about, outcome.rows, outcome.used
     return {
-        "folder": str(done.folder),
+        "folder": str(outcome.folder),
         "clusters": [
-            {"id": id, "size": size}
-            for id, size in zip(done.model.ids, done.model.sizes, strict=True)
+            {"id": id, "size": size} for id, size in zip(model.ids, model.sizes, strict=True)
         ],
-        "n_clusters_because": done.choice.why if done.choice else None,
-        "rows": done.rows,
-        "rows_left_out": None if done.rows is None else done.rows - done.used,
-        "rounds": about.rounds,
-        "converged": about.converged,
-        "inertia": about.inertia,
-        "labels": {client: str(path) for client, path in done.labels.items()},
+        "n_clusters_because": outcome.choice.why if outcome.choice else None,
+        "rows": rows,
+        "rows_by_client": dict(outcome.offered),
+        "rows_used": used,
+        "rounds": about.rounds if about else None,
+        "converged": about.converged if about else None,
+        "inertia": about.inertia if about else None,
+        "labels": {client: str(path) for client, path in outcome.labels.items()},
     }
 
 
-def _show(console: Console, done: Any, *, report: bool) -> None:
-    model = done.model
-    if done.choice is not None:
-        console.print(f"{done.choice.why[0].upper()}{done.choice.why[1:]}", markup=False)
-    table = Table(title=f"{len(model.ids)} clusters in {model.about.rounds} rounds")
-    names, centers = model.preparation.names, model.centers
-    telling = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MOST_COLUMNS]
-    for name in ("cluster", "rows", *(names[p] for p in telling)):
+def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
+    if outcome.choice is not None:
+        why = outcome.choice.why
+        console.print(f"{why[0].upper()}{why[1:]}", markup=False)
+    console.print(_tabulate(outcome.model))
+    lines = [*_remarks(outcome)]
+    lines += [f"Labels of {client}: {path}" for client, path in outcome.labels.items()]
+    shown = outcome.folder / "report.html" if report else outcome.folder
+    lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def _tabulate(model: "Model | ColumnsModel") -> Table:
+    """Sizes, and the columns of the centres that differ most, where the centres are known."""
+    rounds = model.about.rounds if model.about else 0
+    table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
+    names, values = _columns_that_differ(model)
+    for name in ("cluster", "rows", *names):
         table.add_column(escape(name), justify="right")
-    for id, size, centre in zip(model.ids, model.sizes, model.centers_in_units, strict=True):
-        table.add_row(
-            str(id), "-" if size is None else f"{size:,}", *(f"{centre[p]:.4g}" for p in telling)
-        )
-    console.print(table)
-    for words in _remarks(done):
-        console.print(words, soft_wrap=True, markup=False)
-    for client, path in done.labels.items():
-        console.print(f"Labels of {client}: {path}", soft_wrap=True, markup=False)
-    shown = done.folder / "report.html" if report else done.folder
-    what = "Report" if report else "Model and history"
-    console.print(f"{what}: {shown}", soft_wrap=True, markup=False)
+    for id, size, row in zip(model.ids, model.sizes, values, strict=True):
+        table.add_row(str(id), "-" if size is None else f"{size:,}", *row)
+    return table
 
 
-def _remarks(done: Any) -> Iterator[str]:
-    model, n_names = done.model, len(done.model.preparation.names)
-    if n_names > _MOST_COLUMNS:
-        yield f"These {_MOST_COLUMNS} of {n_names} columns differ most."
-    if done.rows is not None and done.used < done.rows:
-        yield f"{done.rows - done.used:,} of {done.rows:,} rows were left out: they have gaps."
+def _columns_that_differ(model: Any) -> tuple[list[str], list[list[str]]]:
+    if not hasattr(model, "centers"):  # over split columns no party knows all centres
+        return [], [[] for _ in model.ids]
+    centers, names = model.centers, model.preparation.names
+    order = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MAX_COLUMNS]
+    units = model.centers_in_units
+    return [names[p] for p in order], [[f"{center[p]:.4g}" for p in order] for center in units]
+
+
+def _remarks(outcome: "Outcome") -> Iterator[str]:
+    model: Any = outcome.model
+    n_names = len(model.preparation.names) if hasattr(model, "preparation") else 0
+    if n_names > _MAX_COLUMNS:
+        yield f"The table shows the {_MAX_COLUMNS} of {n_names} columns that differ most."
+    yield from _explain_left_out(outcome)
     about, privacy = model.about, model.about.privacy
     small, n = sum(size is None for size in model.sizes), len(model.ids)
     if 0 < small < n:
-        why = "choose fewer, or another start"
+        remedy = "choose fewer clusters, or another start"
         if privacy.limits_changes:
-            why = "or the guard holds back how many"
-        yield f"{small} of {n} clusters have no rows, or few: {why}."
+            remedy = "or the clients withhold their sizes"
+        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
     if about.caveat:
-        yield f"Beware: {about.caveat}."
-    if privacy.tier != "none":
+        yield f"Warning: {about.caveat}."
+    if privacy.tier != "none" or not hasattr(model, "centers"):
         yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
-    yield from explain_end(about, "centres")
+    if about.ended_by_tier:
+        tier = privacy.tier
+        yield f"The run stopped after {about.rounds} rounds, the limit of the tier {tier!r}."
+    elif not about.converged:
+        yield "The run stopped before it converged: raise max_rounds, or tol."
+
+
+def _explain_left_out(outcome: "Outcome") -> Iterator[str]:
+    used = outcome.used
+    if not hasattr(outcome.model, "centers"):  # every client has its own rows of the records
+        for client, n in outcome.offered.items():
+            yield f"{used:,} of the {n:,} rows of {client} are records that all clients have."
+    elif outcome.rows is not None and used is not None and used < outcome.rows:
+        left_out = outcome.rows - used
+        yield f"{left_out:,} of {outcome.rows:,} rows were left out: they have missing values."

@@ -93,7 +93,7 @@ class ClientConfig:
             raise ConfigError(f"{self.path}: there is no file {self.data.file}")
         return found
 
-    def opened(self, name: str) -> ClientFiles:
+    def open_files(self, name: str, *, in_memory: bool = False) -> ClientFiles:
         """The files, as the client of that name reads them."""
         data = self.data
         return ClientFiles(
@@ -101,7 +101,7 @@ class ClientConfig:
             self.files(),
             na_values=data.na_values,
             id=data.id,
-            batch_rows=data.batch_rows,
+            batch_rows=0 if in_memory else data.batch_rows,
         )
 
     def policy(self, *, remembers: bool = False) -> ClientPolicy:

@@ -1,13 +1,26 @@
 """What a client allows: every request is held against client.toml before any row is touched."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from ..algorithms import VERTICAL
 from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
-from ..core import AnyAlgorithm, ConfigError, Plan, Record, Request, Role, Schema, Stage, Work
+from ..core import (
+    AnyAlgorithm,
+    Code,
+    Plan,
+    Record,
+    Refusal,
+    Request,
+    Role,
+    Schema,
+    Stage,
+    Work,
+)
 from ..core.traits import Parameter, limited_parameters
-from ..privacy import FixedPoint, Ledger
+from ..data.ids import secret_bytes
+from ..privacy import FixedPoint, PairwiseMasks
 from ..privacy.fixed_point import MAX_RECORDS
 from ..tiers import Tier, tier_of
 from .config import ClientConfig
@@ -15,8 +28,15 @@ from .config import ClientConfig
 _MOST_NAMES = 1_000  # of clients in a cohort
 
 
-class Refused(ConfigError):
-    """A request that the client's own file does not allow."""
+# Over split columns: the algorithm that each key of a study stands for.
+VERTICAL_KEYS = {"llf-cm": "vertical-llf-cm", "llf-fcm": "vertical-llf-fcm"}
+
+
+class Refused(Refusal):
+    """A request that client.toml does not allow."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, code=Code.CONSENT)
 
 
 def allow_caller(file: ClientConfig, study: str, author: str) -> None:
@@ -36,13 +56,13 @@ def allow_columns(file: ClientConfig, names: Iterable[str]) -> None:
             raise Refused(f"client.toml does not allow the column {name!r}")
 
 
-def allow_descriptions(file: ClientConfig, ledger: Ledger, columns: Sequence[Column]) -> None:
-    """Refuse yet other bounds or categories of a column: each tells whether its values fit."""
-    most = file.consent.max_descriptions
-    for c in columns:
-        if c.categories or c.log or c.low is not None:
-            words = json.dumps([c.low, c.high, c.log, *c.categories])
-            ledger.describe(c.name, words, most=most)
+def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:
+    """Bounds and categories that columns are described with, by column."""
+    return [
+        (c.name, json.dumps([c.low, c.high, c.log, *c.categories]))
+        for c in columns
+        if c.categories or c.log or c.low is not None
+    ]
 
 
 def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -> None:
@@ -117,6 +137,56 @@ def allow_form(plan: Plan, prepared: bool) -> None:
     traits = plan.algorithm.traits
     if not prepared and traits.reads_rows and not traits.over_missing:
         raise Refused(f"{plan.algorithm.key} needs rows that are prepared, without gaps")
+
+
+def allow_clusters(file: ClientConfig, n_clusters: int) -> None:
+    """Refuse more clusters than client.toml allows."""
+    most = file.consent.max_clusters
+    if n_clusters > most:
+        raise Refused(f"n_clusters = {n_clusters}, client.toml allows max_clusters = {most}")
+
+
+def allow_split_columns(file: ClientConfig) -> bytes:
+    """The secret that clients over split columns share, if this client takes part at all."""
+    if not file.consent.split_columns:
+        raise Refused("client.toml does not allow studies over split columns (split_columns)")
+    for key, value in (("id", file.data.id), ("secret", file.data.secret)):
+        if value is None:
+            raise Refused(f"client.toml has no {key} under [data], which aligns records")
+    if file.data.batch_rows:
+        raise Refused("client.toml: split columns need all rows in memory; leave out batch_rows")
+    return secret_bytes(str(file.data.secret))
+
+
+def allow_vertical(file: ClientConfig, algorithm: AnyAlgorithm, answered: int) -> None:
+    """Refuse algorithms, settings and tiers beyond what is allowed over split columns."""
+    consent = file.consent
+    listed = [VERTICAL_KEYS.get(key) for key in consent.algorithms]
+    if consent.algorithms and algorithm.key in VERTICAL and algorithm.key not in listed:
+        raise Refused(f"client.toml does not list {algorithm.key!r} under algorithms")
+    if answered >= consent.max_rounds:
+        raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
+    allow_clusters(file, vars(algorithm).get("n_clusters", 0))
+    tier = consent.privacy
+    if tier_of(tier).for_columns() is None:
+        raise Refused(
+            f'client.toml demands privacy = "{tier}", which studies over split columns do not offer'
+        )
+
+
+def allow_vertical_transforms(
+    file: ClientConfig, plan: Plan, schema: Schema, unit_box: bool
+) -> None:
+    """Refuse plans without the demanded masks, and grids that distances may not fit."""
+    if lacking := demanded(file).missing_protection(plan, schema):
+        raise Refused(f"{plan.algorithm.key} lacks {lacking}, required by client.toml")
+    for grid in plan.transforms:
+        if isinstance(grid, FixedPoint):
+            unit = set(grid.low) == {0.0} and set(grid.high) == {1.0}
+            if not unit or len(grid.low) < schema.n_features or not unit_box:
+                raise Refused("integer sums need the columns of all clients scaled to 0..1")
+        elif not isinstance(grid, PairwiseMasks):
+            raise Refused(f"{type(grid).__name__} has no meaning over split columns")
 
 
 def allow_cohort(request: Request) -> None:

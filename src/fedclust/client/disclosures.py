@@ -8,7 +8,45 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..core import DataError
+from ..core import DataError, Message
+from .requests import (
+    Alignment,
+    AnyReply,
+    AnyRequest,
+    PreflightReport,
+    RecordsOffer,
+    RunRound,
+    Written,
+)
+
+
+def describe_reply(request: AnyRequest, reply: AnyReply) -> dict[str, Any]:
+    """What a reply discloses, for the log."""
+    match reply:
+        case PreflightReport():
+            counts = {} if reply.counts is None else reply.counts._asdict()
+            problems = [f"{p.column}: {p.code}" if p.column else p.code for p in reply.problems]
+            return {"what": {"numbers": list(reply.numbers), "problems": problems, **counts}}
+        case RecordsOffer():
+            return {"what": {"records": reply.records, "columns": reply.width}}
+        case Alignment():
+            return {"what": {"records": reply.records}}
+        case Written():
+            return {"what": {}, "wrote": reply.file}
+    return _describe_round(request, reply)
+
+
+def _describe_round(request: AnyRequest, message: Message) -> dict[str, Any]:
+    if not isinstance(request, RunRound):
+        raise TypeError(request)
+    plan = request.plan
+    return {
+        "plan": plan.algorithm.key,
+        "round": request.request.round,
+        "what": {name: list(array.shape) for name, array in message.arrays().items()},
+        "says": "nothing" if message.is_empty() else "numbers",
+        "transforms": [str(transform) for transform in plan.transforms],
+    }
 
 
 def write_disclosure(path: Path, raw: bytes, entry: Mapping[str, Any]) -> None:

@@ -12,29 +12,30 @@ import numpy as np
 from ..clustering.model import Model
 from ..core import ConfigError, DataError
 from ..data.formats import Columns, Writer, label_writer
-from ..typing import Array, BoolArray
+from ..typing import Array, BoolArray, FloatArray
 
 _CLUSTER, _MEMBERSHIP = "cluster", "membership_"  # columns of labels
+Batch = tuple[Columns, FloatArray]  # columns as they were read, and encoded as numbers
 
 
 class Labelled(NamedTuple):
-    """How many rows each cluster has, and how many a gap left out."""
+    """How many rows each cluster has, and how many were left out for a missing value."""
 
     sizes: dict[int, int]
     left_out: int
 
 
 def write_labels(
-    model: Model, batches: Iterable[Columns], target: Path, id: str | None, who: str
+    model: Model, batches: Iterable[Batch], target: Path, id: str | None, who: str
 ) -> Labelled:
-    """One line per row of the client's file, in its order.
+    """Write one line per row of the client's file, in its order.
 
-    A row that a gap leaves out has an empty cluster and empty memberships. The file is there
-    whole or not at all.
+    A row that is left out because of a missing value has an empty cluster and empty memberships.
+    The file is written completely or not at all.
     """
     sizes, rows = np.zeros(len(model.ids), dtype=int), 0
     with _whole_or_not(target, who) as writer:
-        for columns, places in _labelled(model, batches, id, who):
+        for columns, places in _label_batches(model, batches, id):
             writer.write(columns)
             sizes += np.bincount(places, minlength=len(sizes))
             rows += len(columns[_CLUSTER])
@@ -63,12 +64,12 @@ def _whole_or_not(target: Path, who: str) -> Iterator[Writer]:
         scratch.unlink(missing_ok=True)
 
 
-def _labelled(
-    model: Model, batches: Iterable[Columns], id: str | None, who: str
+def _label_batches(
+    model: Model, batches: Iterable[Batch], id: str | None
 ) -> Iterator[tuple[dict[str, Array], Array]]:
     first = 0
-    for batch in batches:
-        rows, kept = model.rows(batch, who)
+    for batch, encoded in batches:
+        rows, kept = model.preparation.scale_rows(encoded)
         places = model.nearest(rows)
         name = id or "row"
         columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}

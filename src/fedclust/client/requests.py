@@ -1,75 +1,217 @@
-"""Forms of rows: what a request may ask a client to read, understood before any row is read."""
+"""Typed requests to a client, the forms of rows that they name, and typed replies.
 
-from dataclasses import dataclass
-from typing import Any
+A study in one process hands these objects to a `ClientSession`; across machines they travel as
+frames (`fedclust.client.codec`). Both ways lead to the same session.
+"""
 
-import numpy as np
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
-from ..core import MessageError, Schema
+from ..core import Message, Plan, Record, Request, Schema
+from ..typing import Array
+from .files import RowCounts
+from .problems import Problem
 
-OFFER, ALIGN, FINISH = "offer", "align", "finish"  # kinds of requests to owners of columns
-OWNED, SHARED = "owned", "shared"  # in the `data` of a round: what is wanted, and of which records
+if TYPE_CHECKING:  # few studies split columns
+    from ..clustering.columns import AnyRecordAlgorithm
 
-# Beyond these a scale is no scale, but a question: at which one do values become too large?
-_LARGEST, _SMALLEST = 1e30, 1e-30
+
+@dataclass(frozen=True)
+class Caller:
+    """On whose behalf a request is made."""
+
+    study: str
+    author: str = ""
+    run: str = ""  # marks the requests of one run
+
+
+class RowForm:
+    """Which of a client's rows a plan gets, and in which form."""
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a request."""
+        raise NotImplementedError
+
+    @cached_property
+    def key(self) -> bytes:
+        """The form in canonical bytes: part of every query's identity."""
+        return json.dumps(self.as_config(), sort_keys=True).encode()
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
-    """Columns as numbers, gaps and all; or, with a preparation, rows as they are clustered."""
+class EncodedRows(RowForm):
+    """Columns as numbers, missing values included."""
 
     columns: tuple[Column, ...]
-    preparation: Preparation | None = None
 
-    @property
+    def as_config(self) -> dict[str, Any]:
+        return {"columns": [asdict(column) for column in self.columns]}
+
+    @cached_property
     def schema(self) -> Schema:
-        """Of rows in this form, with public bounds if every column has some."""
-        if self.preparation is not None:
-            return self.preparation.schema()
+        """The shape of such rows; they have no public bounds."""
         return Schema(sum(len(column.encoded_names) for column in self.columns))
 
 
-def is_owned(data: Any) -> bool:
-    """Whether a round is about split columns."""
-    return isinstance(data, dict) and OWNED in data
+@dataclass(frozen=True, eq=False)
+class PreparedRows(RowForm):
+    """Rows as they are clustered: encoded, scaled, without missing values."""
+
+    preparation: Preparation
+
+    def as_config(self) -> dict[str, Any]:
+        return {"preparation": self.preparation.as_config()}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read."""
+        return self.preparation.columns
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The shape of such rows, with public bounds if every column has them."""
+        return self.preparation.schema()
 
 
-def form_of(wanted: Any) -> Form:
-    """The form that a request describes."""
-    if not isinstance(wanted, dict):
-        raise MessageError("the request does not say of which rows")
-    if "preparation" not in wanted:
-        return Form(tuple(columns_of(wanted.get("columns"))))
-    ready = preparation_of(wanted["preparation"])
-    return Form(ready.columns, ready)
+@dataclass(frozen=True)
+class ColumnTask:
+    """What a study over split columns wants from every client, in the same words."""
+
+    columns: tuple[Column, ...] | None  # a client uses those it has; None: all numeric ones
+    scaling: str
+    missing: str
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a request."""
+        columns = None if self.columns is None else [asdict(column) for column in self.columns]
+        return {"columns": columns, "scaling": self.scaling, "missing": self.missing}
+
+    @cached_property
+    def key(self) -> bytes:
+        """The task in canonical bytes."""
+        return json.dumps(self.as_config(), sort_keys=True).encode()
 
 
-def columns_of(given: Any) -> list[Column]:
-    """The columns of a request."""
-    try:
-        found = [Column(**{**c, "categories": tuple(c["categories"])}) for c in given]
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise MessageError("the request's columns are not readable") from None
-    if not found or not all(isinstance(c.name, str) for c in found):
-        raise MessageError("the request names no columns")
-    return found
+@dataclass(frozen=True, eq=False)
+class RecordTokens(RowForm):
+    """Keyed hashes of a client's record ids."""
+
+    task: ColumnTask
+
+    def as_config(self) -> dict[str, Any]:
+        return {"task": self.task.as_config()}
 
 
-def preparation_of(given: Any) -> Preparation:
-    """The preparation of a request."""
-    try:
-        found = Preparation.from_config(given)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise MessageError("the request's preparation is not readable") from None
-    wrong = any(len(a) != len(found.names) for a in (found.offset, found.scale))
-    if wrong or not np.isfinite([found.offset, found.scale]).all() or not (found.scale > 0).all():
-        raise MessageError("the request's preparation has no usable scale")
-    if (
-        found.scale.min() < _SMALLEST
-        or max(found.scale.max(), np.abs(found.offset).max()) > _LARGEST
-    ):
-        raise MessageError("the request's preparation has a scale that no data need")
-    if found.fill is not None and len(found.fill) != len(found.names):
-        raise MessageError("the request's preparation does not fill all columns")
-    return found
+@dataclass(frozen=True, eq=False)
+class SharedRecords(RowForm):
+    """A client's columns of the records that all clients share."""
+
+    task: ColumnTask
+    records: str  # digest of the shared records
+
+    def as_config(self) -> dict[str, Any]:
+        return {"task": self.task.as_config(), "records": self.records}
+
+
+@dataclass(frozen=True, eq=False)
+class Preflight:
+    """Do the client's data fit? Without columns, the names of its numeric ones are wanted."""
+
+    columns: tuple[Column, ...] | None
+    algorithm: str  # its key; what is not allowed is refused before anything is read
+    counts: bool = False  # whether row counts and warnings are wanted
+    needs_memory: str = ""  # what needs all rows in memory, if anything does
+
+    @property
+    def key(self) -> bytes:
+        """What makes it another query: the columns, and whether counts are wanted."""
+        columns = None if self.columns is None else [asdict(column) for column in self.columns]
+        return json.dumps([columns, self.counts]).encode()
+
+
+@dataclass(frozen=True, eq=False)
+class RunRound:
+    """One round of a plan."""
+
+    plan: Plan
+    request: Request
+    rows: RowForm
+
+
+@dataclass(frozen=True, eq=False)
+class WriteLabels:
+    """Label the client's own rows; the labels stay there."""
+
+    model: Model
+
+
+@dataclass(frozen=True, eq=False)
+class OfferRecords:
+    """How many records and columns can take part, and what is wrong with them."""
+
+    task: ColumnTask
+
+
+@dataclass(frozen=True, eq=False)
+class AlignRecords:
+    """Find the client's rows of the shared records, and keep them for the rounds to come."""
+
+    task: ColumnTask
+    shared: Array  # (N, 2) tokens, in the order that all clients use
+
+
+@dataclass(frozen=True, eq=False)
+class FinishColumns:
+    """Write the client's part of the centres, and labels of its own rows."""
+
+    rows: SharedRecords
+    algorithm: "AnyRecordAlgorithm"
+    last: Record  # the assignment that makes the final centres
+    labels: bool = True
+
+
+AnyRequest = Preflight | RunRound | WriteLabels | OfferRecords | AlignRecords | FinishColumns
+
+
+@dataclass(frozen=True, eq=False)
+class PreflightReport:
+    """What a client reports of its data."""
+
+    problems: tuple[Problem, ...]
+    counts: RowCounts | None = None  # None: not wanted, or the client's tier hides them
+    numbers: tuple[str, ...] = ()  # names of numeric columns, if no columns were given
+
+
+@dataclass(frozen=True, eq=False)
+class RecordsOffer:
+    """What a client over split columns reports: counts, no names."""
+
+    problems: tuple[Problem, ...]
+    records: int
+    width: int  # columns, once every category has one
+    counts: RowCounts | None = None  # private: all rows
+    columns: tuple[Column, ...] = ()  # private
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """That a client found its rows of the shared records."""
+
+    records: int
+    fingerprint: str  # changes if the client's rows do
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """That a client wrote its files."""
+
+    file: str  # its name
+    path: Path | None = None  # private: where it is
+
+
+AnyReply = Message | PreflightReport | RecordsOffer | Alignment | Written

@@ -7,7 +7,7 @@ numbers come out.
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -17,52 +17,29 @@ import numpy as np
 from ..algorithms.record_alignment import RecordAlignment
 from ..clustering.columns import AnyRecordAlgorithm
 from ..clustering.preparation import Column, Preparation
-from ..clustering.preparation.prepare import SCALINGS
 from ..core import Data, DataError, MessageError, Record
 from ..core.files import write_text
 from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
-from .files import ClientFiles, Counted, Problem
+from .files import ClientFiles, RowCounts
 from .labels import write_columns
+from .problems import Problem
+from .requests import ColumnTask
 
 _NOTHING: FloatArray = np.empty(0)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What a study asks of every owner, in the same words."""
-
-    columns: tuple[Column, ...] | None  # an owner uses those it has; None: all its numbers
-    scaling: str
-    missing: str
-
-    def of(self, files: ClientFiles) -> tuple[Column, ...]:
-        """The columns that an owner has; its ids are none."""
-        if self.columns is None:
-            return tuple(Column(name) for name in files.numbers)
-        there = set(files.names) - {files.id}
-        return tuple(column for column in self.columns if column.name in there)
-
-    def as_config(self) -> dict[str, Any]:
-        """Plain values, for a message."""
-        columns = None if self.columns is None else [asdict(column) for column in self.columns]
-        return {"columns": columns, "scaling": self.scaling, "missing": self.missing}
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Inverse of `as_config`; what cannot be is a ValueError."""
-        columns, scaling, missing = (config[name] for name in ("columns", "scaling", "missing"))
-        if columns is not None:
-            columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in columns)
-        named = all(isinstance(column.name, str) for column in columns or ())
-        if not named or scaling not in SCALINGS or missing not in ("drop", "mean"):
-            raise ValueError("unknown words")
-        return cls(columns, scaling, missing)
+def select_columns(task: ColumnTask, files: ClientFiles) -> tuple[Column, ...]:
+    """The columns of a task that a client has; its ids are not among them."""
+    if task.columns is None:
+        return tuple(Column(name) for name in files.numbers)
+    present = set(files.names) - {files.id}
+    return tuple(column for column in task.columns if column.name in present)
 
 
 @dataclass(frozen=True, eq=False)
-class Ending:
-    """What every owner is told when clusters are found."""
+class FinalAssignment:
+    """The clusters of all shared records, as every client gets them at the end."""
 
     study: str
     algorithm: AnyRecordAlgorithm
@@ -71,7 +48,7 @@ class Ending:
 
     @classmethod
     def of(cls, study: str, algorithm: AnyRecordAlgorithm, last: Record) -> Self:
-        """With clusters numbered by size; of two of one size, as the algorithm has them."""
+        """Number the clusters by size; equal sizes keep the order of the algorithm."""
         sizes = np.bincount(labels_in(last), minlength=algorithm.n_clusters)
         return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
 
@@ -104,8 +81,8 @@ def labels_in(last: Record) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
-    """An owner's rows of the shared records, in their common order and on its own scale."""
+class AlignedRows:
+    """A client's rows of the shared records, in their common order and on its own scale."""
 
     rows: IntArray  # positions in the owner's file
     X: FloatArray
@@ -116,31 +93,30 @@ class Aligned:
         return Data(self.X, _NOTHING, policy=policy, form=form)
 
 
-class Owner:
-    """One owner's files, as a study over split columns sees them."""
+class ClientColumns:
+    """One client's columns in a study over split columns."""
 
     def __init__(
-        self, files: ClientFiles, columns: Sequence[Column], wanted: Wanted, secret: bytes
+        self, files: ClientFiles, columns: Sequence[Column], task: ColumnTask, secret: bytes
     ) -> None:
-        self.files, self.columns, self._wanted = files, tuple(columns), wanted
-        self._secret, self._who = secret, f"owner {files.name!r}"
+        self.files, self.columns, self._task = files, tuple(columns), task
+        self._secret, self._who = secret, f"client {files.name!r}"
 
-    def look(self) -> tuple[list[Problem], Counted]:
-        """What is wrong with the columns and the ids, and how many rows there are."""
-        name, id = self.files.name, str(self.files.id)  # what is wrong with ids tells some
+    def check(self) -> tuple[list[Problem], RowCounts]:
+        """Problems of the columns and the ids, and how many rows there are."""
+        name, id = self.files.name, str(self.files.id)
         if not self.columns:
-            words = "none of the study's features is among its columns"
-            return [Problem(name, "", words)], Counted(0, 0)
-        problems, counted = self.files.look(self.columns)
-        found = [problem for problem in problems if problem.column != id]
+            return [Problem(name, "no-features")], RowCounts(0, 0)
+        checked, counts = self.files.check(self.columns)
+        problems = [problem for problem in checked if problem.column != id]
         if id not in self.files.names:
-            found.append(Problem(name, "", f"the id column {id!r} is not there"))
-            return found, counted
+            problems.append(Problem(name, "id-missing", detail=f"no column {id!r}"))
+            return problems, counts
         try:
             _ = self.ids
-        except DataError as problem:
-            found.append(Problem(name, "", str(problem).partition(": ")[2]))
-        return found, counted
+        except DataError as error:
+            problems.append(Problem(name, "id-unusable", detail=str(error)))
+        return problems, counts
 
     @property
     def width(self) -> int:
@@ -151,11 +127,11 @@ class Owner:
     def in_unit_box(self) -> bool:
         """Whether no value is farther than one from any other of its column."""
         bounded = all(c.categories or c.low is not None for c in self.columns)
-        return self._wanted.scaling == "min-max" and bounded
+        return self._task.scaling == "min-max" and bounded
 
-    def used(self, counted: Counted) -> int:
+    def used(self, counts: RowCounts) -> int:
         """How many rows are offered to the alignment."""
-        return counted.rows if self._wanted.missing == "mean" else counted.complete
+        return counts.rows if self._task.missing == "mean" else counts.complete
 
     @cached_property
     def ids(self) -> Ids:
@@ -165,7 +141,7 @@ class Owner:
 
     @cached_property
     def _encoded(self) -> FloatArray:
-        found = self.files.encoded(self.columns)
+        found = self.files.encode(self.columns)
         if not isinstance(found, Data):
             raise DataError(f"{self._who}: all rows are needed in memory; leave out batch_rows")
         return found.X
@@ -174,7 +150,7 @@ class Owner:
     def _offered(self) -> tuple[IntArray, Array]:
         """Rows that may take part, in the order of their tokens: that of the file would tell."""
         whole: BoolArray = np.ones(len(self._encoded), dtype=bool)
-        if self._wanted.missing == "drop":
+        if self._task.missing == "drop":
             whole = np.asarray(~np.isnan(self._encoded).any(axis=1))
         rows, found = np.flatnonzero(whole), hash_ids(self.ids, self._secret)[whole]
         order = np.lexsort(found.T[::-1])
@@ -185,7 +161,7 @@ class Owner:
         """A keyed hash of the id of every row that may take part."""
         return self._offered[1]
 
-    def aligned(self, shared: Array) -> Aligned:
+    def align(self, shared: Array) -> AlignedRows:
         """The rows of the shared records, on the owner's own scale."""
         rows, mine = self._offered
         if shared.ndim != 2 or shared.shape[1:] != (2,) or shared.dtype != mine.dtype:
@@ -201,7 +177,7 @@ class Owner:
         filled = found if ready.fill is None else np.where(np.isnan(found), ready.fill, found)
         X = np.ascontiguousarray((filled - ready.offset) / ready.scale)
         Data.of(X, client=self._who, names=ready.names)
-        return Aligned(rows[places], X, ready)
+        return AlignedRows(rows[places], X, ready)
 
     def _prepared(self, found: FloatArray) -> Preparation:
         """The scale of the shared records, of which the owner has its columns whole.
@@ -218,20 +194,20 @@ class Owner:
             mean[place] = values.mean()
             if not column.categories:
                 scale[place] = self._spread(column, values, mean[place])
-        fill = mean if self._wanted.missing == "mean" else None
+        fill = mean if self._task.missing == "mean" else None
         return Preparation(self.columns, mean, scale, fill)
 
     def _spread(self, column: Column, values: FloatArray, mean: float) -> float:
-        if self._wanted.scaling == "min-max" and column.low is not None:
+        if self._task.scaling == "min-max" and column.low is not None:
             low, high = np.array([column.low, column.high], dtype=float)
             return float(np.log(high) - np.log(low) if column.log else high - low)
-        if self._wanted.scaling != "standard":
+        if self._task.scaling != "standard":
             return 1.0
         spread = float(np.sqrt(np.mean((values - mean) ** 2)))
         flat = spread <= 1e-12 * max(abs(mean), 1e-300)  # what does not vary is not stretched
         return 1.0 if flat else spread
 
-    def fingerprint(self, mine: Aligned) -> str:
+    def fingerprint(self, mine: AlignedRows) -> str:
         """What changes if the owner's rows do; of other records it is another, even if they agree.
 
         Else equal fingerprints would tell that records do, and so in which order they are.
@@ -239,11 +215,13 @@ class Owner:
         words = f"{mine.X.shape} {mine.preparation.names} {mine.rows.tolist()}".encode()
         return hmac.new(self._secret, words + mine.X.tobytes(), "sha256").hexdigest()
 
-    def finish(self, mine: Aligned, end: Ending, centers: Path, labels: Path | None) -> None:
-        """Write the owner's part of the centres, and the clusters of its own rows."""
+    def finish(
+        self, mine: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None
+    ) -> None:
+        """Write the client's part of the centres, and the clusters of its own rows."""
         part = end.algorithm.part(end.last, mine.X)[end.order]
         centers.parent.mkdir(parents=True, exist_ok=True)
-        write_text(centers, json.dumps(self._told(mine.preparation, end, part), indent=1))
+        write_text(centers, json.dumps(self._describe(mine.preparation, end, part), indent=1))
         if labels is None:
             return
         id, n = str(self.files.id), len(self._encoded)
@@ -255,7 +233,9 @@ class Owner:
                 columns[f"membership_{c + 1}"] = _at_home(shares[:, c], mine.rows, n)
         write_columns(columns, labels, self._who)
 
-    def _told(self, ready: Preparation, end: Ending, part: FloatArray) -> Mapping[str, Any]:
+    def _describe(
+        self, ready: Preparation, end: FinalAssignment, part: FloatArray
+    ) -> Mapping[str, Any]:
         rows = zip(end.sizes, part, ready.in_units(part), strict=True)
         return {
             "study": end.study,

@@ -4,7 +4,7 @@ Seeding, scoring and restarts are runs like any other; this is the order in whic
 clustering.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -21,9 +21,7 @@ from ..core import (
     ClientSampling,
     ConfigError,
     EmptyRound,
-    Message,
     Plan,
-    Request,
     RoundSummary,
     Run,
     Runner,
@@ -31,7 +29,7 @@ from ..core import (
     derived,
     run,
 )
-from ..core.channel import quorum_of, reasons_for_silence
+from ..core.channel import Wrapper
 from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
@@ -226,22 +224,12 @@ def _seeding_run(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Only:
+class _Only(Wrapper):
     """The same channel, with one client behind it."""
 
-    channel: Channel
-    client: str
+    def __init__(self, channel: Channel, client: str) -> None:
+        super().__init__(channel)
+        self._client = client
 
     def clients(self) -> tuple[str, ...]:
-        return (self.client,)
-
-    @property
-    def quorum(self) -> int:
-        return quorum_of(self.channel)
-
-    def why(self) -> str:
-        return reasons_for_silence(self.channel)
-
-    def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
-        return self.channel.ask(plan, request)
+        return (self._client,)

@@ -2,15 +2,17 @@
 
 from .algorithm import Algorithm, Data, Rule, Schema
 from .batches import Batches
-from .channel import Channel
+from .channel import Channel, Wrapper
 from .checkpoint import config, load_round, save_round
 from .errors import (
     CheckpointError,
+    Code,
     ConfigError,
     DataError,
     EmptyRound,
     FedclustError,
     MessageError,
+    Reason,
     Refusal,
     TooFewClients,
 )
@@ -41,6 +43,7 @@ __all__ = [
     "Batches",
     "Channel",
     "CheckpointError",
+    "Code",
     "ConfigError",
     "Data",
     "DataError",
@@ -54,6 +57,7 @@ __all__ = [
     "EmptyRound",
     "ClientSampling",
     "Plan",
+    "Reason",
     "Record",
     "Refusal",
     "Request",
@@ -70,6 +74,7 @@ __all__ = [
     "TooFewClients",
     "Traits",
     "Transform",
+    "Wrapper",
     "RoundContext",
     "Work",
     "config",

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..typing import Array
-from .errors import MessageError
+from .errors import Code, ConfigError, MessageError, Rejected
 from .loop import Plan, Request
 from .message import Message, Record
 from .transform import Transform
@@ -90,7 +90,10 @@ def decode_plan(frame: Frame) -> PlanConfig:
 def decode_request(frame: Frame, build: Build) -> DecodedRequest:
     """The request that a frame holds; `build` makes the plan, of what is installed here."""
     header, arrays = frame
-    plan = build(decode_plan(frame))
+    try:
+        plan = build(decode_plan(frame))
+    except ConfigError as error:  # it speaks of the request, not of this client
+        raise MessageError(str(error)) from None
     cohort = header.get("cohort")
     if not isinstance(cohort, list) or not all(isinstance(c, str) for c in cohort):
         raise MessageError("the cohort is not a list of names")
@@ -102,16 +105,17 @@ def decode_request(frame: Frame, build: Build) -> DecodedRequest:
 
 
 def encode_reply(
-    message: Message | None, *, answers: str = "", client: str = "", told: Any = None
+    message: Message | None, *, answers: str = "", client: str = "", values: Any = None
 ) -> bytes:
-    """A client's message or a few plain values, and what they answer."""
-    header = {"kind": REPLY, "answers": answers, "client": client, "told": told}
+    """A client's message or a few plain values, and the request that they answer."""
+    header = {"kind": REPLY, "answers": answers, "client": client, "values": values}
     return pack(header, message.arrays() if message else {})
 
 
-def encode_refusal(why: str, *, answers: str = "", client: str = "") -> bytes:
-    """The sentence with which a client declines."""
-    return pack({"kind": REFUSAL, "answers": answers, "client": client, "why": one_line(why)}, {})
+def encode_refusal(code: Code, text: str, *, answers: str = "", client: str = "") -> bytes:
+    """A refusal: the code by which the server decides, and the public text."""
+    refusal = {"kind": REFUSAL, "code": code.value, "why": one_line(text)}
+    return pack({**refusal, "answers": answers, "client": client}, {})
 
 
 def answer_to(raw: bytes, *, answers: str, client: str, limit: int = LARGEST) -> Frame:
@@ -123,10 +127,17 @@ def answer_to(raw: bytes, *, answers: str, client: str, limit: int = LARGEST) ->
     if text(header, "answers") != answers:
         raise MessageError("the answer is to another request: it is stale, or was sent twice")
     if header.get("kind") == REFUSAL:
-        raise MessageError(f"refused: {one_line(text(header, 'why'))}")
+        raise Rejected(_code_of(header), one_line(text(header, "why")))
     if header.get("kind") != REPLY:
         raise MessageError("neither a reply nor a refusal")
     return frame
+
+
+def _code_of(header: Mapping[str, Any]) -> Code:
+    try:
+        return Code(text(header, "code"))
+    except ValueError:
+        return Code.INTERNAL
 
 
 def message_of(frame: Frame, kind: type[R], sizes: Mapping[str, int]) -> R:

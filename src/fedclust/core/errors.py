@@ -1,20 +1,61 @@
-"""What can go wrong, by whose hand it is mended.
+"""Exception hierarchy, grouped by who has to act.
 
 ::
 
     FedclustError
     ├── ConfigError       (ValueError)    a parameter: its name, its value, what it may be
-    ├── DataError         (ValueError)    a client's data: client, column, what to do
-    ├── MessageError      (ValueError)    a reply that is not what the plan says
+    ├── DataError         (ValueError)    a client's data: client, column, remedy
+    ├── MessageError      (ValueError)    a request or reply that is not what the plan says
     ├── TooFewClients     (RuntimeError)  a round that not enough clients answered
-    │   └── NothingToSay                  all who answered had nothing they could send
-    ├── Refusal           (RuntimeError)  a client that will not answer, and why
+    │   └── EmptyRound                    every client replied, but all replies were empty
+    ├── Refusal           (RuntimeError)  a client rejects a request, and why
     └── CheckpointError   (RuntimeError)  a saved round that cannot be continued
+
+An error has a ``code``, by which programs decide, and a ``public`` part: the text that may leave a
+client. By default nothing may. Only refusals and complaints about a request itself are public.
 """
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Code(StrEnum):
+    """Why a client did not answer, or its answer was not used."""
+
+    CONSENT = "consent"  # its client.toml does not allow the request
+    LIMIT = "limit"  # its query limit or privacy budget is used up
+    POLICY = "policy"  # its policy rejects the query
+    STATE = "state"  # its process lacks what an earlier request would have given it
+    REQUEST = "request"  # the request is malformed, or of another version
+    FILES = "files"  # its client.toml or its data files cannot be read
+    DATA = "data"  # its data do not fit the request
+    INTERNAL = "internal"  # an unexpected error
+    SILENT = "silent"  # no answer arrived in time
+    REPLY = "reply"  # the reply is malformed, stale or implausible
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again cannot help."""
+        return self in (Code.CONSENT, Code.LIMIT)
+
+
+class Reason(NamedTuple):
+    """Why there is no usable answer from a client."""
+
+    code: Code
+    text: str
 
 
 class FedclustError(Exception):
-    """Any error of this package that is somebody's to mend."""
+    """Base class of all errors that fedclust raises on purpose."""
+
+    code: Code = Code.INTERNAL
+
+    @property
+    def public(self) -> str:
+        """What may leave a client; empty means nothing."""
+        return ""
 
 
 class ConfigError(FedclustError, ValueError):
@@ -24,22 +65,60 @@ class ConfigError(FedclustError, ValueError):
 class DataError(FedclustError, ValueError):
     """Data that cannot be clustered."""
 
+    code = Code.DATA
+
 
 class MessageError(FedclustError, ValueError):
     """A message that is not of the announced kind, shape or value."""
+
+    code = Code.REQUEST
+
+    @property
+    def public(self) -> str:
+        return str(self)
+
+
+class Rejected(MessageError):
+    """A client's reply says that it refuses."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(f"refused: {text}")
+        self.code = code
 
 
 class TooFewClients(FedclustError, RuntimeError):
     """Not enough clients answered."""
 
+    def __init__(self, text: str, reasons: Mapping[str, Reason] | None = None) -> None:
+        self.reasons = dict(reasons or {})
+        super().__init__(text + describe_reasons(self.reasons))
+
+    @property
+    def final(self) -> bool:
+        """Whether another attempt cannot help: a client will refuse again."""
+        return any(reason.code.final for reason in self.reasons.values())
+
 
 class EmptyRound(TooFewClients):
-    """Clients answered, but none had anything to send."""
+    """Every client replied, but all replies were empty."""
 
 
 class Refusal(FedclustError, RuntimeError):
-    """A client declines: what it is asked would break a rule it has set itself."""
+    """A client rejects a request. The text is public; ``private`` stays in the client's log."""
+
+    def __init__(self, text: str, *, code: Code = Code.POLICY, private: str = "") -> None:
+        super().__init__(text)
+        self.code, self.private = code, private
+
+    @property
+    def public(self) -> str:
+        return str(self)
 
 
 class CheckpointError(FedclustError, RuntimeError):
     """A saved round that does not belong to this plan, or is damaged."""
+
+
+def describe_reasons(reasons: Mapping[str, Reason]) -> str:
+    """Reasons for missing replies, as a suffix for an error message."""
+    return "".join(f"; {client}: {reason.text}" for client, reason in sorted(reasons.items()))

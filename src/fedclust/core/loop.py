@@ -9,8 +9,8 @@ from ..typing import Rng
 from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .batches import Batches
-from .channel import Channel, quorum_of, reasons_for_silence
-from .errors import ConfigError, EmptyRound, MessageError, TooFewClients
+from .channel import Channel, quorum_of, reasons_of
+from .errors import ConfigError, EmptyRound, MessageError, Reason, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
 from .transform import RoundContext, Transform, check_order, prepare, receive, send
@@ -150,6 +150,11 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     return send(plan.transforms, released, context)
 
 
+def streams(algorithm: AnyAlgorithm) -> bool:
+    """Whether its client step can run over batches, without all rows in memory."""
+    return algorithm.traits.additive or algorithm.traits.samples or not algorithm.traits.reads_rows
+
+
 def _over_batches(
     algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
 ) -> Message:
@@ -198,7 +203,7 @@ def rounds(
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
         least = max(sampling.min_clients, min(quorum_of(channel), len(cohort)))
-        answered = _enough(plan, least, request, replies, reasons_for_silence(channel))
+        answered = _enough(plan, least, request, replies, reasons_of(channel))
         down = request.down.nbytes * len(cohort)
         del request  # a broadcast may be as large as a merge: not both at once
         merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
@@ -262,17 +267,22 @@ def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> 
 
 
 def _enough(
-    plan: Plan, least: int, request: Request, replies: Mapping[str, Message], why: str
+    plan: Plan,
+    least: int,
+    request: Request,
+    replies: Mapping[str, Message],
+    reasons: Mapping[str, Reason],
 ) -> tuple[str, ...]:
     """Those that answered, in the order of their ids, which is the order of every merge."""
     answered, n = tuple(sorted(replies)), len(request.cohort)
     least = n if plan.needs_all else least
     if len(answered) < least or not answered:
         silent = ", ".join(sorted(set(request.cohort) - set(answered)))
-        reasons = f", {least} are needed{why}" if why else f"; no answer from {silent}"
+        needed = f", {least} are needed" if reasons else f"; no answer from {silent}"
         key = plan.algorithm.key
         raise TooFewClients(
-            f"{key}, round {request.round}: {len(answered)} of {n} clients answered{reasons}"
+            f"{key}, round {request.round}: {len(answered)} of {n} clients answered{needed}",
+            reasons,
         )
     return answered
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError, TooFewClients
-from ..study.contradictions import meaningless_across
-from ..study.pool.remote_columns import invited, warnings_of, who_is_missing
-from ..study.pool.remote_rows import RemoteClients
+from ..study.contradictions import find_ignored_settings
+from ..study.layouts import layout_of
+from ..study.pool import RemotePool
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
@@ -45,8 +45,8 @@ def run_federated(
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
 
-    tier = resolve_tier(study, RemoteClients.tier)  # said before anybody is asked
-    for words in (*meaningless_across(study), *warnings_of(study)):
+    tier = resolve_tier(study, RemotePool.default_tier)  # refused before any client is asked
+    for words in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
         say({"say": words})
     quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
@@ -110,7 +110,7 @@ class _Quorum:
         """The clients that are there, once enough are and the others had their chance."""
         end, enough_since, before = time.monotonic() + how.wait, None, None
         while True:
-            there = invited(self.study, session.clients())
+            there = layout_of(self.study).select_clients(session.clients())
             if there != before:
                 say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({self.words})"})
                 before = there
@@ -122,7 +122,7 @@ class _Quorum:
                     return list(there)
             elif now > end:
                 came = f"{len(there)} clients came within {how.wait:g} s, not the {self.words}"
-                absent = who_is_missing(self.study, there)
+                absent = layout_of(self.study).describe_absent(there)
                 raise TooFewClients(f"{came} (there: {', '.join(there) or 'nobody'}){absent}")
             else:
                 enough_since = None

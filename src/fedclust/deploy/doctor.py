@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import __version__
-from ..client.column_session import owners_secret
 from ..client.config import CLIENT_FILE, ClientConfig, read_client_config
+from ..client.consent import allow_split_columns
 from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from ..clustering.preparation import Column
 from ..core import FedclustError
@@ -20,8 +20,6 @@ from ..privacy.crypto import signing_public
 from ..tiers import TIERS
 from .kits import ANSWERS, ASKS, Kit, read_kit
 from .run_client import FEW_DAYS, loose_keys
-
-_OF_WORDS = "holds values that are no numbers"
 
 
 class Check(NamedTuple):
@@ -141,17 +139,17 @@ def _policy(kit: Kit) -> Check:
 def _client(kit: Kit) -> Iterator[Check]:
     try:
         file = read_client_config(kit.folder / CLIENT_FILE)
-        files = file.opened(kit.name)
+        files = file.open_files(kit.name)
     except FedclustError as problem:
         yield Check("data", False, str(problem))
         return
     names = dict.fromkeys((*files.numbers, *file.consent.columns))
-    problems, counted = files.look([Column(name) for name in names])
+    problems, counted = files.check([Column(name) for name in names])
     words = f"{counted.rows:,} rows, {counted.complete:,} of them without gaps"
     yield Check("data", counted.rows > 0, f"{words}; numbers in {', '.join(files.numbers)}")
     for one in problems:
-        of_words = one.what.startswith(_OF_WORDS)  # allowed, and of use as categories
-        yield Check(one.column or "data", of_words or not one.stops, one.what)
+        usable = one.code == "not-numeric" or not one.blocking  # words may be categories
+        yield Check(one.column or "data", usable, one.text)
     if file.consent.split_columns:
         yield _split_columns(file)
     for what, name in asdict(file.output).items():
@@ -165,7 +163,7 @@ def _client(kit: Kit) -> Iterator[Check]:
 
 def _split_columns(file: ClientConfig) -> Check:
     try:
-        owners_secret(file)
+        allow_split_columns(file)
     except FedclustError as problem:
         return Check("split columns", False, str(problem))
     return Check("split columns", True, f"allowed; records are found by {file.data.id!r}")

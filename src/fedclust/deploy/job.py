@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
-from ..client.config import CLIENT_FILE
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import write_text
-from ..study.pool.remote_columns import RemoteOwners
-from ..study.pool.remote_rows import RemoteClients
+from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
 from ..study.run_directory import Folder
-from ..study.split_columns import carry_out_columns
 
 OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
 _PATIENCE = 30.0  # seconds for an earlier job of the same run to end
@@ -69,9 +66,8 @@ class StudyRun:
             with alone(self._work / "lock", _PATIENCE):
                 self._clustered(transport, ready)
             outcome: dict[str, Any] = {"done": True}
-        except TooFewClients as problem:
-            again = CLIENT_FILE not in str(problem)  # what that forbids another job does not change
-            outcome = {"done": False, "error": str(problem), "again": again}
+        except TooFewClients as error:
+            outcome = {"done": False, "error": str(error), "again": not error.final}
         except FedclustError as problem:
             outcome = {"done": False, "error": str(problem), "again": False}
         except Exception as problem:
@@ -94,11 +90,8 @@ class StudyRun:
             record=self._incident,
         )
         place = Folder(study, self._folder, force=self._force, resume=self._resume)
-        if study.data.split == "columns":
-            owners = RemoteOwners(remote, tuple(asked.clients))
-            carry_out_columns(study, owners, place, on_round=self._heard)
-        else:
-            carry_out(study, RemoteClients(remote), place, on_round=self._heard)
+        pool = RemotePool(remote, tuple(asked.clients))
+        carry_out(study, pool, place, on_round=self._heard)
 
     def _heard(self, phase: str, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..client.config import CLIENT_FILE
+from ..client.endpoint import Endpoints
 from ..client.identities import (
     IDENTITY,
     PEERS,
@@ -30,7 +31,6 @@ from ..client.identities import (
     write_peers,
     write_secret,
 )
-from ..client.session import Sites
 from ..core import ConfigError
 from ..core.files import write_text
 from ..privacy.crypto import fresh_secret, signing_public
@@ -40,7 +40,7 @@ from .job import StudyRun
 from .templates import client_letter, client_toml, coordinator_letter, server_letter
 
 ABOUT = "fedclust.json"
-ASKS, ANSWERS = (f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyRun, Sites))
+ASKS, ANSWERS = (f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyRun, Endpoints))
 
 
 class Kit(NamedTuple):

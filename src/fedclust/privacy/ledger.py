@@ -1,8 +1,11 @@
-"""The ledger: what a data set has released, in a file that people can read.
+"""The ledger: the queries that a data set has answered, in a file that people can read.
 
-One line of JSON per release, written and synced before the message leaves; nothing is ever
-changed or removed. Every look at the same rows counts: rounds, restarts, other numbers of clusters,
-scores. Only an explicit reset starts the count anew, and the reset is a line too.
+One line of JSON per query, written and synced before the message leaves; no line is ever changed
+or removed. Every query of the same rows counts: rounds, restarts, other numbers of clusters,
+scores. Only an explicit reset starts the count again, and the reset is a line too.
+
+What belongs together is entered in one transaction: the file is locked once, and either all of it
+is written or, if anything is refused, nothing.
 """
 
 import json
@@ -13,16 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ..core import ConfigError, Refusal
+from ..core import Code, ConfigError, Refusal
 from ..core.files import lock
 
 
 class Ledger:
-    """Releases of one data set; in memory only, unless it has a path."""
+    """Queries of one data set; in memory only, unless it has a path."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._read = 0  # bytes of the file that are in here
+        self._read = 0  # bytes of the file that were taken in
         self._queries: set[str] = set()
         self._cohorts: set[tuple[str, ...]] = set()
         self._sent_to: dict[str, list[str]] = {}
@@ -34,91 +37,41 @@ class Ledger:
 
     @property
     def n_queries(self) -> int:
-        """Different questions answered since the last reset."""
+        """Different queries answered since the last reset."""
         return len(self._queries)
 
+    @contextmanager
+    def transaction(self) -> Iterator["Transaction"]:
+        """Entries that are written together, under one lock, if none of them is refused."""
+        with self._open() as file:
+            self._catch_up(file)
+            entries = Transaction(self)
+            yield entries
+            self._write(file, entries.pending)
+
     def record_query(self, query: bytes, *, what: str, most: int | None = None) -> None:
-        """Count a release, or refuse; the same question again is no further release."""
-        name = query.hex()[:32]
-        with self._open() as file:
-            self._catch_up(file)
-            if name in self._queries:
-                return
-            if most is not None and self.n_queries >= most:
-                raise Refusal(
-                    f"{what}: this data set has answered {self.n_queries} questions, and {most} "
-                    f"are allowed, by the study's max_queries or this client's{self._where()}"
-                )
-            self._write(file, {"event": "query", "query": name, "what": what})
-
-    def join(
-        self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int, steady: bool = False
-    ) -> None:
-        """Note with whom sums are hidden, or refuse: sums of two cohorts tell of the difference.
-
-        The same broadcast for another cohort is refused, unless the cohort has lost members (not
-        with `steady`); and so is any cohort beyond the first few, whatever is broadcast.
-        """
-        members, name = sorted(cohort), sent.hex()[:32]
-        with self._open() as file:
-            self._catch_up(file)
-            before = self._sent_to.get(name)
-            known = before is None or (members == before if steady else set(members) <= set(before))
-            if not known:
-                raise Refusal(f"{what}: this was sent before, to another cohort{self._where()}")
-            if tuple(members) not in self._cohorts and len(self._cohorts) >= most:
-                raise Refusal(
-                    f"{what}: this data set was summed with {most} cohorts, and one more would "
-                    f"tell them apart{self._where()}"
-                )
-            if before != members:
-                self._write(file, {"event": "cohort", "members": members, "sent": name})
-
-    def describe(self, column: str, words: str, *, most: int) -> None:
-        """Note how a column is described by who asks, or refuse beyond a few descriptions.
-
-        Whether values fit bounds or categories is told by any answer: many bounds give a value.
-        """
-        with self._open() as file:
-            self._catch_up(file)
-            known = self._described.get(column, set())
-            if words in known:
-                return
-            if len(known) >= most:
-                raise Refusal(
-                    f"column {column!r} was asked with {most} different bounds or categories, and "
-                    f"each tells whether its values fit{self._where()}"
-                )
-            self._write(file, {"event": "column", "column": column, "words": words})
+        """Count one query in a transaction of its own."""
+        with self.transaction() as entries:
+            entries.record_query(query, what=what, most=most)
 
     def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
         """Pay for noise with a square of mu, or refuse; every draw is paid for."""
-        with self._open() as file:
-            self._catch_up(file)
-            if budget is not None and self.spent + cost > budget * (1 + 1e-9):
-                raise Refusal(
-                    f"{what}: the privacy budget is spent ({self.spent:.3g} of {budget:.3g}, and "
-                    f"this costs {cost:.3g}){self._where()}"
-                )
-            self._write(file, {"event": "noise", "cost": cost, "what": what})
+        with self.transaction() as entries:
+            entries.spend(cost, what=what, budget=budget)
 
     @property
     def memory(self) -> Path | None:
-        """Beside the ledger: which records were told of together, for guards."""
+        """Beside the ledger: which records were summed together, for guards."""
         return None if self.path is None else self.path.with_suffix(".told.npz")
 
     def reset(self, why: str) -> None:
-        """Start the count anew, and forget what guards remember: for other data, say."""
+        """Start the count again and forget what guards remember, for other data, say."""
         if not why.strip():
-            raise ConfigError("reset: say why; it is written down")
-        with self._open() as file:
-            self._catch_up(file)
-            self._write(file, {"event": "reset", "why": why})
+            raise ConfigError("reset: give a reason; it is written down")
+        with self.transaction() as entries:
+            entries.pending.append({"event": "reset", "why": why})
             if self.memory is not None:
                 self.memory.unlink(missing_ok=True)
-
-    def _where(self) -> str:
-        return "" if self.path is None else f"; see {self.path.name}, which its owner may reset"
 
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
@@ -134,18 +87,22 @@ class Ledger:
         else:
             self._queries.add(entry["query"])
 
-    def _write(self, file: IO[bytes] | None, entry: dict[str, Any]) -> None:
-        entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}
+    def _write(self, file: IO[bytes] | None, entries: list[dict[str, Any]]) -> None:
+        if not entries:
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        entries = [{"time": now, **entry} for entry in entries]
         if file is not None:
             file.seek(0, os.SEEK_END)
-            file.write(json.dumps(entry).encode() + b"\n")
+            file.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
             file.flush()
             os.fsync(file.fileno())
             self._read = file.tell()
-        self._apply(entry)
+        for entry in entries:
+            self._apply(entry)
 
     def _catch_up(self, file: IO[bytes] | None) -> None:
-        """Take in what others wrote; a last line without an end was never followed by a message."""
+        """Take in what other processes wrote; no message followed an incomplete last line."""
         if file is None:
             return
         file.seek(self._read)
@@ -156,8 +113,8 @@ class Ledger:
                 self._apply(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 raise ConfigError(
-                    f"{self.path}: line {number + 1} is no entry of a ledger; it was damaged or "
-                    "edited. Keep the file, and start another with a reset"
+                    f"{self.path}: line {number + 1}: not a valid ledger entry; the file was "
+                    "damaged or edited. Keep it, and start another with a reset"
                 ) from None
         self._read += len(whole)
         if len(whole) < len(text):
@@ -172,3 +129,78 @@ class Ledger:
         with open(self.path, "a+b") as file:
             lock(file)
             yield file
+
+
+class Transaction:
+    """Entries that are pending until all of them are admitted."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.pending: list[dict[str, Any]] = []
+
+    def record_query(self, query: bytes, *, what: str, most: int | None = None) -> None:
+        """Count a query, or refuse; the same query again is free."""
+        ledger, name = self._ledger, query.hex()[:32]
+        if name in ledger._queries:
+            return
+        if most is not None and ledger.n_queries >= most:
+            raise self._refusal(
+                f"{what}: this data set has answered {ledger.n_queries} queries, and the query "
+                f"limit is {most} (max_queries of the study or of this client)",
+                Code.LIMIT,
+            )
+        self.pending.append({"event": "query", "query": name, "what": what})
+
+    def join(
+        self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int, steady: bool = False
+    ) -> None:
+        """Note the cohort that hides a sum, or refuse: sums of two cohorts give the difference.
+
+        The same broadcast to another cohort is refused, unless the cohort has lost members (not
+        with `steady`). So is any cohort beyond the first few, whatever is broadcast.
+        """
+        ledger, members, name = self._ledger, sorted(cohort), sent.hex()[:32]
+        before = ledger._sent_to.get(name)
+        known = before is None or (members == before if steady else set(members) <= set(before))
+        if not known:
+            raise self._refusal(f"{what}: the same broadcast was answered in another cohort")
+        if tuple(members) not in ledger._cohorts and len(ledger._cohorts) >= most:
+            raise self._refusal(
+                f"{what}: this data set was summed in {most} cohorts; another one would allow "
+                "them to be told apart"
+            )
+        if before != members:
+            self.pending.append({"event": "cohort", "members": members, "sent": name})
+
+    def describe(self, column: str, words: str, *, most: int) -> None:
+        """Note the bounds or categories given for a column, or refuse beyond a few.
+
+        Every reply tells whether the values fit the bounds, so many bounds would give a value.
+        """
+        known = self._ledger._described.get(column, set())
+        if words in known:
+            return
+        if len(known) >= most:
+            raise self._refusal(
+                f"a column was described with {most} different bounds or categories, and every "
+                "description tells whether its values fit",
+                Code.LIMIT,
+                f"column {column!r}",
+            )
+        self.pending.append({"event": "column", "column": column, "words": words})
+
+    def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
+        """Pay for noise with a square of mu, or refuse."""
+        spent = self._ledger.spent
+        if budget is not None and spent + cost > budget * (1 + 1e-9):
+            raise self._refusal(
+                f"{what}: the privacy budget is spent ({spent:.3g} of {budget:.3g}, and this "
+                f"query costs {cost:.3g})",
+                Code.LIMIT,
+            )
+        self.pending.append({"event": "noise", "cost": cost, "what": what})
+
+    def _refusal(self, text: str, code: Code = Code.POLICY, detail: str = "") -> Refusal:
+        path = self._ledger.path
+        where = "" if path is None else f"see {path}, which its owner may reset"
+        return Refusal(text, code=code, private="; ".join(filter(None, (detail, where))))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Channel, Message, Plan, Request, Schema, Stage
-from ..core.channel import quorum_of, reasons_for_silence
+from ..core import Channel, Code, Message, Plan, Reason, Request, Schema, Stage
+from ..core.channel import Wrapper
 from ..typing import FloatArray
 from .fixed_point import FixedPoint
 
@@ -20,7 +20,7 @@ _ROUNDING = 1e-9  # of the largest value: sums in floats keep about so much
 CAP = 100.0  # times the median: no client may have more records
 
 
-class CheckedChannel:
+class CheckedChannel(Wrapper):
     """The clients of another channel, less those whose sums cannot be sums of rows.
 
     ``records`` are the clients' sizes as enrolled, where they are known. ``left_out`` says who was
@@ -36,28 +36,24 @@ class CheckedChannel:
         cap: float = CAP,
         note: Callable[[Plan, Request, str, str], object] = lambda *_: None,
     ) -> None:
-        self._channel, self._schema, self._note = channel, schema, note
+        super().__init__(channel)
+        self._schema, self._note = schema, note
         self._records, self._cap = dict(records or {}), cap
         self._first: dict[tuple[str, str], FloatArray] = {}
         self.left_out: dict[str, str] = {}
 
     def clients(self) -> Iterable[str]:
         """Those that were not left out."""
-        return [c for c in self._channel.clients() if c not in self.left_out]
+        return [c for c in self.channel.clients() if c not in self.left_out]
 
-    @property
-    def quorum(self) -> int:
-        """As the channel below has it."""
-        return quorum_of(self._channel)
-
-    def why(self) -> str:
-        """Who was left out and why, after what the channel below knows of the silent."""
-        left_out = "".join(f"; {client}: {odd}" for client, odd in self.left_out.items())
-        return reasons_for_silence(self._channel) + left_out
+    def reasons(self) -> Mapping[str, Reason]:
+        """Why clients were left out, besides what the channel behind knows."""
+        left_out = {c: Reason(Code.REPLY, why) for c, why in self.left_out.items()}
+        return {**super().reasons(), **left_out}
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies of those that sent what an honest client can send."""
-        replies = dict(self._channel.ask(plan, request))
+        replies = dict(self.channel.ask(plan, request))
         sums = {c: _sums(plan, m) for c, m in replies.items()}
         told = [found[:, 0].sum() for found in sums.values() if found is not None]
         usual = float(np.median(told)) if told else 0.0

@@ -1,8 +1,8 @@
-"""The gate: what a client keeps to itself between rounds, and the questions it will not answer.
+"""Client-side policy: keys, query ledger, and the rules by which queries are rejected.
 
-Algorithms need no memory at the client; protection does. The gate holds the client's keys, the
-ledger of its releases, and what it last released. It belongs to the client (`Data.gate`), is never
-sent, and its rules are the client's own: no plan can loosen them.
+Algorithms need no memory at the client; protection does. The policy holds the client's keys, the
+ledger of its answered queries, and what it last released. It belongs to the client
+(`Data.policy`), is never sent, and no plan can loosen its limits.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client insists on, whatever the plan says."""
+    """Limits that a client enforces, whatever the plan says."""
 
     min_samples: int = 1  # with fewer records it does not answer at all
     min_cohort: int = FEWEST  # under masks
@@ -98,34 +98,46 @@ class ClientPolicy:
         return self._given or Ledger()
 
     def admit(self, context: RoundContext) -> None:
-        """Before anything is computed: refuse what this client never answers, count the rest."""
-        if not self._watchful or not context.plan.algorithm.traits.reads_rows:
+        """Reject what this client never answers and count the rest, before anything is computed.
+
+        Everything is entered in the ledger in one transaction. The same query again is free.
+        """
+        plan = context.plan
+        query_limits = [t.max_queries for t in plan.transforms if isinstance(t, QueryLimit)]
+        if not (self._watchful or query_limits) or not plan.algorithm.traits.reads_rows:
             return
-        limits, what = self.limits, f"{context.plan.algorithm.key}, round {context.round}"
+        what = f"{plan.algorithm.key}, round {context.round}"
+        if self._watchful:
+            self._check_limits(context, what)
+        if self.limits.max_queries is not None:
+            query_limits.append(self.limits.max_queries)
+        stages = {t.stage for t in plan.transforms}
+        masked = Stage.MASK in stages
+        if masked:
+            for transform in plan.transforms:
+                transform.check_cohort(context)
+        with self.ledger.transaction() as entries:
+            if masked:
+                entries.join(
+                    context.cohort,
+                    broadcast_digest(context),
+                    what=what,
+                    most=self.limits.max_cohorts,
+                    steady=Stage.NOISE in stages,
+                )
+            most = min(query_limits, default=None)
+            entries.record_query(query_digest(context), what=what, most=most)
+
+    def _check_limits(self, context: RoundContext, what: str) -> None:
+        limits = self.limits
         missing = set(limits.requires) - {type(t).__name__ for t in context.plan.transforms}
         if missing:
-            raise Refusal(f"{what}: this client answers plans with {', '.join(sorted(missing))}")
+            raise Refusal(f"{what}: this client requires {', '.join(sorted(missing))}")
         if context.samples < limits.min_samples:
             raise Refusal(f"{what}: this client has too few records to answer")
         if context.round >= limits.max_rounds:
             raise Refusal(f"{what}: this client answers {limits.max_rounds} rounds")
-        self._within_bounds(context, what)
-        self.count(context)
-
-    def count(self, context: RoundContext) -> None:
-        """Enter a question in the ledger, or refuse it; the same question again is free."""
-        limits = [t.max_queries for t in context.plan.transforms if isinstance(t, QueryLimit)]
-        if self.limits.max_queries is not None:
-            limits.append(self.limits.max_queries)
-        what = f"{context.plan.algorithm.key}, round {context.round}"
-        stages = {t.stage for t in context.plan.transforms}
-        if Stage.MASK in stages:
-            for transform in context.plan.transforms:
-                transform.check_cohort(context)
-            cohorts, steady = self.limits.max_cohorts, Stage.NOISE in stages
-            sent = broadcast_digest(context)
-            self.ledger.join(context.cohort, sent, what=what, most=cohorts, steady=steady)
-        self.ledger.record_query(query_digest(context), what=what, most=min(limits, default=None))
+        self._check_bounds(context, what)
 
     def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
         """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
@@ -159,7 +171,7 @@ class ClientPolicy:
         if file is not None:
             write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
 
-    def _within_bounds(self, context: RoundContext, what: str) -> None:
+    def _check_bounds(self, context: RoundContext, what: str) -> None:
         centers = getattr(context.down, "centers", None)
         if centers is None or self.limits.bounds is None:
             return
@@ -186,7 +198,7 @@ class QueryLimit(Transform):
         return isinstance(wanted, QueryLimit) and self.max_queries <= wanted.max_queries
 
     def at_rows(self, data: Data, context: RoundContext) -> Data:
-        policy_of(context.data).count(context)
+        policy_of(context.data)  # which has counted the query when it admitted the round
         return data
 
 

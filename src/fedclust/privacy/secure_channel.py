@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
-from ..core.channel import quorum_of, reasons_for_silence
+from ..core.channel import Wrapper
 from .conservation import Conservation
 from .key_exchange import KeyExchange
 from .keyring import FEWEST
@@ -20,7 +20,7 @@ from .masking import PairwiseMasks
 ATTEMPTS = 8  # with one client in a hundred failing, twenty clients fail so often once in a million
 
 
-class SecureChannel:
+class SecureChannel(Wrapper):
     """The clients of another channel, whose messages only their sum can be read from."""
 
     def __init__(
@@ -31,14 +31,15 @@ class SecureChannel:
         attempts: int = ATTEMPTS,
         max_shrinks: int = 2,
     ) -> None:
-        self._channel, self._attempts = channel, attempts
+        super().__init__(channel)
+        self._attempts = attempts
         self._min_cohort, self._shrinks = max(FEWEST, min_cohort), max_shrinks
         self._conservation = Conservation()
         self.masks = self._agreed()
         self._cohort = tuple(entry[0] for entry in self.masks.roster)
 
     def _agreed(self) -> PairwiseMasks:
-        asked = sorted(self._channel.clients())
+        asked = sorted(self.channel.clients())
         if len(asked) < self._min_cohort:
             raise TooFewClients(
                 f"{len(asked)} clients are there; secure aggregation needs {self._min_cohort}, "
@@ -46,11 +47,12 @@ class SecureChannel:
             )
         exchange = KeyExchange(secrets.token_hex(16))
         plan = Plan(exchange)
-        (done,) = rounds(plan, _Steady(self._channel, self._attempts), Schema(n_features=1))
+        (done,) = rounds(plan, _Steady(self.channel, self._attempts), Schema(n_features=1))
         if len(done.cohort) < self._min_cohort:
             raise TooFewClients(
                 f"{len(done.cohort)} of {len(asked)} clients offered a key, and "
-                f"{self._min_cohort} are needed{self.why()}"
+                f"{self._min_cohort} are needed",
+                self.reasons(),
             )
         offers = zip(done.cohort, exchange.model(done.state), strict=True)
         return PairwiseMasks(exchange.run, tuple((client, *offer) for client, offer in offers))
@@ -58,15 +60,6 @@ class SecureChannel:
     def clients(self) -> Iterable[str]:
         """Those that exchanged keys and have not been left out since."""
         return self._cohort
-
-    @property
-    def quorum(self) -> int:
-        """As the channel below has it."""
-        return quorum_of(self._channel)
-
-    def why(self) -> str:
-        """What the channel below knows of those who did not answer."""
-        return reasons_for_silence(self._channel)
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """Masked replies of the whole cohort, which may have lost members on the way."""
@@ -78,7 +71,7 @@ class SecureChannel:
         masked = replace(plan, transforms=(*plan.transforms, self.masks))
         while True:
             asked = replace(request, cohort=tuple(sorted(self._cohort)))
-            replies = dict(_Steady(self._channel, self._attempts).ask(masked, asked))
+            replies = dict(_Steady(self.channel, self._attempts).ask(masked, asked))
             silent = sorted(set(self._cohort) - set(replies))
             if not silent:
                 break
@@ -93,27 +86,19 @@ class SecureChannel:
             raise TooFewClients(
                 f"round {request.round}: no usable answer from {', '.join(silent)} after "
                 f"{self._attempts} attempts, and the others cannot go on without: masks of the "
-                f"missing do not cancel{self.why()}"
+                "missing do not cancel",
+                self.reasons(),
             )
         self._shrinks -= 1
         self._cohort = left
 
 
-class _Steady:
-    """A channel that asks those who did not answer again, a few times."""
+class _Steady(Wrapper):
+    """A channel that asks clients that did not answer again, a few times."""
 
     def __init__(self, channel: Channel, attempts: int) -> None:
-        self._channel, self._attempts = channel, attempts
-
-    def clients(self) -> Iterable[str]:
-        return self._channel.clients()
-
-    @property
-    def quorum(self) -> int:
-        return quorum_of(self._channel)
-
-    def why(self) -> str:
-        return reasons_for_silence(self._channel)
+        super().__init__(channel)
+        self._attempts = attempts
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
         replies: dict[str, Message] = {}
@@ -121,5 +106,5 @@ class _Steady:
             silent = tuple(c for c in request.cohort if c not in replies)
             if not silent:
                 break
-            replies |= dict(self._channel.ask(plan, replace(request, only=silent)))
+            replies |= dict(self.channel.ask(plan, replace(request, only=silent)))
         return replies.items()

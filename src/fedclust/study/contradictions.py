@@ -9,18 +9,14 @@ from ..algorithms import make_seeding
 from ..core import AnyAlgorithm, ConfigError
 from ..tiers import Tier
 from .settings import RECORD_STARTS, Conflict, Study, make_algorithm
-from .split import exposed, inconsistent
 
 _DRAWN = ("uniform", "cells")  # starts within public bounds
 _CELL_ROUNDS = (1, 3)  # of a start by cells, for up to three columns and for more
 _DESCRIBED = 8  # questions for scales, profile, map and counts, at most
 
 
-def contradictions(study: Study) -> Iterator[Conflict]:
-    """Settings that cannot be met together."""
-    if study.data.split == "columns":
-        yield from inconsistent(study)
-        return
+def find_row_conflicts(study: Study) -> Iterator[Conflict]:
+    """Settings that cannot be met together over split rows."""
     asked, least = study.clustering, study.sampling.min_clients
     try:
         algorithm = make_algorithm(asked, 2)
@@ -47,11 +43,8 @@ def contradictions(study: Study) -> Iterator[Conflict]:
         yield Conflict(("clustering", "init"), words)
 
 
-def unprotected(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """What the tier cannot protect."""
-    if study.data.split == "columns":
-        yield from exposed(tier, study)
-        return
+def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Settings that the tier cannot protect over split rows."""
     asked, name = study.clustering, f"tier = {tier.name!r}"
     if asked.n_clusters == "auto" and tier.limits_queries:
         words = f"{name} answers too few questions for a sweep: give n_clusters a number"
@@ -65,7 +58,7 @@ def unprotected(tier: Tier, study: Study) -> Iterator[Conflict]:
     yield from _scale(tier, study)
 
 
-def meaningless_across(study: Study) -> Iterator[str]:
+def find_ignored_settings(study: Study) -> Iterator[str]:
     """What each client says for itself, once the clients are on machines of their own.
 
     A study that was tried in one process has such keys: they are no mistake, but must be known.

@@ -12,7 +12,7 @@ from .. import __version__
 from ..clustering.model import Model
 from ..core import AnyAlgorithm, RoundSummary, config
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
-from ..tiers import Guarantee, Tier
+from ..tiers import Tier
 from .journal import Told
 from .settings import Study
 
@@ -40,15 +40,10 @@ def describe_run(
     requested: AnyAlgorithm,
     found: AnyClustering,
     tier: Tier,
-    guarantee: Guarantee,
     runs: Sequence[Told],
     like: Model | None = None,
 ) -> RunDescription:
-    """How the run ended and what it cost.
-
-    The tier may have changed the `requested` algorithm. `guarantee` is what the tier guarantees
-    for the way in which the data are split.
-    """
+    """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
     settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
     settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     return RunDescription(
@@ -56,14 +51,14 @@ def describe_run(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         study=study.path.stem,
         settings=settings,
-        lossless=found.algorithm.lossless and guarantee.exact,
+        lossless=found.algorithm.lossless and tier.guarantee.exact,
         soft=found.algorithm.soft,
         inertia=None if math.isnan(found.inertia) else found.inertia,
         rounds=len(found.history),
         converged=found.converged,
         ended_by_tier=_ended_by_tier(study, requested, found),
         caveat=found.caveat,
-        privacy=describe_privacy(tier, guarantee, runs),
+        privacy=describe_privacy(tier, runs),
         seed=study.clustering.seed,
         like=like.about.study if like and like.about else None,
         versions=find_versions(),
@@ -90,8 +85,9 @@ def find_versions() -> dict[str, str]:
     return found
 
 
-def describe_privacy(tier: Tier, guarantee: Guarantee, runs: Sequence[Told]) -> PrivacyRecord:
+def describe_privacy(tier: Tier, runs: Sequence[Told]) -> PrivacyRecord:
     """State the guarantee, and what noise that was drawn twice makes of it."""
+    guarantee = tier.guarantee
     words = guarantee.words
     again = sum(run.paid_again for run in runs)
     spent = tier.epsilon_after(again) if again else None

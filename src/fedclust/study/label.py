@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..client.labels import Labelled, refuse_id, write_labels, writer_for
 from ..clustering.model import Model
+from ..clustering.preparation import encoded
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
@@ -31,7 +32,10 @@ def label_files(
     if target.exists() and not force:
         raise ConfigError(f"{target} is there already; give another --out, or --force")
     source = _source(model, tuple(files), id, batch_rows)
-    return write_labels(model, source.batches(), target, id, str(files[0]))
+    who = str(files[0])
+    columns = model.preparation.columns
+    batches = ((batch, encoded(columns, batch, who)) for batch in source.batches())
+    return write_labels(model, batches, target, id, who)
 
 
 def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: int) -> Source:

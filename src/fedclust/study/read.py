@@ -9,7 +9,7 @@ from ..clustering.preparation.column import as_text
 from ..core import ConfigError
 from ..settings import TomlFile, settings_of
 from ..tiers import Tier
-from .contradictions import contradictions, unprotected
+from .layouts import layout_of
 from .settings import (
     SECTIONS,
     ClusteringSettings,
@@ -47,14 +47,15 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
 def resolve_tier(study: Study, default: str) -> Tier:
     """The study's tier, or the default; refused if it cannot protect the study."""
     tier = make_tier(study, default)
-    for conflict in unprotected(tier, study):
+    layout = layout_of(study)
+    for conflict in layout.find_unprotected(tier):
         raise ConfigError(f"{study.path}: {conflict.message}, or set [privacy] tier")
-    over_columns = tier.for_columns() if study.data.split == "columns" else None
-    return over_columns or tier
+    return layout.adapt_tier(tier)
 
 
 def _refuse_conflicts(study: Study, file: TomlFile) -> None:
-    for conflict in contradictions(study):
+    layout = layout_of(study)
+    for conflict in layout.find_conflicts():
         raise file.error(*conflict)
     if study.privacy.tier is None:  # the default depends on where the study runs
         return
@@ -62,7 +63,7 @@ def _refuse_conflicts(study: Study, file: TomlFile) -> None:
         tier = make_tier(study, study.privacy.tier)
     except ConfigError as problem:
         raise file.error(("privacy", "tier"), str(problem)) from None
-    for conflict in unprotected(tier, study):
+    for conflict in layout.find_unprotected(tier):
         raise file.error(*conflict)
 
 

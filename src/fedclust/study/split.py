@@ -28,7 +28,7 @@ def columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
     return cast(AnyRecordAlgorithm, make(KEYS[like.key], n_clusters, **parameters))
 
 
-def inconsistent(study: Study) -> Iterator[Conflict]:
+def find_column_conflicts(study: Study) -> Iterator[Conflict]:
     """Settings that cannot be met over split columns."""
     yield from _of_clustering(study.clustering)
     yield from _of_data(study)
@@ -81,7 +81,7 @@ def _of_data(study: Study) -> Iterator[Conflict]:
         yield Conflict(("data", "id"), f"the id {data.id!r} cannot be a feature")
 
 
-def exposed(tier: Tier, study: Study) -> Iterator[Conflict]:
+def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
     """What the tier cannot protect over split columns."""
     name, data = f"tier = {tier.name!r}", study.data
     columns_tier = tier.for_columns()

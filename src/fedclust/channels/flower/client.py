@@ -23,7 +23,8 @@ _log = logging.getLogger(__name__)
 class Answers(Protocol):
     """A client's side of a study; `answered` is how many rounds it has answered in this run."""
 
-    answered: int
+    @property
+    def answered(self) -> int: ...
 
     def answer(self, raw: bytes) -> bytes:
         """The reply to a request."""

@@ -11,9 +11,9 @@ from ...clustering.rows import Clustering, cluster
 from ...core import Batches, ClientSampling, ConfigError, Schema, run
 from ...datasets import dirichlet, iid
 from ...kernels import nearest
-from ...study.pool.local_rows import LocalClients
-from ...study.preflight import refuse
-from ...study.rows import make_ready
+from ...study.layouts import layout_of
+from ...study.layouts.rows import RowsLayout
+from ...study.pool import open_pool
 from ...study.settings import Study, make_algorithm, make_tier
 from ...typing import FloatArray, IntArray
 
@@ -39,8 +39,10 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
     asked = study.clustering
     if asked.n_clusters == "auto":
         raise ConfigError(f"{study.path}: a simulation needs a number of clusters, not auto")
-    if study.data.split == "columns":
-        raise ConfigError(f'{study.path}: split = "columns" cannot be dealt to more clients')
+    if not isinstance(layout_of(study), RowsLayout):
+        raise ConfigError(
+            f'{study.path}: split = "{study.data.split}" cannot be dealt to more clients'
+        )
     if split not in SPLITS:
         raise ConfigError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}")
     rows, schema = _all_rows(study)
@@ -78,17 +80,17 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
 
 def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     """All rows in one table, on one scale: a simulation is for one who has them all."""
-    clients, tier = LocalClients({}), make_tier(study, "none")
-    seen = clients.look(study, tier)
-    refuse(seen)
-    ready = make_ready(study, clients, seen, tier, run)
+    pool, tier, layout = open_pool(study, {}), make_tier(study, "none"), RowsLayout(study)
+    survey = layout.survey(pool, tier)
+    survey.refuse_problems()
+    preparation = layout.learn_preparation(pool, survey, tier, run)
     parts = []
-    for files in clients.files.values():
-        rows = files.prepared(ready.preparation)
+    for session in pool.sessions.values():
+        rows = session.files.prepare(preparation)
         if isinstance(rows, Batches):
             raise ConfigError("a simulation needs all rows in memory; set batch_rows = 0")
         parts.append(rows.X)
-    return np.concatenate(parts), ready.schema
+    return np.concatenate(parts), preparation.schema()
 
 
 def _dealt(

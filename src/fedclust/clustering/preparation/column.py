@@ -1,7 +1,7 @@
 """A column as owners have it, and as numbers."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,24 @@ from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
 _FREQUENT = 5  # rows that a value must stand in to be named in a message
+
+# Why a column's values cannot be encoded, by code; no text depends on a value.
+UNUSABLE: Mapping[str, str] = {
+    "dates": "holds dates or durations, not numbers",
+    "not-numeric": "holds values that are not numbers",
+    "infinite": "holds infinite values",
+    "not-positive": "has values that are not above zero, so it has no logarithm",
+    "undeclared-category": "has categories that were not declared",
+}
+
+
+class ColumnError(DataError):
+    """Values of a column that cannot be encoded: a code, and details for the client alone."""
+
+    def __init__(self, client: str, column: str, problem: str, detail: str = "") -> None:
+        shown = f" ({detail})" if detail else ""
+        super().__init__(f"{client}: column {column!r} {UNUSABLE[problem]}{shown}")
+        self.problem, self.detail = problem, detail
 
 
 @dataclass(frozen=True)
@@ -43,21 +61,16 @@ class Column:
         if self.categories:
             return self._one_hot(np.asarray(values, dtype=object), client)
         if np.asarray(values).dtype.kind in "mM":
-            raise DataError(f"{client}: column {self.name!r} holds dates or durations, no numbers")
+            raise ColumnError(client, self.name, "dates")
         try:
             found = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DataError(
-                f"{client}: column {self.name!r} holds values that are no numbers"
-            ) from None
+            raise ColumnError(client, self.name, "not-numeric") from None
         if np.isinf(found).any():
-            raise DataError(f"{client}: column {self.name!r} holds infinite values")
+            raise ColumnError(client, self.name, "infinite")
         if self.log:
             if (found <= 0).any():
-                raise DataError(
-                    f"{client}: column {self.name!r} has values that are not above zero, and is to "
-                    "be taken as a logarithm"
-                )
+                raise ColumnError(client, self.name, "not-positive")
             found = np.log(found)
         return found[:, None]
 
@@ -68,7 +81,8 @@ class Column:
             [spelled[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
         )
         if odd := Counter(text[~gap]).keys() - set(self.categories):
-            raise DataError(f"{client}: column {self.name!r} {_undeclared(odd, text)}")
+            detail = _undeclared(odd, text)
+            raise ColumnError(client, self.name, "undeclared-category", detail)
         hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
         hot[gap] = np.nan
         return hot
@@ -108,9 +122,9 @@ def as_text(value: Any) -> str:
 
 
 def _undeclared(odd: Collection[str], text: Array) -> str:
-    """Frequent values by name; rare ones may be somebody's own, and are only counted."""
+    """Frequent values by name; rare ones may identify a person, and are only counted."""
     counts = Counter(value for value in text if value in odd)
     frequent = sorted(v for v, n in counts.items() if n >= _FREQUENT)[:_FREQUENT]
     rare = sum(n for v, n in counts.items() if v not in frequent)
-    named = f": {', '.join(frequent)}" if frequent else ""
-    return f"has categories that were not declared{named}" + (f" ({rare} rows)" if rare else "")
+    counted = [f"{rare} rows"] if rare else []
+    return "; ".join([", ".join(frequent), *counted] if frequent else counted)

@@ -42,7 +42,10 @@ class Preparation:
 
     def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Rows ready to be clustered, and which of the table's rows they are."""
-        rows = encoded(self.columns, table, client)
+        return self.scale_rows(encoded(self.columns, table, client))
+
+    def scale_rows(self, rows: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The same from columns that are encoded already."""
         gaps = np.isnan(rows)
         kept: BoolArray = np.ones(len(rows), dtype=bool)
         if self.fill is None:

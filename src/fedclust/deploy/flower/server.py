@@ -7,8 +7,9 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
-from ...study.contradictions import meaningless_across
-from ...study.pool.remote_rows import RemoteClients
+from ...study.contradictions import find_ignored_settings
+from ...study.layouts import layout_of
+from ...study.pool import RemotePool
 from ...study.read import read_study, resolve_tier
 from ..job import StudyRun
 from ..paths import outcome_of, place_for, tidy
@@ -21,13 +22,13 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     """Run the study that the configuration names, and leave its folder on this machine."""
     how = read_run_settings(config)
     study = read_study(how.study, files=False)
-    if study.data.split == "columns":
+    if layout_of(study).keeps_state:
         raise ConfigError(
-            f'{study.path}: split = "columns" needs clients that keep the shared records in mind, '
-            "and over Flower a new process answers every message: run the study over NVFlare"
+            f'{study.path}: split = "{study.data.split}" needs clients that keep the shared '
+            "records, and over Flower a new process answers every message; run it over NVFlare"
         )
-    tier = resolve_tier(study, RemoteClients.tier)
-    for words in meaningless_across(study):
+    tier = resolve_tier(study, RemotePool.default_tier)
+    for words in find_ignored_settings(study):
         _log.warning("%s", words)
     # Ledgers and keys are in files; what a guard last sent, and noise under masks, are not.
     if tier.needs_memory:

@@ -1,0 +1,181 @@
+"""May a request be answered? One order of checks, from what costs nothing to what is counted.
+
+Every request passes these checks, in this order:
+
+1. the caller: study and author are listed in client.toml (`allow_caller`);
+2. the cohort is no larger than any federation (`allow_cohort`);
+3. the columns are listed, and none of them is the id (`allow_columns`);
+4. the plan: algorithm, rounds of this job, its settings, the tier (`allow_plan`);
+5. the form of rows, grids and centres: only what the columns' public bounds allow;
+6. in the ledger, once per form of rows: how columns are described, that is, with which bounds and
+   categories (`record_descriptions`);
+7. the data: blocking problems end the request;
+8. the client's policy, in one transaction with the ledger: limits, the cohort that hides the sum,
+   the query limit (`ClientPolicy.admit`);
+9. before the reply leaves: the privacy budget of noise, and masks that are used once.
+
+Nothing of the data is read before 6, and nothing is counted before everything above has passed. A
+study in one process has the checks of its policy alone (`NO_CONSENT_NEEDED`).
+"""
+
+from collections.abc import Sequence
+
+from ..clustering.preparation import Column
+from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema
+from ..privacy import ClientPolicy
+from ..privacy.crypto import digest
+from ..tiers import Tier
+from .config import ClientConfig
+from .consent import (
+    allow_bounds,
+    allow_caller,
+    allow_clusters,
+    allow_cohort,
+    allow_columns,
+    allow_form,
+    allow_key,
+    allow_plan,
+    allow_vertical,
+    allow_vertical_transforms,
+    demanded,
+    describe_columns,
+)
+from .requests import Caller, EncodedRows, PreparedRows
+
+
+class Admission:
+    """Checks for a study in one process, where all data are at hand: nothing is forbidden."""
+
+    counts_hidden = False  # whether row counts stay with the client
+
+    def allow_caller(self, caller: Caller) -> None:
+        """Check the study and its author."""
+
+    def allow_cohort(self, request: Request) -> None:
+        """Check the clients of a round."""
+
+    def allow_preflight(self, algorithm: str, columns: Sequence[Column]) -> None:
+        """Check the algorithm and the columns of a preflight."""
+
+    def select_columns(self, names: Sequence[str]) -> list[str]:
+        """The columns that may be used, where a request does not name any."""
+        return list(names)
+
+    def allow_round(
+        self, plan: Plan, request: Request, form: EncodedRows | PreparedRows, answered: int
+    ) -> None:
+        """Check a round over split rows."""
+
+    def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
+        """Check columns and the number of clusters that rows are labelled with."""
+
+    def allow_vertical_columns(self, columns: Sequence[Column]) -> None:
+        """Check the client's own columns in a study over split columns."""
+
+    def allow_vertical(self, algorithm: AnyAlgorithm, answered: int) -> None:
+        """Check an algorithm over split columns."""
+
+    def allow_vertical_transforms(self, plan: Plan, schema: Schema, unit_box: bool) -> None:
+        """Check the transforms of a plan over split columns."""
+
+    def allow_vertical_drawn(self, n: int) -> None:
+        """Check how many records a start is drawn from at once."""
+
+    def allow_shared(self, n_shared: int, n_offered: int) -> None:
+        """Check the number of shared records."""
+
+    def record_descriptions(self, columns: Sequence[Column]) -> None:
+        """Enter in the ledger how columns are described."""
+
+    def record_query(self, what: str, *words: bytes) -> None:
+        """Enter in the ledger a query that is not a round."""
+
+
+NO_CONSENT_NEEDED = Admission()
+_FEWEST_SHARED = 10  # records that an alignment must have: with fewer, distances are values
+_DRAWN = 16  # records that a start may be drawn from in one round, at least
+
+
+class ConsentAdmission(Admission):
+    """Checks against client.toml, which the client's owner has written."""
+
+    def __init__(self, config: ClientConfig, policy: ClientPolicy) -> None:
+        self._config, self._policy = config, policy
+
+    @property
+    def counts_hidden(self) -> bool:  # type: ignore[override]
+        """Whether the demanded tier hides row counts."""
+        return self.tier.sums_only
+
+    @property
+    def tier(self) -> Tier:
+        """The least tier that the client demands."""
+        return demanded(self._config)
+
+    def allow_caller(self, caller: Caller) -> None:
+        allow_caller(self._config, caller.study, caller.author)
+
+    def allow_cohort(self, request: Request) -> None:
+        allow_cohort(request)
+
+    def allow_preflight(self, algorithm: str, columns: Sequence[Column]) -> None:
+        allow_key(self._config, algorithm)
+        allow_columns(self._config, [column.name for column in columns])
+
+    def select_columns(self, names: Sequence[str]) -> list[str]:
+        allowed = self._config.consent.columns
+        return [name for name in names if not allowed or name in allowed]
+
+    def allow_round(
+        self, plan: Plan, request: Request, form: EncodedRows | PreparedRows, answered: int
+    ) -> None:
+        allow_columns(self._config, [column.name for column in form.columns])
+        allow_plan(self._config, plan, form.schema.n_features, answered)
+        allow_form(plan, isinstance(form, PreparedRows))
+        down: Record = request.down
+        allow_bounds(plan, down, form.schema)
+        down.check(plan.algorithm.sizes(form.schema))
+
+    def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
+        allow_columns(self._config, [column.name for column in columns])
+        allow_clusters(self._config, n_clusters)
+        self.record_descriptions(columns)
+
+    def allow_vertical_columns(self, columns: Sequence[Column]) -> None:
+        allowed = self._config.consent.columns
+        for column in columns:
+            if allowed and column.name not in allowed:
+                raise Refusal(
+                    "client.toml does not allow a column of the study",
+                    code=Code.CONSENT,
+                    private=f"column {column.name!r}",
+                )
+
+    def allow_vertical(self, algorithm: AnyAlgorithm, answered: int) -> None:
+        allow_vertical(self._config, algorithm, answered)
+
+    def allow_vertical_transforms(self, plan: Plan, schema: Schema, unit_box: bool) -> None:
+        allow_vertical_transforms(self._config, plan, schema, unit_box)
+
+    def allow_vertical_drawn(self, n: int) -> None:
+        if n > max(_DRAWN, self._config.consent.max_clusters):
+            raise Refusal(f"distances to {n} records in one round are too many")
+
+    def allow_shared(self, n_shared: int, n_offered: int) -> None:
+        from ..clustering.alignment import MIN_OVERLAP  # few studies split columns
+
+        if n_shared < max(_FEWEST_SHARED, MIN_OVERLAP * n_offered):
+            raise Refusal(f"{n_shared} shared records are too few to hide a single one")
+
+    def record_descriptions(self, columns: Sequence[Column]) -> None:
+        described = describe_columns(columns)
+        if described:
+            most = self._config.consent.max_descriptions
+            with self._policy.ledger.transaction() as entries:
+                for column, words in described:
+                    entries.describe(column, words, most=most)
+
+    def record_query(self, what: str, *words: bytes) -> None:
+        most = self._config.consent.max_queries
+        query = digest(what.encode(), *words)
+        self._policy.ledger.record_query(query, what=what, most=most)

@@ -1,0 +1,155 @@
+"""The client's edge of the network: bytes in, bytes out, and never an exception.
+
+It decodes a request, lets the session answer it, and writes what leaves to the disclosure log
+before it leaves. Errors become refusals: a code and a public text. Everything else about an error
+stays in the client's own log.
+"""
+
+import logging
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
+from ..core.envelope import encode_refusal, text
+from ..core.wire import unpack
+from .admission import ConsentAdmission
+from .codec import decode, decode_caller, encode_answer
+from .config import CLIENT_FILE, ClientConfig, read_client_config
+from .consent import allow_split_columns
+from .disclosures import describe_reply, write_disclosure
+from .requests import AnyReply, Caller
+from .session import ClientSession
+
+_MARK = 8  # characters of a run's mark that tell its labels from another's
+_PUBLIC = {  # what is said where an error itself has nothing public
+    Code.DATA: "its data do not fit; its own log says how",
+    Code.INTERNAL: "an error occurred; its own log says which",
+}
+_log = logging.getLogger(__name__)
+
+
+class ClientEndpoint:
+    """One client of a federation, whose client.toml is in a folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        study: str | None = None,
+        answered: int = 0,
+        *,
+        one_message: bool = False,
+    ) -> None:
+        self._folder, self._name = folder, name
+        self._study = study  # that the job was signed for; None: the engine signs no jobs
+        self._one_message = one_message  # another process answers the next message
+        self._answered = answered
+
+    @property
+    def answered(self) -> int:
+        """Rounds of this job that were answered, here and in earlier processes."""
+        opened = "_session" in vars(self)
+        return self._session.answered if opened else self._answered
+
+    @cached_property
+    def _config(self) -> ClientConfig:
+        return read_client_config(self._folder / CLIENT_FILE)
+
+    @cached_property
+    def _session(self) -> ClientSession:
+        try:
+            config = self._config
+            policy = config.policy(remembers=self._one_message)
+        except ConfigError as error:
+            why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
+            raise Refusal(why, code=Code.FILES, private=str(error)) from None
+        return ClientSession(
+            self._name,
+            lambda in_memory: config.open_files(self._name, in_memory=in_memory),
+            policy,
+            ConsentAdmission(config, policy),
+            self._labels_path,
+            lambda: allow_split_columns(config),
+            self._answered,
+        )
+
+    def _labels_path(self, caller: Caller) -> Path:
+        """A file for every run: no run replaces another's labels."""
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in caller.study) or "study"
+        mark = "".join(c for c in caller.run if c.isalnum())[:_MARK]
+        folder = self._config.place(self._config.output.labels)
+        return folder / (f"{name}-{mark}.csv" if mark else f"{name}.csv")
+
+    def answer(self, raw: bytes, author: str = "") -> bytes:
+        """The reply to a request, or a refusal."""
+        id, entry = "", {"to": author, "client": self._name}
+        try:
+            frame = unpack(raw)
+            id = text(frame.header, "id")
+            entry |= {"kind": text(frame.header, "kind")}
+            caller = decode_caller(frame, author)
+            entry |= {"study": caller.study}
+            self._check_signed(caller)
+            request = decode(frame)
+            reply = _materialize(self._session.handle(request, caller))
+            entry |= describe_reply(request, reply)
+            answer = encode_answer(reply, answers=id, client=self._name)
+        except Exception as error:
+            answer = self._refuse(error, id, entry)
+        return self._put_on_record(answer, entry, id)
+
+    def _check_signed(self, caller: Caller) -> None:
+        if self._study is not None and caller.study != self._study:
+            raise Refusal(
+                f"the job was signed for the study {self._study!r}, not {caller.study!r}",
+                code=Code.CONSENT,
+            )
+
+    def _refuse(self, error: Exception, id: str, entry: dict[str, Any]) -> bytes:
+        """A refusal with the public part of an error; the rest goes to the client's log."""
+        if isinstance(error, FedclustError):
+            code, public = error.code, error.public or _PUBLIC.get(error.code, "")
+            private = getattr(error, "private", "") or str(error)
+            _log.error("refused (%s): %s", code.value, private)
+        else:
+            _log.exception("a request could not be answered")
+            code, public = Code.INTERNAL, ""
+        public = public or _PUBLIC[Code.INTERNAL]
+        entry |= {"refused": public, "code": code.value}
+        return encode_refusal(code, public, answers=id, client=self._name)
+
+    def _put_on_record(self, answer: bytes, entry: dict[str, Any], id: str) -> bytes:
+        """What cannot be put on record does not leave."""
+        try:
+            path = self._config.place(self._config.output.disclosures)
+        except FedclustError:
+            path = self._folder / "disclosures.jsonl"
+        try:
+            write_disclosure(path, answer, entry)
+        except OSError:
+            _log.exception("the disclosure log cannot be written")
+            why = "its disclosure log cannot be written"
+            return encode_refusal(Code.FILES, why, answers=id, client=self._name)
+        return answer
+
+
+def _materialize(reply: AnyReply) -> AnyReply:
+    """A message whose arrays are computed, once, and finite."""
+    if not isinstance(reply, Message):
+        return reply
+    message = type(reply).from_arrays(reply.arrays())
+    if not message.is_finite():
+        raise MessageError("the result has values that are not finite")
+    return message
+
+
+class Endpoints:
+    """The component that a job names at every client, for the study that it was signed for."""
+
+    def __init__(self, study: str) -> None:
+        self._study = study
+
+    def open(self, folder: Path, name: str) -> ClientEndpoint:
+        """The endpoint of that name, whose client.toml is in its folder."""
+        return ClientEndpoint(folder, name, self._study)

@@ -1,0 +1,175 @@
+"""A layout: how data are split between clients, and what that means for every step of a study."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...client.files import RowCounts
+from ...client.problems import Problem
+from ...client.requests import Written
+from ...clustering.choose_k import Choice
+from ...clustering.model import ColumnsModel, Model
+from ...clustering.preparation import Column
+from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
+from ...privacy import ClientPolicy
+from ...results import RunProfile
+from ...tiers import Tier
+from ..journal import Journal
+from ..pool import ClientPool, LocalPool
+from ..settings import Conflict, Study
+
+_SHOWN = 5  # problems in one message
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What clients report of their data before the first round."""
+
+    columns: tuple[Column, ...]
+    counts: Mapping[str, RowCounts | None]  # None: the tier hides them
+    problems: tuple[Problem, ...]
+    offers: Mapping[str, Any] = field(default_factory=dict)  # over split columns
+
+    @property
+    def rows(self) -> dict[str, int | None]:
+        """How many rows each client has, as far as that is known."""
+        return {client: counts and counts.rows for client, counts in self.counts.items()}
+
+    @property
+    def passes(self) -> bool:
+        """Whether the study can be run."""
+        return not any(problem.blocking for problem in self.problems)
+
+    def refuse_problems(self) -> None:
+        """Stop before anything is computed, and say why."""
+        blocking = [problem for problem in self.problems if problem.blocking]
+        if blocking:
+            more = f"; and {len(blocking) - _SHOWN} more" if len(blocking) > _SHOWN else ""
+            raise DataError("; ".join(map(str, blocking[:_SHOWN])) + more)
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """The clusters of a study, before they are numbered and described."""
+
+    requested: AnyAlgorithm  # before the tier changed it
+    found: Any  # a Clustering, or a ColumnClustering
+    choice: Choice | None = None
+
+    @property
+    def history(self) -> Sequence[RoundSummary]:
+        """The rounds of the best run."""
+        history: Sequence[RoundSummary] = self.found.history
+        return history
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """Numbered clusters, and everything that the report shows of them."""
+
+    model: Any  # a Model, or a ColumnsModel, without its description of the run
+    profile: RunProfile
+    used: int | None  # rows that took part; None: the tier hides it
+
+
+class Layout(ABC):
+    """The steps of a study that depend on how its data are split."""
+
+    split: ClassVar[str]
+    keeps_state: ClassVar[bool] = False  # whether one process must answer all rounds of a client
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    @abstractmethod
+    def find_conflicts(self) -> Iterator[Conflict]:
+        """Settings that cannot be met together."""
+
+    @abstractmethod
+    def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
+        """Settings that the tier cannot protect."""
+
+    @abstractmethod
+    def adapt_tier(self, tier: Tier) -> Tier:
+        """The tier as it protects data of this layout."""
+
+    @abstractmethod
+    def label_targets(self, folder: Path) -> dict[str, Path]:
+        """Where each client's labels go in a study in one process."""
+
+    def written_beside(self, target: Path) -> tuple[Path, ...]:
+        """The files that a client writes for a target of labels."""
+        return (target,)
+
+    def make_policy(self) -> ClientPolicy:
+        """The policy of a client in a study in one process."""
+        return ClientPolicy()
+
+    @abstractmethod
+    def survey(self, pool: ClientPool, tier: Tier) -> Survey:
+        """Preflight: what clients report of their data."""
+
+    def check_match(self, match: Model | ColumnsModel | None, survey: Survey) -> None:
+        """Refuse an earlier run whose clusters cannot be matched."""
+        if match is not None:
+            raise ConfigError(
+                f'--match-run: with split = "{self.split}" there are no centres to compare'
+            )
+
+    @abstractmethod
+    def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> Any:
+        """A channel to rows that can be clustered, and what is known of them."""
+
+    @abstractmethod
+    def cluster(self, prepared: Any, tier: Tier, journal: Journal) -> Clustered:
+        """Find the clusters."""
+
+    @abstractmethod
+    def describe(
+        self,
+        pool: ClientPool,
+        prepared: Any,
+        clustered: Clustered,
+        tier: Tier,
+        journal: Journal,
+        match: Model | None,
+    ) -> Described:
+        """Number the clusters and describe them."""
+
+    @abstractmethod
+    def complete(self, described: Described, about: Any) -> Any:
+        """The model with its description of the run."""
+
+    @abstractmethod
+    def deliver(
+        self, pool: ClientPool, prepared: Any, described: Described
+    ) -> Mapping[str, Written]:
+        """Have every client write its labels; what those that did report."""
+
+    def count_offered(self, survey: Survey) -> dict[str, int | None]:
+        """Rows of each client that could take part, as far as that is known."""
+        return survey.rows
+
+    def notices(self, tier: Tier) -> list[str]:
+        """What everyone who takes part has to know before the study starts."""
+        return []
+
+    def select_clients(self, connected: Sequence[str]) -> list[str]:
+        """The connected clients that take part."""
+        return list(connected)
+
+    def describe_absent(self, connected: Collection[str]) -> str:
+        """Clients that the study needs and that are not connected, as a suffix of a message."""
+        return ""
+
+
+def add_counts(counts: Collection[int | None]) -> int | None:
+    """The sum, unless one of them is hidden."""
+    return None if None in counts else sum(n or 0 for n in counts)
+
+
+def is_local(pool: ClientPool) -> bool:
+    """Whether all data are in this process, so that problems may show all details."""
+    return isinstance(pool, LocalPool)

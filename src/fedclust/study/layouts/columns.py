@@ -1,0 +1,331 @@
+"""Split columns: every client has its own columns of the same records."""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...algorithms.record_alignment import RecordAlignment
+from ...client.column_session import centers_beside, digest_of
+from ...client.problems import ALL, Problem
+from ...client.requests import (
+    Alignment,
+    AlignRecords,
+    ColumnTask,
+    FinishColumns,
+    OfferRecords,
+    RecordsOffer,
+    RecordTokens,
+    SharedRecords,
+    Written,
+)
+from ...client.vertical import FinalAssignment
+from ...clustering.alignment import MIN_OVERLAP, enough_shared
+from ...clustering.columns import ColumnClustering, cluster_columns
+from ...clustering.model import ColumnsModel, Model
+from ...core import (
+    Channel,
+    DataError,
+    Message,
+    Plan,
+    Request,
+    Schema,
+    TooFewClients,
+    Wrapper,
+    run,
+)
+from ...data.ids import check_comparable
+from ...metrics import inertia
+from ...privacy import ClientPolicy, Limits
+from ...results import ClusterProfile, QualityRecord, RunProfile
+from ...tiers import Tier
+from ...typing import Array
+from ..describe_run import describe_clients, summarize_phases
+from ..journal import Journal
+from ..pool import ClientPool, LocalPool
+from ..run_directory import label_files
+from ..settings import Conflict
+from ..split import (
+    columns_algorithm,
+    find_column_conflicts,
+    find_unprotected_columns,
+)
+from .base import Clustered, Described, Layout, Survey
+
+_LIMITS = Limits(max_rounds=10_000)  # no client-side round limit when all data are in one process
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """The records that all clients share."""
+
+    channel: Channel
+    schema: Schema
+    form: SharedRecords
+    offers: Mapping[str, RecordsOffer]
+
+
+class ColumnsLayout(Layout):
+    """Distances add up over columns; every client keeps its part of the centres."""
+
+    split: ClassVar[str] = "columns"
+    keeps_state: ClassVar[bool] = True  # the shared records
+
+    def find_conflicts(self) -> Iterator[Conflict]:
+        return find_column_conflicts(self.study)
+
+    def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
+        return find_unprotected_columns(tier, self.study)
+
+    def adapt_tier(self, tier: Tier) -> Tier:
+        return tier.for_columns() or tier  # without one the study was refused
+
+    def label_targets(self, folder: Path) -> dict[str, Path]:
+        """Without labels, the centres beside them still need a place."""
+        study = self.study
+        if study.outputs.labels == "none":
+            study = replace(study, outputs=replace(study.outputs, labels="csv"))
+        return label_files(study, folder)
+
+    def written_beside(self, target: Path) -> tuple[Path, ...]:
+        return target, centers_beside(target)
+
+    def make_policy(self) -> ClientPolicy:
+        return ClientPolicy(limits=_LIMITS)
+
+    # Preflight
+
+    def survey(self, pool: ClientPool, tier: Tier) -> Survey:
+        task = self._task(tier)
+        offers: dict[str, RecordsOffer] = pool.send(OfferRecords(task))
+        least = self.study.sampling.min_clients
+        absent = ", ".join(sorted(set(pool.named) - set(offers)))
+        if (absent or len(offers) < least) and not pool.needs_everyone:
+            who = f"; every client is needed, and {absent} cannot take part" if absent else ""
+            raise TooFewClients(
+                f"{len(offers)} clients can take part, and {least} are needed{who}", pool.reasons()
+            )
+        problems = [problem for offer in offers.values() for problem in offer.problems]
+        problems += _check_all(task, offers)
+        counts = {client: offer.counts for client, offer in offers.items()}
+        columns = tuple(column for offer in offers.values() for column in offer.columns)
+        return Survey(columns, counts, tuple(problems), offers)
+
+    def _task(self, tier: Tier) -> ColumnTask:
+        data = self.study.data
+        scaling = data.scaling or ("min-max" if tier.sums_only else "standard")
+        return ColumnTask(self.study.features, scaling, data.missing)
+
+    # Alignment
+
+    def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
+        """Find the shared records, and have every client find its rows of them.
+
+        This is not taken from the journal: clients that were restarted must align again, and a
+        run that continues must do so with the same records and values.
+        """
+        journal.phase = "aligning"
+        task, offers = self._task(tier), survey.offers
+        _check_comparable(pool, task)
+        tokens = _AllOf(pool.over(RecordTokens(task), Schema(2)), tuple(offers))
+        done = run(Plan(RecordAlignment()), tokens, Schema(2))
+        journal.note(done)
+        shared: Array = done.model
+        enough_shared(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
+        aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
+        _need_everyone(pool, offers, aligned, "found its rows of the shared records")
+        self._agree(journal, shared, offers, aligned)
+        schema = _schema(offers, len(shared), tier)
+        algorithm = columns_algorithm(self.study.clustering)
+        if schema.records() < algorithm.n_clusters:
+            raise DataError(
+                f"{schema.records()} shared records cannot make n_clusters = "
+                f"{algorithm.n_clusters}; choose fewer clusters"
+            )
+        journal.phase = "clustering"
+        form = SharedRecords(task, digest_of(shared))
+        channel = tier.channel(_AllOf(pool.over(form, schema), tuple(offers)))
+        if silent := sorted(set(offers) - set(channel.clients())):
+            raise TooFewClients(f"every client is needed, and no key came from {', '.join(silent)}")
+        return _Prepared(channel, schema, form, offers)
+
+    def _agree(
+        self,
+        journal: Journal,
+        shared: Array,
+        offers: Mapping[str, RecordsOffer],
+        aligned: Mapping[str, Alignment],
+    ) -> None:
+        lines = [hashlib.sha256(shared.tobytes()).hexdigest()]
+        lines += [f"{c} {offers[c].width} {aligned[c].fingerprint}" for c in sorted(aligned)]
+        changed = "clients, their records or values have changed"
+        journal.agree("records.txt", "\n".join(lines), changed)
+
+    # Clusters
+
+    def cluster(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
+        settings = self.study.clustering
+        requested = columns_algorithm(settings)
+        found = cluster_columns(
+            requested,
+            prepared.channel,
+            prepared.schema,
+            init=settings.init,
+            n_init=settings.n_init,
+            seed=settings.seed,
+            transforms=tier.transforms(requested, prepared.schema),
+            runner=journal,
+        )
+        return Clustered(requested, found)
+
+    # Results
+
+    def describe(
+        self,
+        pool: ClientPool,
+        prepared: _Prepared,
+        clustered: Clustered,
+        tier: Tier,
+        journal: Journal,
+        match: Model | None,
+    ) -> Described:
+        found: ColumnClustering = clustered.found
+        end = FinalAssignment.of(self.study.path.stem, found.algorithm, found.last)
+        offered = {c: offer.records for c, offer in sorted(prepared.offers.items())}
+        used = dict.fromkeys(offered, len(end.labels))
+        rounds = dict.fromkeys(offered, len(found.history))  # every round needs every client
+        profile = RunProfile(
+            minimum=self.study.privacy.min_count,
+            clients=describe_clients(offered, used, rounds, "not at all clients"),
+            clusters=tuple(
+                ClusterProfile(id=c, size=size, by_client={}, features=(), entropy=_entropy(end, c))
+                for c, size in enumerate(end.sizes, 1)
+            ),
+            map=None,
+            quality=(
+                QualityRecord(
+                    index=inertia.name, value=found.inertia, pooled=None, better=inertia.better
+                ),
+            ),
+            phases=summarize_phases(journal.told),
+            uncounted=0,  # the server has every record's label
+        )
+        return Described((end, prepared), profile, len(end.labels))
+
+    def complete(self, described: Described, about: Any) -> ColumnsModel:
+        end, prepared = described.model
+        widths = {c: offer.width for c, offer in sorted(prepared.offers.items())}
+        key, n_records = end.algorithm.key, prepared.schema.records()
+        return ColumnsModel(key, end.sizes, widths, n_records, about)
+
+    def deliver(
+        self, pool: ClientPool, prepared: _Prepared, described: Described
+    ) -> Mapping[str, Written]:
+        end: FinalAssignment = described.model[0]
+        labels = self.study.outputs.labels != "none"
+        request = FinishColumns(prepared.form, end.algorithm, end.last, labels)
+        written = pool.send(request)
+        _need_everyone(pool, prepared.offers, written, "wrote its labels")
+        return written
+
+    def count_offered(self, survey: Survey) -> dict[str, int | None]:
+        return {client: offer.records for client, offer in survey.offers.items()}
+
+    # Across machines
+
+    def notices(self, tier: Tier) -> list[str]:
+        guarantee = tier.guarantee
+        return [f"Privacy, {guarantee.tier}: {guarantee.words}"]
+
+    def select_clients(self, connected: Sequence[str]) -> list[str]:
+        """The clients that the study lists, if it does; otherwise all of them."""
+        listed = self.study.clients
+        return [client for client in connected if not listed or client in listed]
+
+    def describe_absent(self, connected: Collection[str]) -> str:
+        absent = ", ".join(sorted(set(self.study.clients) - set(connected)))
+        return f"; every client is needed, and {absent} did not connect" if absent else ""
+
+
+class _AllOf(Wrapper):
+    """A channel to exactly these clients, whoever else is connected; none may be skipped."""
+
+    def __init__(self, channel: Channel, names: tuple[str, ...]) -> None:
+        super().__init__(channel)
+        self._names = names
+
+    def clients(self) -> tuple[str, ...]:
+        return self._names
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        return iter(self.channel.ask(plan, request))
+
+    @property
+    def quorum(self) -> int:
+        return len(self._names)
+
+
+def _need_everyone(
+    pool: ClientPool, offers: Mapping[str, Any], replies: Mapping[str, Any], what: str
+) -> None:
+    if silent := sorted(set(offers) - set(replies)):
+        raise TooFewClients(
+            f"every client is needed, and not every one {what}: {', '.join(silent)} did not",
+            pool.reasons(),
+        )
+
+
+def _check_comparable(pool: ClientPool, task: ColumnTask) -> None:
+    """In one process ids can be compared before they are hashed, which gives a better error."""
+    if isinstance(pool, LocalPool):
+        check_comparable({name: s.columns.ids(task) for name, s in pool.sessions.items()})
+
+
+def _check_all(task: ColumnTask, offers: Mapping[str, RecordsOffer]) -> Iterator[Problem]:
+    """Columns of two clients, and features of none."""
+    if any(offer.counts is not None for offer in offers.values()):
+        yield from _check_names(task, offers)
+        return
+    # Across machines names do not leave, but numbers must fit: every feature has one client.
+    width = sum(offer.width for offer in offers.values())
+    listed = sum(len(column.encoded_names) for column in task.columns or ())
+    if task.columns is not None and width != listed:
+        what = "no client has some of them" if width < listed else "two clients have the same"
+        detail = f"the study lists {listed} columns, clients have {width} of these names: {what}"
+        yield Problem(ALL, "columns-mismatch", detail=detail)
+
+
+def _check_names(task: ColumnTask, offers: Mapping[str, RecordsOffer]) -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for client, offer in offers.items():
+        for column in offer.columns:
+            other = first.setdefault(column.name, client)
+            if other != client:
+                detail = f"client {other!r} has it, too; rename one, or drop it"
+                yield Problem(client, "two-owners", column.name, detail)
+    unreadable = any(offer.counts is None for offer in offers.values())
+    for column in task.columns or ():
+        if column.name not in first and not unreadable:
+            yield Problem(ALL, "no-owner", column.name)
+
+
+def _schema(offers: Mapping[str, RecordsOffer], n_records: int, tier: Tier) -> Schema:
+    """Where sums are masked, columns are scaled to 0..1, so no distance exceeds F."""
+    F = sum(offer.width for offer in offers.values())
+    if not tier.sums_only:
+        return Schema(F, n_records=n_records)
+    return Schema(F, low=np.zeros(F), high=np.ones(F), n_records=n_records)
+
+
+def _entropy(end: FinalAssignment, number: int) -> float | None:
+    """How mixed the memberships of a cluster's records are, from 0 to 1; None for hard ones."""
+    shares, k = end.memberships, len(end.order)
+    mine = end.labels == number
+    if shares is None or k == 1 or not mine.any():
+        return None
+    u = shares[mine]
+    logs = np.log(np.where(u > 0, u, 1.0))
+    return float(np.clip(-(u * logs).sum(axis=1).mean() / np.log(k), 0.0, 1.0))

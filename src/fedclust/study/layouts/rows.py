@@ -1,0 +1,358 @@
+"""Split rows: every client has some of the rows, with the same columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...algorithms import make
+from ...client.files import RowCounts
+from ...client.problems import ALL, Problem
+from ...client.requests import (
+    EncodedRows,
+    Preflight,
+    PreflightReport,
+    PreparedRows,
+    WriteLabels,
+    Written,
+)
+from ...clustering.choose_k import Choice, choose
+from ...clustering.model import ColumnsModel, Model
+from ...clustering.preparation import Column, Preparation, by_bounds, prepare_over
+from ...clustering.rows import Clustering, cluster
+from ...core import (
+    Channel,
+    ClientSampling,
+    Code,
+    ConfigError,
+    DataError,
+    Reason,
+    Runner,
+    Schema,
+    TooFewClients,
+)
+from ...results import RunProfile
+from ...tiers import Tier
+from ...typing import FloatArray, IntArray
+from ..contradictions import find_row_conflicts, find_unprotected_rows
+from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
+from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
+from ..identity import by_size, numbered
+from ..journal import Journal
+from ..pool import ClientPool
+from ..run_directory import label_files
+from ..settings import Conflict, make_algorithm
+from .base import Clustered, Described, Layout, Survey, add_counts, is_local
+
+_ROWS_PER_CLUSTER = 5  # fewer are no evidence for so many clusters
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Rows on one scale."""
+
+    preparation: Preparation
+    channel: Channel
+    schema: Schema
+    rows: Mapping[str, int | None]  # of each client, as far as that is known
+    used: Mapping[str, int | None]  # those that take part
+
+
+class RowsLayout(Layout):
+    """Sums over rows lead to centres that everybody may know."""
+
+    split: ClassVar[str] = "rows"
+
+    def find_conflicts(self) -> Iterator[Conflict]:
+        return find_row_conflicts(self.study)
+
+    def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
+        return find_unprotected_rows(tier, self.study)
+
+    def adapt_tier(self, tier: Tier) -> Tier:
+        return tier
+
+    def label_targets(self, folder: Path) -> dict[str, Path]:
+        return label_files(self.study, folder)
+
+    # Preflight
+
+    def survey(self, pool: ClientPool, tier: Tier) -> Survey:
+        study, problems = self.study, []
+        columns = study.features
+        if columns is None:
+            named = self._preflight(pool, None, counts=False)
+            problems += [p for report in named.values() for p in report.problems]
+            readable = [report.numbers for report in named.values() if not report.problems]
+            columns = _shared_columns(readable)
+        counts = is_local(pool) or not tier.sums_only
+        reports = self._preflight(pool, columns, counts=counts) if columns else {}
+        reports = self._exclude_unfit(pool, reports)
+        row_counts = {c: r.counts for c, r in reports.items() if r.counts or not is_local(pool)}
+        reported = [problem for report in reports.values() for problem in report.problems]
+        problems = reported or problems
+        problems += _find_same_files(study)
+        unreadable = {problem.client for problem in problems if problem.code == "unreadable"}
+        if not unreadable or set(pool.named) - unreadable:
+            problems += self._check_all(columns, row_counts)
+        if tier.sums_only:  # what a tier hides is not in the results either
+            row_counts = dict.fromkeys(row_counts)
+        return Survey(columns, row_counts, tuple(problems))
+
+    def _preflight(
+        self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
+    ) -> dict[str, PreflightReport]:
+        algorithm = make_algorithm(self.study.clustering, self.study.n_clusters[0])
+        needs_memory = "" if algorithm.traits.additive else f"{algorithm.key}; set batch_rows = 0"
+        if self.study.data.missing == "median-of-means":
+            needs_memory = "median-of-means; set batch_rows = 0"
+        request = Preflight(columns, algorithm.key, counts, needs_memory)
+        reports: dict[str, PreflightReport] = pool.send(request)
+        least = self.study.sampling.min_clients
+        if len(reports) < max(least, 1) and not pool.needs_everyone:
+            raise TooFewClients(
+                f"{len(reports)} clients can take part, min_clients = {least}", pool.reasons()
+            )
+        return reports
+
+    def _exclude_unfit(
+        self, pool: ClientPool, reports: dict[str, PreflightReport]
+    ) -> dict[str, PreflightReport]:
+        """Clients whose data fit, if they are enough; the others are left out, on record."""
+        fit = {c: r for c, r in reports.items() if not any(p.blocking for p in r.problems)}
+        if pool.needs_everyone or len(fit) < max(self.study.sampling.min_clients, 1):
+            return reports  # which name the problems
+        for client in reports.keys() - fit.keys():
+            problem = next(p for p in reports[client].problems if p.blocking)
+            where = f"column {problem.column!r}: " if problem.column else ""
+            text = f"its data do not fit: {where}{problem.public}"
+            pool.exclude(client, Reason(Code.DATA, text))
+        return fit
+
+    def _check_all(
+        self, columns: Sequence[Column], counts: Mapping[str, RowCounts | None]
+    ) -> Iterator[Problem]:
+        """Problems that no single client has."""
+        study = self.study
+        if not columns:
+            yield Problem(ALL, "no-shared-column")
+        wanted, rows = study.n_clusters[0], [c.rows for c in counts.values() if c]
+        if len(rows) < max(1, len(counts), len(study.clients)):
+            return
+        if sum(rows) < wanted:
+            yield Problem(ALL, "too-few-rows", detail=f"{sum(rows)} rows, n_clusters = {wanted}")
+        least = study.privacy.min_count
+        if max(rows) < least:
+            yield Problem(ALL, "small-clients", detail=f"min_count = {least}")
+
+    def check_match(self, match: Model | ColumnsModel | None, survey: Survey) -> None:
+        if match is None:
+            return
+        if not isinstance(match, Model):
+            raise ConfigError("--match-run: the earlier run has no centres to compare")
+        if match.preparation.columns != survey.columns:
+            theirs, ours = (
+                ", ".join(c.name for c in each)
+                for each in (match.preparation.columns, survey.columns)
+            )
+            raise ConfigError(
+                f"--match-run: the earlier run has the columns {theirs}, this one {ours}, or other "
+                "bounds or categories; such clusters cannot be matched"
+            )
+
+    # Scale
+
+    def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
+        journal.phase = "scaling"
+        study, preparation = self.study, self.learn_preparation(pool, survey, tier, journal)
+        used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
+        wanted, total = study.n_clusters[0], add_counts(used.values())
+        if total is not None and total < wanted:
+            raise DataError(
+                f"{total} rows without missing values cannot make n_clusters = {wanted}; choose "
+                'fewer clusters, or missing = "mean"'
+            )
+        form = PreparedRows(preparation)
+        enrolled = {client: n for client, n in used.items() if n is not None}
+        rows = pool.checked(pool.over(form, form.schema), form.schema, enrolled)
+        channel = tier.channel(rows)  # keys are exchanged once, for all queries
+        return _Prepared(preparation, channel, form.schema, survey.rows, used)
+
+    def learn_preparation(
+        self, pool: ClientPool, survey: Survey, tier: Tier, runner: Runner
+    ) -> Preparation:
+        """One scale for all clients, learned from all of them."""
+        study, columns = self.study, survey.columns
+        if tier.sums_only:  # learning a scale would show every client's own sums
+            return by_bounds(columns)
+        encoded = EncodedRows(columns)
+        return prepare_over(
+            columns,
+            pool.over(encoded, encoded.schema),
+            scaling=study.data.scaling or "standard",
+            missing=study.data.missing,
+            min_count=study.privacy.min_count,
+            privacy=tier,
+            runner=runner,
+        )
+
+    # Clusters
+
+    def cluster(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
+        """The clusters, after their number was chosen if the study leaves it to the data."""
+        study, settings = self.study, self.study.clustering
+        common: dict[str, Any] = {
+            "init": settings.init,
+            "privacy": tier,
+            "sampling": ClientSampling(study.sampling.fraction, study.sampling.min_clients),
+            "seed": settings.seed,
+            "runner": journal,
+        }
+        n_clusters, choice = study.n_clusters[0], None
+        if settings.n_clusters == "auto":
+            choice = self._choose(prepared, journal, common)
+            n_clusters = choice.recommended
+        journal.phase = "clustering"
+        requested = make_algorithm(settings, n_clusters)
+        channel, schema = prepared.channel, prepared.schema
+        found = cluster(requested, channel, schema, n_init=settings.n_init, **common)
+        return Clustered(requested, found, choice)
+
+    def _choose(self, prepared: _Prepared, journal: Journal, common: Mapping[str, Any]) -> Choice:
+        journal.phase = CHOOSING
+        low, high = self.study.n_clusters
+        n_rows = sum(n or 0 for n in prepared.used.values())
+        ks = range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
+        algorithm = make_algorithm(self.study.clustering, ks[-1])
+        choice = choose(algorithm, prepared.channel, prepared.schema, ks, **common)
+        if ks[-1] < high:
+            more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
+            choice = replace(choice, why=choice.why + more)
+        return choice
+
+    # Results
+
+    def describe(
+        self,
+        pool: ClientPool,
+        prepared: _Prepared,
+        clustered: Clustered,
+        tier: Tier,
+        journal: Journal,
+        match: Model | None,
+    ) -> Described:
+        journal.phase = "describing"
+        found: Clustering = clustered.found
+        min_count = self.study.privacy.min_count
+        queries = ClusterQueries(prepared.channel, prepared.schema, tier, journal, min_count)
+        sums = sum_clusters(found, queries)
+        model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
+        clusters, drawn = describe_clusters(model, sums.reordered(order), queries)
+        pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
+        used = add_counts(prepared.used.values())
+        best = next(run for run in journal.told if run.sent is found.run.sent)
+        why = "a missing value in a feature"
+        profile = RunProfile(
+            minimum=queries.min_count,
+            clusters=clusters,
+            map=drawn,
+            quality=measure_quality(found, pooled, queries),
+            uncounted=_count_uncounted(used, model, tier),
+            clients=describe_clients(prepared.rows, prepared.used, best.took_part, why),
+            phases=summarize_phases(journal.told),
+        )
+        return Described(model, profile, used)
+
+    def _number(
+        self,
+        found: Clustering,
+        preparation: Preparation,
+        sizes: IntArray,
+        match: Model | None,
+    ) -> tuple[Model, IntArray]:
+        """The clusters in the order of their numbers: by size, or as an earlier run had them."""
+        order = by_size(sizes, found.centers)
+        ids = list(range(1, len(order) + 1))
+        if match is not None:
+            ids = _match_ids(match, preparation, found.centers[order])
+            order, ids = order[np.argsort(ids)], sorted(ids)
+        fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
+        known = tuple(int(n) or None for n in sizes[order])  # 0 may be few: clients withhold them
+        key, na_values = found.algorithm.key, self.study.data.na_values
+        centers = found.centers[order]
+        model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values)
+        return model, order
+
+    def complete(self, described: Described, about: Any) -> Model:
+        model: Model = replace(described.model, about=about)
+        return model
+
+    def deliver(
+        self, pool: ClientPool, prepared: _Prepared, described: Described
+    ) -> Mapping[str, Written]:
+        if self.study.outputs.labels == "none":
+            return {}
+        return pool.send(WriteLabels(described.model))
+
+
+def _shared_columns(numbers: Sequence[Sequence[str]]) -> tuple[Column, ...]:
+    """All numeric columns that every client has, in the order of the first."""
+    first = numbers[0] if numbers else []
+    return tuple(Column(name) for name in first if all(name in names for names in numbers))
+
+
+def _find_same_files(study: Any) -> Iterator[Problem]:
+    """Rows that two clients have would count twice."""
+    owner: dict[Path, str] = {}
+    for client in study.clients:
+        for file in study.files(client):
+            other = owner.setdefault(file.resolve(), client)
+            if other != client:
+                detail = f"{file.name} is the file of client {other!r}, too"
+                yield Problem(client, "same-file", detail=detail)
+
+
+def _match_ids(match: Model, preparation: Preparation, centers: FloatArray) -> list[int]:
+    """Numbers of the earlier run, compared on its scale: this run's differs a little."""
+    theirs = match.preparation
+    moved = (centers * preparation.scale + preparation.offset - theirs.offset) / theirs.scale
+    return numbered(moved, match.centers, match.ids)
+
+
+def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
+    """Rows that took part and are in no known size; None: the tier hides it."""
+    if used is None or tier.guards:
+        return None
+    return used - sum(n or 0 for n in model.sizes)
+
+
+def _cluster_pooled(
+    found: Clustering, prepared: _Prepared, tier: Tier, journal: Journal, *, compares: bool
+) -> FloatArray | None:
+    """Centres of the lossless run from the same start: what pooling would have given.
+
+    None where clients withhold something, or have not agreed to further queries.
+    """
+    if not found.guarantee.exact:
+        return None
+    if found.algorithm.lossless:
+        return found.centers
+    if not compares:
+        return None
+    before, journal.phase = journal.phase, COMPARING
+    settings = vars(found.algorithm)
+    same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
+    lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
+    start = settings.get("init")
+    pooled = cluster(
+        lossless,
+        prepared.channel,
+        prepared.schema,
+        init="auto" if start is None else start,
+        privacy=tier,
+        runner=journal,
+    ).centers
+    journal.phase = before
+    return pooled

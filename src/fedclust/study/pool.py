@@ -1,0 +1,199 @@
+"""How a study reaches its clients: sessions in this process, or endpoints behind a network.
+
+Both hand the same typed requests to the same client session. In one process they are objects and
+errors show everything; across machines they are bytes, and only public parts arrive.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..channels import RemoteChannel
+from ..channels.local import answer_in_parallel
+from ..client.codec import decode_alignment, decode_offer, decode_preflight_report, encode
+from ..client.files import ClientFiles
+from ..client.requests import (
+    AlignRecords,
+    AnyRequest,
+    Caller,
+    OfferRecords,
+    Preflight,
+    RowForm,
+    RunRound,
+    Written,
+)
+from ..client.session import ClientSession
+from ..core import Channel, DataError, Message, Plan, Reason, Request, Schema
+from ..privacy import CheckedChannel, ClientPolicy
+from .settings import Study
+
+
+class ClientPool(Protocol):
+    """The clients of a study, wherever they are."""
+
+    default_tier: str  # unless the study names one
+    compares: bool  # whether a lossless run may be made only to compare with
+    needs_everyone: bool  # whether one client with blocking problems ends the study
+    named: Collection[str]  # the clients that the study lists, if it does
+
+    def send(self, request: AnyRequest) -> dict[str, Any]:
+        """Send a request other than a round to every client, and collect typed replies."""
+
+    def over(self, form: RowForm, schema: Schema) -> Channel:
+        """A channel to the clients' rows in a form."""
+
+    def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
+        """The channel, less clients whose sums are implausible."""
+
+    def exclude(self, client: str, reason: Reason) -> None:
+        """Continue without a client, and record why."""
+
+    def reasons(self) -> Mapping[str, Reason]:
+        """Why there is no usable answer, by client."""
+
+
+class LocalPool:
+    """Clients whose files are at hand: one session each, in this process."""
+
+    default_tier = "none"  # the user who runs the study has all rows
+    compares = True
+    needs_everyone = True
+
+    def __init__(self, sessions: Mapping[str, ClientSession], caller: Caller) -> None:
+        self.sessions, self._caller = dict(sessions), caller
+        self.named: Collection[str] = tuple(sessions)
+
+    def send(self, request: AnyRequest) -> dict[str, Any]:
+        """Let every session handle the request; errors are shown as they are."""
+        return {name: s.handle(request, self._caller) for name, s in self.sessions.items()}
+
+    def over(self, form: RowForm, schema: Schema) -> Channel:
+        """A channel to rows in memory, or read whenever they are needed."""
+        return _SessionChannel(self.sessions, self._caller, form)
+
+    def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
+        """Sessions in this process are trusted."""
+        return channel
+
+    def exclude(self, client: str, reason: Reason) -> None:
+        """Continue without a client."""
+        del self.sessions[client]
+
+    def reasons(self) -> Mapping[str, Reason]:
+        """Errors are raised, so nothing is missing."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class _SessionChannel:
+    """Rounds over sessions: objects in, objects out."""
+
+    sessions: Mapping[str, ClientSession]
+    caller: Caller
+    form: RowForm
+
+    def clients(self) -> tuple[str, ...]:
+        return tuple(self.sessions)
+
+    def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
+        round_request = RunRound(plan, request, self.form)
+
+        def answer(client: str) -> tuple[str, Message]:
+            reply: Any = self.sessions[client].handle(round_request, self.caller)
+            return client, reply
+
+        shapes = {c: self.sessions[c].rows(self.form).shape for c in request.to}
+        return answer_in_parallel(answer, shapes)
+
+
+class RemotePool:
+    """Clients behind a network."""
+
+    default_tier = "secure"
+    compares = False  # what a study does not need is not asked
+    needs_everyone = False
+
+    def __init__(self, remote: RemoteChannel, named: Collection[str] = ()) -> None:
+        self._remote, self.named = remote, named
+
+    def send(self, request: AnyRequest) -> dict[str, Any]:
+        """Replies that arrived and are well-formed."""
+        values = self._remote.send(*encode(request))
+        replies = {client: _decode(request, client, v) for client, v in sorted(values.items())}
+        return {client: reply for client, reply in replies.items() if reply is not None}
+
+    def over(self, form: RowForm, schema: Schema) -> Channel:
+        """A channel over which rounds travel as bytes."""
+        return self._remote.over(form.as_config(), schema)
+
+    def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
+        """A client that sends sums which no rows can have is left out, on record."""
+        note = self._remote.record_left_out
+        return CheckedChannel(channel, schema, records=records, cap=float("inf"), note=note)
+
+    def exclude(self, client: str, reason: Reason) -> None:
+        """Ask a client no more, and record why."""
+        self._remote.exclude(client, reason, "preflight")
+
+    def reasons(self) -> Mapping[str, Reason]:
+        """What is recorded for clients since their last good answer."""
+        return self._remote.reasons()
+
+
+def _decode(request: AnyRequest, client: str, values: Any) -> Any:
+    match request:
+        case Preflight():
+            return decode_preflight_report(client, values)
+        case OfferRecords():
+            return decode_offer(client, values)
+        case AlignRecords():
+            return decode_alignment(values)
+    return Written("written there") if isinstance(values, dict) else None
+
+
+def open_pool(
+    study: Study,
+    targets: Mapping[str, Path],
+    *,
+    make_policy: Callable[[], ClientPolicy] = ClientPolicy,
+    secret: bytes = b"",
+) -> LocalPool:
+    """A session for each client of the study, with its labels going to the given files."""
+    sessions = {
+        client: ClientSession(
+            client,
+            _opener(study, client),
+            make_policy(),
+            labels_path=_constant(targets.get(client)),
+            secret=lambda: secret,
+        )
+        for client in study.clients
+    }
+    return LocalPool(sessions, Caller(study.path.stem))
+
+
+def _opener(study: Study, client: str) -> Callable[[bool], ClientFiles]:
+    def open_files(in_memory: bool) -> ClientFiles:
+        paths = study.files(client)
+        if not paths:
+            given = study.clients[client]
+            if (study.path.parent / Path(given).expanduser()).is_dir():
+                raise DataError(f"{given} is a folder; name its files, such as {given}/*.parquet")
+            raise DataError(f"there is no file {given}")
+        data = study.data
+        batch_rows = 0 if in_memory else data.batch_rows
+        return ClientFiles(
+            client, paths, na_values=data.na_values, id=data.id, batch_rows=batch_rows
+        )
+
+    return open_files
+
+
+def _constant(target: Path | None) -> Callable[[Caller], Path]:
+    def labels_path(caller: Caller) -> Path:
+        if target is None:
+            raise DataError("there is no place for labels")
+        return target
+
+    return labels_path

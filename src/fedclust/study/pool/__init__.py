@@ -1,1 +1,0 @@
-"""How a study reaches its clients: in this process, or behind a network."""
