@@ -61,7 +61,7 @@ def test_a_round_over_batches_is_one_release(tmp_path: Any) -> None:
     policy = ClientPolicy(limits=Limits(max_queries=2), ledger=Ledger(tmp_path / "a.jsonl"))
     data = {"a": streamed(rows()["a"], policy)}
     plan = Plan(make("llf-cm", 3, max_rounds=3, tol=0.0), (QueryLimit(9),))
-    with pytest.raises(Refusal, match="llf-cm, round 2: .* answered 2 questions"):
+    with pytest.raises(Refusal, match="llf-cm, round 2: .* answered 2 queries"):
         run(plan, LocalChannel(data), BOX)
 
 

@@ -44,7 +44,7 @@ BOUNDS = ((0.0, 0.0), (1.0, 1.0))
         (Limits(max_rounds=3), {"round": 3}, "round 3: this client answers 3 rounds"),
         (Limits(bounds=BOUNDS), {"centers": ((0.1, 1.5), (0.0, 0.0))}, "outside the public bounds"),
         (Limits(bounds=BOUNDS), {"centers": ((0.1, np.nan), (0.0, 0.0))}, "outside the public"),
-        (Limits(requires=("PairwiseMasks",)), {}, "this client answers plans with PairwiseMasks"),
+        (Limits(requires=("PairwiseMasks",)), {}, "this client requires PairwiseMasks"),
     ],
 )
 def test_questions_against_the_rules_are_refused(
@@ -73,7 +73,7 @@ def test_releases_are_counted_over_plans_and_restarts(tmp_path: Path) -> None:
     answer(policy())  # the same question: nothing new is told
     answer(policy(), round=1)
     answer(policy(), seed=1)
-    with pytest.raises(Refusal, match="answered 3 questions, and 3 are allowed"):
+    with pytest.raises(Refusal, match="answered 3 queries, and the query limit is 3"):
         answer(policy(), seed=2)
     answer(policy(), seed=1)
     whole = policy()
@@ -85,17 +85,17 @@ def test_a_plan_can_limit_releases_too_and_the_lower_limit_holds() -> None:
     policy = ClientPolicy(limits=Limits(max_queries=2))
     for round in range(2):
         answer(policy, round=round, transforms=(QueryLimit(9),))
-    with pytest.raises(Refusal, match="2 are allowed"):
+    with pytest.raises(Refusal, match="query limit is 2"):
         answer(policy, round=2, transforms=(QueryLimit(9),))
     strict = ClientPolicy(limits=Limits(max_queries=9))
     for round in range(2):
         answer(strict, round=round, transforms=(QueryLimit(2),))
-    with pytest.raises(Refusal, match="2 are allowed"):
+    with pytest.raises(Refusal, match="query limit is 2"):
         answer(strict, round=2, transforms=(QueryLimit(2),))
     loose = ClientPolicy()
     for round in range(2):
         answer(loose, round=round, transforms=(QueryLimit(2),))
-    with pytest.raises(Refusal, match="2 are allowed"):
+    with pytest.raises(Refusal, match="query limit is 2"):
         answer(loose, round=2, transforms=(QueryLimit(2),))
 
 
@@ -112,14 +112,14 @@ def test_the_same_centres_for_another_cohort_are_refused(tmp_path: Path) -> None
     masks = (Masked(),)
     answer(policy(), transforms=masks)
     answer(policy(), round=1, transforms=masks)  # the same cohort may be asked again
-    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+    with pytest.raises(Refusal, match="the same broadcast was answered in another cohort"):
         answer(policy(), cohort=("a", "b", "d"), transforms=masks)
     answer(policy(), cohort=("a", "b"), transforms=masks)  # somebody may have left
-    with pytest.raises(Refusal, match="this was sent before, to another cohort"):
+    with pytest.raises(Refusal, match="the same broadcast was answered in another cohort"):
         answer(policy(), transforms=masks)
     # A little aside the centres are others: but no third cohort.
     aside = ((0.2, 0.2), (0.8, 0.8000001))
-    with pytest.raises(Refusal, match="was summed with 2 cohorts, and one more would tell"):
+    with pytest.raises(Refusal, match="was summed in 2 cohorts; another one"):
         answer(policy(), aside, cohort=("a", "b", "d"), transforms=masks)
     answer(policy(), aside, transforms=masks)
     again = policy()

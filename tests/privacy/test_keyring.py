@@ -86,7 +86,7 @@ def test_a_cohort_may_shrink_as_often_as_the_client_allows_and_not_change_otherw
     site = Site(limits=Limits(max_shrinks=1, max_cohorts=9))
     site.asks()
     site.asks(cohort="c0 c1 c2")
-    with pytest.raises(Refusal, match="sent before, to another cohort"):
+    with pytest.raises(Refusal, match="answered in another cohort"):
         site.asks(cohort="c0 c1 c3")
     with pytest.raises(Refusal, match="a cohort may lose members 1 times"):
         site.asks(shift=0.1, cohort="c0 c1 c3")

@@ -116,16 +116,14 @@ def test_it_can_be_read_by_people(tmp_path: Path) -> None:
 def test_refusals_say_what_and_where(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "hospital.jsonl")
     ledger.record_query(name(1), what="round 0", most=1)
-    with pytest.raises(
-        Refusal, match=r"answered 1 questions, and 1 are allowed, by .*; see hospital"
-    ):
+    with pytest.raises(Refusal, match=r"answered 1 queries, and the query limit is 1"):
         ledger.record_query(name(2), what="round 1", most=1)
-    with pytest.raises(Refusal, match=r"budget is spent \(0 of 0.5, and this costs 0.6\)"):
+    with pytest.raises(Refusal, match=r"budget is spent \(0 of 0.5, and this query costs 0.6\)"):
         Ledger().spend(0.6, what="round 1", budget=0.5)
 
 
 def test_a_reset_needs_a_reason() -> None:
-    with pytest.raises(ConfigError, match="say why"):
+    with pytest.raises(ConfigError, match="give a reason"):
         Ledger().reset("  ")
 
 
@@ -134,5 +132,5 @@ def test_a_damaged_ledger_is_no_empty_one(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     Ledger(path).record_query(name(1), what="round 0")
     path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(ConfigError, match="line 2 is no entry of a ledger"):
+    with pytest.raises(ConfigError, match="line 2: not a valid ledger entry"):
         Ledger(path)

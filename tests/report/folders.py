@@ -189,7 +189,7 @@ def _model(
             "scale": [sd for *_, sd in told],
             "fill": None,
         },
-        "like": None,
+        "matched_run": None,
     }
 
 

@@ -148,7 +148,7 @@ def test_an_unknown_algorithm_and_index_keep_their_names(tmp_path: Path) -> None
 
 
 def test_identities_of_an_earlier_run_are_told(tmp_path: Path) -> None:
-    change(write_run(tmp_path), "model.json", match="../2025-run")
+    change(write_run(tmp_path), "model.json", matched_run="../2025-run")
     said = "Their numbers are those of the earlier run ../2025-run"
     assert said in page_of(tmp_path).text("asked")
 

@@ -76,7 +76,7 @@ def test_hostile_names_are_only_names(tmp_path: Path) -> None:
     profile["clients"][0]["why"] = profile["phases"][0]["name"] = bad
     model = json.loads((tmp_path / "model.json").read_text())
     privacy = {"tier": bad, "guarantee": bad, "parameters": {}}
-    model |= {"privacy": privacy, "versions": {bad: bad}, "like": bad}
+    model |= {"privacy": privacy, "versions": {bad: bad}, "matched_run": bad}
     change(tmp_path, "profile.json", **profile)
     change(tmp_path, "model.json", **model)
     (tmp_path / "study.toml").write_text(bad)

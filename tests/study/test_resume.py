@@ -15,6 +15,7 @@ from fedclust.core import Plan, Request, Round
 from fedclust.privacy.accounting import epsilon_of
 from fedclust.study import read_study
 from fedclust.study.journal import Journal
+from fedclust.study.pool import SessionChannel
 from fedclust.study.run import run_study
 from fedclust.tiers import Private
 
@@ -107,17 +108,17 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
 ) -> None:
     """A round whose answers were lost on the way: it is paid for twice, and that is said."""
     pytest.importorskip("opendp")
-    study, real = read_study(write(tmp_path, NOISY)), LocalChannel.ask
+    study, real = read_study(write(tmp_path, NOISY)), SessionChannel.ask
     lost: list[int] = []
 
-    def ask(self: LocalChannel, plan: Plan, request: Request) -> Any:
+    def ask(self: Any, plan: Plan, request: Request) -> Any:
         answers = list(real(self, plan, request))
         if plan.algorithm.key == "bounded-c-means" and request.round == 1 and not lost:
             lost.append(request.round)
             raise KeyboardInterrupt
         return answers
 
-    monkeypatch.setattr(LocalChannel, "ask", ask)
+    monkeypatch.setattr(SessionChannel, "ask", ask)
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "cut")
     run_study(study, tmp_path / "cut", resume=True)
@@ -168,7 +169,6 @@ def test_plans_that_ask_nobody_have_no_rounds(tmp_path: Path) -> None:
     import numpy as np
 
     from fedclust.algorithms import make_seeding
-    from fedclust.channels import LocalChannel
     from fedclust.core import Schema
 
     journal = Journal(tmp_path / "journal", "words")

@@ -83,11 +83,11 @@ def test_rows_with_gaps_are_not_offered_or_filled(tmp_path: Path) -> None:
     tables["bank"]["debt"] = [*map(float, tables["bank"]["debt"])]
     tables["bank"]["debt"][row] = "NA"
     dropped = run_study(read_study(write(tmp_path, tables)), tmp_path / "run")
-    assert dropped.n_records == len(shared) - 1
+    assert dropped.used == len(shared) - 1
     assert labels_of(tmp_path, "bank")["cluster"][row] == ""
     path = write(tmp_path, tables, 'missing = "mean"')
     filled = run_study(read_study(path), tmp_path / "run", force=True)
-    assert filled.n_records == len(shared)
+    assert filled.used == len(shared)
     assert labels_of(tmp_path, "bank")["cluster"][row] != ""
 
 
@@ -117,7 +117,7 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     profile = json.loads((tmp_path / "run" / "profile.json").read_text())
     assert model["split"] == "columns"
     assert model["owners"] == {"bank": 2, "shop": 1}
-    assert sum(cluster["size"] for cluster in model["clusters"]) == model["n_records"]
+    assert sum(cluster["size"] for cluster in model["clusters"]) == model["rows_used"]
     assert TRUST in model["privacy"]["guarantee"]
     assert "income" not in json.dumps([model, profile])
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
@@ -140,9 +140,9 @@ def test_the_commands_check_run_and_refuse(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     shown_words = " ".join(shown.output.split())
     assert "must be trusted with geometry" in shown_words
-    assert "of the 80 rows that bank offers are at all owners" in shown.output
+    assert "of the 80 rows of bank are records that all clients have" in shown.output
     told = CliRunner().invoke(app, [*run, "--force", "--json"])
-    assert json.loads(told.output)["n_records"] == sum(
+    assert json.loads(told.output)["rows_used"] == sum(
         c["size"] for c in json.loads(told.output)["clusters"]
     )
     like = CliRunner().invoke(app, [*run, "--force", "--match-run", str(tmp_path / "run")])
@@ -163,4 +163,4 @@ def test_without_labels_owners_still_get_their_part_of_the_centres(tmp_path: Pat
 def test_rounds_that_run_out_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, clustering="fuzzy = true\nmax_rounds = 1")
     shown = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "run")])
-    assert "The distances still changed when rounds ran out" in " ".join(shown.output.split())
+    assert "The run stopped before it converged" in " ".join(shown.output.split())

@@ -136,7 +136,7 @@ def test_a_run_that_the_tier_has_cut_says_so(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"guarded"').replace("n_clusters = 2", "n_clusters = 2\ntol = 0")
     path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\nfuzzy = true"))
     shown = CliRunner().invoke(app, ["run", str(path)])
-    words = "The run stopped after 10 rounds: the tier 'guarded' ends it there"
+    words = "The run stopped after 10 rounds, the limit of the tier 'guarded'"
     assert words in " ".join(shown.output.split())
     assert "raise max_rounds" not in shown.output
     report = (tmp_path / "study-run" / "report.html").read_text()
@@ -187,11 +187,11 @@ def test_clusters_made_of_noise_are_called_so(
     monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
     path = three(tmp_path, STUDY.replace('"none"', '"dp"\nepsilon = 0.1'))
     shown = CliRunner().invoke(app, ["run", str(path)])
-    assert "Beware: all clusters have so few rows that noise hides them" in " ".join(
+    assert "Warning: all clusters have so few rows that noise hides them" in " ".join(
         shown.output.split()
     )
     report = (tmp_path / "study-run" / "report.html").read_text()
-    assert "Beware: all clusters have so few rows" in report
+    assert "Warning: all clusters have so few rows" in report
     path.write_text(STUDY.replace('"none"', '"dp"\nepsilon = 100.0'))
     loud = CliRunner().invoke(app, ["run", str(path), "--force"])
     assert loud.exit_code == 0

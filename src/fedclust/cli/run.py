@@ -70,6 +70,7 @@ def _summarize(outcome: "Outcome") -> dict[str, Any]:
         "rows": rows,
         "rows_by_client": dict(outcome.offered),
         "rows_used": used,
+        "rows_left_out": None if rows is None or used is None else rows - used,
         "rounds": about.rounds if about else None,
         "converged": about.converged if about else None,
         "inertia": about.inertia if about else None,

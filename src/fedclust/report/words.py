@@ -82,7 +82,7 @@ def convergence_words(run: RunFiles) -> str:
     end = f"; in the last one the {moved(run)} moved by {known[-1]:.2g}" if known else ""
     if run.about.ended_by_tier:
         tier = run.about.privacy.tier
-        return f"The run stopped after {rounds}: the tier {tier!r} ends it there{end}."
+        return f"The run stopped after {rounds}, the limit of the tier {tier!r}{end}."
     if run.about.converged:
         return f"The run converged after {rounds}."
     return f"The run stopped after {rounds} without having converged{end}."

@@ -37,7 +37,7 @@ class RunDescription:
     caveat: str  # what limits the use of the result; mostly empty
     privacy: PrivacyRecord
     seed: int | None
-    like: str | None  # the study of the earlier run whose cluster numbers were kept
+    matched_run: str | None  # the study of the earlier run whose cluster numbers were kept
     versions: Mapping[str, str]  # of Python and libraries
     bytes_sent: Mapping[str, int]  # by client, in all runs of the study
 

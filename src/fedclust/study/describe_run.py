@@ -41,7 +41,7 @@ def describe_run(
     found: AnyClustering,
     tier: Tier,
     runs: Sequence[Told],
-    like: Model | None = None,
+    match: Model | None = None,
 ) -> RunDescription:
     """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
     settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
@@ -60,7 +60,7 @@ def describe_run(
         caveat=found.caveat,
         privacy=describe_privacy(tier, runs),
         seed=study.clustering.seed,
-        like=like.about.study if like and like.about else None,
+        matched_run=match.about.study if match and match.about else None,
         versions=find_versions(),
         bytes_sent=add_bytes(runs),
     )

@@ -70,7 +70,7 @@ class LocalPool:
 
     def over(self, form: RowForm, schema: Schema) -> Channel:
         """A channel to rows in memory, or read whenever they are needed."""
-        return _SessionChannel(self.sessions, self._caller, form)
+        return SessionChannel(self.sessions, self._caller, form)
 
     def checked(self, channel: Channel, schema: Schema, records: Mapping[str, int]) -> Channel:
         """Sessions in this process are trusted."""
@@ -86,7 +86,7 @@ class LocalPool:
 
 
 @dataclass(frozen=True, eq=False)
-class _SessionChannel:
+class SessionChannel:
     """Rounds over sessions: objects in, objects out."""
 
     sessions: Mapping[str, ClientSession]
