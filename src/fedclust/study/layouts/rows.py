@@ -249,7 +249,7 @@ class RowsLayout(Layout):
         queries = ClusterQueries(prepared.channel, prepared.schema, tier, journal, min_count)
         sums = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
-        clusters, drawn = describe_clusters(model, sums.reordered(order), queries)
+        clusters, drawn = describe_clusters(model, sums.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         used = add_counts(prepared.used.values())
         best = next(run for run in journal.told if run.sent is found.run.sent)
