@@ -74,7 +74,7 @@ class Pretended:
             return "FINISHED:EXECUTION_EXCEPTION"
         return "RUNNING" if self.job.is_alive() else "FINISHED:COMPLETED"
 
-    def abort_named(self, study: str) -> None:
+    def abort_study(self, study: str) -> None:
         self.aborted_names.append(study)
 
     def abort(self, job: str) -> None:

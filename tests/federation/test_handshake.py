@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-from fedclust.channels.nvflare.certificates import proxy_for, shake_hands
+from fedclust.channels.nvflare.certificates import check_handshake, proxy_for
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
 
@@ -38,14 +38,14 @@ def listening(startup: Path) -> Iterator[int]:
 
     def answer() -> None:
         with contextlib.suppress(OSError):
-            line, _ = door.accept()
-            with line, context.wrap_socket(line, server_side=True) as secure:
+            connection, _ = listener.accept()
+            with connection, context.wrap_socket(connection, server_side=True) as secure:
                 secure.sendall(b"x")
 
-    with socket.create_server(("127.0.0.1", 0)) as door:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        yield door.getsockname()[1]
+        yield listener.getsockname()[1]
         thread.join(timeout=10)
 
 
@@ -55,31 +55,31 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_both_sides_are_content(kits: Path) -> None:
+def test_both_sides_accept(kits: Path) -> None:
     with listening(kits / "server" / "startup") as port:
-        assert shake_hands(kits / "clients" / "north" / "startup", "localhost", port) == ""
+        assert check_handshake(kits / "clients" / "north" / "startup", "localhost", port) == ""
 
 
-def test_somebody_else_answers(kits: Path) -> None:
+def test_a_server_of_another_federation_answers(kits: Path) -> None:
     with listening(kits.parent / "others" / "server" / "startup") as port:
-        said = shake_hands(kits / "clients" / "north" / "startup", "localhost", port)
-    assert "no certificate of this federation" in said
-    assert "a proxy that opens TLS" in said
+        problem = check_handshake(kits / "clients" / "north" / "startup", "localhost", port)
+    assert "no certificate of this federation" in problem
+    assert "a proxy that intercepts TLS" in problem
 
 
 def test_the_server_does_not_know_this_certificate(kits: Path, tmp_path: Path) -> None:
     shutil.copytree(kits.parent / "others" / "clients" / "north" / "startup", tmp_path / "startup")
     shutil.copy(kits / "server" / "startup" / "rootCA.pem", tmp_path / "startup")
     with listening(kits / "server" / "startup") as port:
-        said = shake_hands(tmp_path / "startup", "localhost", port)
-    assert re.search("does not speak TLS|does not accept|no connection", said)
+        problem = check_handshake(tmp_path / "startup", "localhost", port)
+    assert re.search("TLS handshake failed|does not accept|no connection", problem)
 
 
-def test_nobody_answers(kits: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port = door.getsockname()[1]
-    said = shake_hands(kits / "clients" / "north" / "startup", "localhost", port)
-    assert said == "no connection (Connection refused)"
+def test_no_server_answers(kits: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    problem = check_handshake(kits / "clients" / "north" / "startup", "localhost", port)
+    assert problem == "no connection (Connection refused)"
 
 
 def test_the_doctor_goes_through_the_proxy_that_grpc_takes(
@@ -88,10 +88,10 @@ def test_the_doctor_goes_through_the_proxy_that_grpc_takes(
     north = kits / "clients" / "north" / "startup"
     with proxy() as between, listening(kits / "server" / "startup") as port:
         monkeypatch.setenv("grpc_proxy", between.address.replace("//", "//ana:p%40ss@"))
-        assert shake_hands(north, "localhost", port) == ""
+        assert check_handshake(north, "localhost", port) == ""
     assert between.asked == [f"CONNECT localhost:{port} YW5hOnBAc3M="]  # ana:p@ss
-    said = shake_hands(north, "localhost", port)
-    assert said.startswith("no connection (by way of the proxy 127.0.0.1:")
+    problem = check_handshake(north, "localhost", port)
+    assert problem.startswith("no connection (through the proxy 127.0.0.1:")
 
 
 @pytest.mark.parametrize(

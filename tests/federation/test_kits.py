@@ -221,7 +221,7 @@ def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path
     with pytest.raises(ConfigError, match="there are no kits to renew"):
         renew(federation, tmp_path / "kits")
     shutil.copytree(kits / "server", tmp_path / "kits" / "server")
-    with pytest.raises(ConfigError, match="the authority's keys are not readable"):
+    with pytest.raises(ConfigError, match="cannot read the keys of the authority"):
         renew(federation, tmp_path / "kits")
 
 
@@ -241,7 +241,7 @@ def test_what_cannot_be_provisioned_is_said_in_a_sentence(tmp_path: Path) -> Non
     from fedclust.deploy.kits import provision
 
     bad = read_federation(written(tmp_path, FEDERATION.replace("localhost", "-x-")))
-    with pytest.raises(ConfigError, match="no kits could be made"):
+    with pytest.raises(ConfigError, match="creating kits failed"):
         provision(bad, tmp_path / "kits")
 
 

@@ -119,11 +119,11 @@ def test_the_executor_hands_requests_to_the_site_and_says_who_signed(
     ("reply", "expected"),
     [
         (body(b"yes"), b"yes"),
-        (body("yes"), "its answer holds no bytes"),
+        (body("yes"), "its answer contains no bytes"),
         (make_reply(ReturnCode.TIMEOUT), "no answer in time"),
         (make_reply(ReturnCode.COMMUNICATION_ERROR), "cannot be reached"),
         (make_reply(ReturnCode.BAD_REQUEST_DATA), "no answer (BAD_REQUEST_DATA)"),
-        ("what", "its answer is no message"),
+        ("what", "its answer is not a message"),
     ],
 )
 def test_the_transport_says_why_there_is_no_answer(
@@ -207,9 +207,9 @@ def test_a_session_is_quiet_and_closed(
         assert line.submit(tmp_path) == "job-1"
         assert line.status("job-1") == "RUNNING"
         assert [job["state"] for job in line.jobs()] == ["RUNNING", "FINISHED:OK", "RUNNING"]
-        line.abort_named("s")
+        line.abort_study("s")
         assert fake.aborted == ["1"]
-        with pytest.raises(session.NoServer, match="does not answer"):
+        with pytest.raises(session.NoServer, match="does not reply"):
             line._call("abort_job", "job-1")
         with pytest.raises(FedclustError, match="refused no_such"):
             line._call("no_such")
@@ -224,7 +224,7 @@ def test_a_server_that_is_not_there_is_said_in_a_sentence(
         raise NoConnection("nobody")
 
     monkeypatch.setattr(session, "new_secure_session", nobody)
-    with pytest.raises(session.NoServer, match="the server does not answer"):
+    with pytest.raises(session.NoServer, match="the server does not reply"):
         session.Session(tmp_path, "ana", seconds=0.4)
 
 
@@ -244,7 +244,7 @@ def test_a_process_is_ended_with_its_children_even_if_it_will_not(
 ) -> None:
     monkeypatch.setattr(process, "_GRACE", 1.0)
     with process.running([sys.executable, "-c", PARENT], tmp_path) as parent:
-        with pytest.raises(ConfigError, match=f"runs already, as process {parent.pid}"):
+        with pytest.raises(ConfigError, match=f"is already running as process {parent.pid}"):
             process.running([sys.executable, "-c", ""], tmp_path).__enter__()
         while not (said := (tmp_path / "console.log").read_text().strip()):
             assert parent.poll() is None

@@ -50,7 +50,7 @@ def test_next_months_run_keeps_this_months_numbers(tmp_path: Path) -> None:
     assert second.ids == (1, 2)
     assert set(map(tuple, alone.centers)) == set(map(tuple, second.centers))
     assert second.about is not None
-    assert second.about.like == "study"
+    assert second.about.matched_run == "study"
 
 
 def test_other_columns_cannot_be_matched(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     profile = json.loads((tmp_path / "run" / "profile.json").read_text())
     assert model["split"] == "columns"
     assert model["owners"] == {"bank": 2, "shop": 1}
-    assert sum(cluster["size"] for cluster in model["clusters"]) == model["rows_used"]
+    assert sum(cluster["size"] for cluster in model["clusters"]) == model["n_records"]
     assert TRUST in model["privacy"]["guarantee"]
     assert "income" not in json.dumps([model, profile])
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]

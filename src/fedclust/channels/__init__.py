@@ -1,4 +1,4 @@
-"""Ways to the clients. Each engine has its place here, and no algorithm knows of any."""
+"""Channels from the server to clients, one for each engine; algorithms know none of them."""
 
 from .local import LocalChannel
 from .remote import Incident, RemoteChannel, Transport

@@ -1,4 +1,4 @@
-"""All clients in this process: for research, for simulation, and for one data owner alone."""
+"""A channel to clients in this process, for research and simulation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,10 +12,10 @@ from ..privacy import ClientPolicy
 
 
 class LocalChannel:
-    """A channel to data that is already here: name to `Data`, `Batches`, or a table.
+    """A channel to data in memory: client name to `Data`, `Batches`, or a table.
 
-    With ``strict=True`` every request and reply is made bytes and read again, as on a network:
-    what is not an announced array does not arrive.
+    With ``strict=True`` every request and reply is encoded as bytes and decoded again, as on a
+    network, so that only declared arrays arrive.
     """
 
     def __init__(self, data: Mapping[str, Data | Batches | Any], *, strict: bool = False) -> None:
@@ -27,7 +27,7 @@ class LocalChannel:
         return self._data.keys()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """All answers; clients whose rows keep one thread busy answer in parallel."""
+        """Yield all replies; clients whose data keep one thread busy run in parallel."""
         to = request.to
         if self._strict:
             frame = unpack(encode_request(plan, request))
@@ -55,7 +55,7 @@ def answer_in_parallel(
 
 
 def _with_policy(name: str, given: Data | Batches | Any) -> Data | Batches:
-    """A client's data, with a gate of its own: keys that last as long as the channel."""
+    """A client's data, with a policy of its own; its keys last as long as the channel."""
     rows = given
     if not isinstance(given, Data | Batches):
         rows = Data.of(given, client=f"client {name!r}")

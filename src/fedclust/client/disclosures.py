@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..core import DataError, Message
+from ..core.files import append_line
 from .requests import (
     Alignment,
     AnyReply,
@@ -58,10 +58,7 @@ def write_disclosure(path: Path, raw: bytes, entry: Mapping[str, Any]) -> None:
         "sha256": hashlib.sha256(raw).hexdigest(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    append_line(path, json.dumps(line))
 
 
 def read_disclosures(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ are, and could pose as all of them.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -58,12 +57,8 @@ def new_identity(kit: Path, name: str) -> bytes:
 
 
 def write_secret(path: Path, secret: bytes) -> None:
-    """An identity as a file that its owner alone can read, at no moment anybody else."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.unlink(missing_ok=True)
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secret.hex() + "\n")
-    os.replace(scratch, path)
+    """Write an identity as a file that only its owner can read, at any moment."""
+    write_text(path, secret.hex() + "\n", mode=0o600)
 
 
 def public_identity(kit: Path) -> bytes | None:

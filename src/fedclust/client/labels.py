@@ -1,6 +1,5 @@
 """Labels and memberships of a client's rows, batch by batch, into a file that is the client's."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..core import ConfigError, DataError
+from ..core.files import replacing
 from ..data.formats import Columns, Writer, label_writer
 from ..typing import Array, BoolArray, FloatArray
 
@@ -53,15 +53,11 @@ def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
 def _whole_or_not(target: Path, who: str) -> Iterator[Writer]:
     """A writer to a file that takes its place when all is written."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(target) as scratch:
         with label_writer(target, scratch) as writer:
             yield writer
         if not scratch.exists():
             raise DataError(f"{who}: there are no rows to label")
-        os.replace(scratch, target)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _label_batches(

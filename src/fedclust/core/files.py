@@ -1,29 +1,41 @@
-"""Files that are written whole or not at all."""
+"""Files that survive a crash: replaced completely or not at all, appended to and synced, locked."""
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from .errors import ConfigError
+from .errors import ConfigError, FedclustError
+
+_POLL = 0.1  # seconds between two attempts to lock a file
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A scratch file that takes the place of `path` if the block ends well and has written it."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ConfigError(f"{target}: there is no folder {target.parent}")
+    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield scratch
+        if scratch.exists():
+            os.replace(scratch, target)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def write_atomically(
     path: str | os.PathLike[str], write: Callable[[BinaryIO], object], *, mode: int = 0o666
 ) -> None:
-    """Write a file so that, whenever the process dies, the old or the new content is there."""
-    target = Path(path)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    if not target.parent.is_dir():
-        raise ConfigError(f"{target}: there is no folder {target.parent}")
-    try:
-        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, target)
-    finally:
-        scratch.unlink(missing_ok=True)
+    """Write a file so that after a crash either the old or the new content is there."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with replacing(path) as scratch, open(os.open(scratch, flags, mode), "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o666) -> None:
@@ -31,10 +43,32 @@ def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o666) ->
     write_atomically(path, lambda file: file.write(text.encode()), mode=mode)
 
 
-def lock(file: IO[Any]) -> None:
-    """Two processes do one after the other what is done while the file is open, if they can."""
+def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = True) -> None:
+    """Append a line; with `sync` it is on disk when this returns."""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+
+
+def lock(file: IO[Any], seconds: float | None = None) -> None:
+    """Lock an open file against other processes, waiting at most so long; None: for ever.
+
+    Windows has no such locks: there processes are not kept apart.
+    """
     try:
         import fcntl
     except ImportError:  # pragma: no cover (Windows)
         return
-    fcntl.flock(file, fcntl.LOCK_EX)
+    if seconds is None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise FedclustError(f"{file.name}: another process uses it") from None
+            time.sleep(_POLL)

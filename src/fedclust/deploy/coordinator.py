@@ -62,7 +62,7 @@ def run_federated(
         else:
             say({"say": f"using the server that runs on port {port}"})
         session = stack.enter_context(_opened(admin, port))
-        session.abort_named(study.path.stem)  # what an interrupted run may have left
+        session.abort_study(study.path.stem)  # what an interrupted run may have left
         if outcome_of(place).get("done"):
             return tidy(place)
         stack.enter_context(announced(study, place, admin.folder))

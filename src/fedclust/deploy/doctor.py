@@ -179,11 +179,11 @@ def _resolves(kit: Kit) -> Check:
 
 
 def _reachable(kit: Kit) -> Check:
-    from ..channels.nvflare.certificates import shake_hands
+    from ..channels.nvflare.certificates import check_handshake
 
     host, port = kit.federation.server, kit.federation.port
     try:
-        trouble = shake_hands(kit.folder / "startup", host, port)
+        trouble = check_handshake(kit.folder / "startup", host, port)
     except (OSError, ValueError) as problem:
         return Check("connection", False, f"the certificates are not readable ({problem})")
     if trouble:

@@ -4,10 +4,8 @@ What happens is written into a folder that the command which submitted the job i
 """
 
 import contextlib
-import fcntl
 import json
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +14,7 @@ from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
 from ..core import FedclustError, Plan, Round, TooFewClients
-from ..core.files import write_text
+from ..core.files import append_line, lock, write_text
 from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
@@ -103,21 +101,12 @@ class StudyRun:
 
     def _append(self, file: str, entry: dict[str, Any]) -> None:
         line = {"when": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}
-        with open(self._work / file, "a", encoding="utf-8") as out:
-            out.write(json.dumps(line) + "\n")
+        append_line(self._work / file, json.dumps(line), sync=False)
 
 
 @contextlib.contextmanager
-def alone(path: Path, patience: float) -> Iterator[None]:
-    """Keep others from the same run; wait for a job that is just ending."""
-    end = time.monotonic() + patience
+def alone(path: Path, seconds: float) -> Iterator[None]:
+    """Keep other jobs from the same run; wait for one that is just ending."""
     with open(path, "w", encoding="utf-8") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise FedclustError(f"{path}: another job is at work on this run") from None
-                time.sleep(0.1)
+        lock(file, seconds)
         yield

@@ -28,7 +28,7 @@ def federation_status(kits: Path) -> dict[str, Any]:
     try:
         with Session(admin.folder, admin.name, seconds=1.0) as session:
             running = progress_of(admin.folder)
-            return {"clients": session.heard(), "jobs": session.jobs(), "running": running}
+            return {"clients": session.last_seen(), "jobs": session.jobs(), "running": running}
     except NoServer:
         where = f"{admin.federation.server}, port {admin.federation.port}"
         raise FedclustError(

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +21,12 @@ from ..core import (
     RoundSummary,
     Run,
     Schema,
+    Wrapper,
     load_round,
     rounds,
     save_round,
 )
-from ..core.files import write_text
+from ..core.files import append_line, write_text
 from ..privacy import IntegerGaussian
 
 _PAUSE = 1.0  # seconds between two savings of one run: a round may take less than its saving
@@ -129,24 +129,16 @@ class Journal:
         save_round(place.with_suffix(".npz"), plan, last)
 
 
-class _Noted:
-    """A channel whose questions are written down before they are asked."""
+class _Noted(Wrapper):
+    """A channel that writes down every query before it is sent."""
 
     def __init__(self, channel: Channel, file: Path) -> None:
-        self._channel, self._file = channel, file
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._channel, name)
-
-    def clients(self) -> Iterable[str]:
-        return self._channel.clients()
+        super().__init__(channel)
+        self._file = file
 
     def ask(self, plan: Plan, request: Request) -> Iterable[tuple[str, Message]]:
-        with open(self._file, "a", encoding="utf-8") as file:
-            file.write(f"{request.round}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return self._channel.ask(plan, request)
+        append_line(self._file, str(request.round))
+        return self.channel.ask(plan, request)
 
 
 class _Kept:

@@ -1,7 +1,7 @@
-"""A SuperNode's part: every message is a process of its own, and every one is replied to.
+"""The ClientApp of a SuperNode: each message runs in its own process and always gets a reply.
 
-A SuperNode whose app returns anything but a message waits for a reply for ever, in this run and
-in all that follow. So whatever happens here, a message comes out.
+If the app returned anything but a message, the SuperNode would wait for a reply forever, in this
+run and all later ones. So every failure here becomes a reply.
 """
 
 import logging
@@ -14,51 +14,51 @@ from flwr.app import ConfigRecord, Context, Message
 from flwr.clientapp import ClientApp
 
 from . import KIT_KEY, KITS, NAME, NAME_KEY, REQUEST
-from .messages import carried, carrying, failure, naming
+from .messages import bytes_content, error_reply, name_content, read_bytes
 
 _STATE, _ANSWERED = "fedclust", "answered"
 _log = logging.getLogger(__name__)
 
 
 class Answers(Protocol):
-    """A client's side of a study; `answered` is how many rounds it has answered in this run."""
+    """A client's side of a study; `answered` counts its answered rounds in this run."""
 
     @property
     def answered(self) -> int: ...
 
     def answer(self, raw: bytes) -> bytes:
-        """The reply to a request."""
+        """Return the reply to a request."""
 
 
-Open = Callable[[Path, str, int], Answers]  # its folder, its name, rounds answered before
+Open = Callable[[Path, str, int], Answers]  # kit folder, name, rounds answered before
 
 
 def client_app(open_site: Open) -> ClientApp:
-    """The app that hands requests to a site and its answers back; it computes nothing itself."""
+    """Create the app that passes requests to a site and returns its replies."""
     app = ClientApp()
 
     @app.query(NAME)
-    def say_name(message: Message, context: Context) -> Message:
-        return Message(naming(_whose(context)[1]), reply_to=message)
+    def reply_name(message: Message, context: Context) -> Message:
+        return Message(name_content(_kit_and_name(context)[1]), reply_to=message)
 
     @app.query(REQUEST)
     def reply(message: Message, context: Context) -> Message:
         try:
-            answer = _answered(open_site, message, context)
-            return Message(carrying(answer), reply_to=message)
-        except (Exception, SystemExit):  # a library may do even that
+            answer = _answer(open_site, message, context)
+            return Message(bytes_content(answer), reply_to=message)
+        except (Exception, SystemExit):  # libraries may even exit
             _log.exception("a message could not be answered")
-            return failure("an unexpected error; its own log says which", message)
+            return error_reply("an unexpected error; see the log of the client", message)
 
     return app
 
 
-def _answered(open_site: Open, message: Message, context: Context) -> bytes:
-    """The site's answer; how many rounds it has answered is kept until the next process."""
-    raw = carried(message)
+def _answer(open_site: Open, message: Message, context: Context) -> bytes:
+    """Get the site's reply, and save its number of answered rounds for the next process."""
+    raw = read_bytes(message)
     if isinstance(raw, str):
-        raise TypeError("the message holds no request")
-    kit, name = _whose(context)
+        raise TypeError("the message contains no request")
+    kit, name = _kit_and_name(context)
     if not kit or not name:
         raise ValueError(f"--node-config needs {KIT_KEY} and {NAME_KEY}")
     before = context.state.get(_STATE, {}).get(_ANSWERED, 0)
@@ -68,13 +68,13 @@ def _answered(open_site: Open, message: Message, context: Context) -> bytes:
     return answer
 
 
-def _whose(context: Context) -> tuple[str, str]:
-    """Folder and name of the client: its SuperNode's own, or one of many in a simulation."""
+def _kit_and_name(context: Context) -> tuple[str, str]:
+    """Kit folder and name of the client, from the SuperNode or from the simulation."""
     own = context.node_config
-    if "ray" in sys.modules and KIT_KEY not in own:  # nobody's machine but the submitter's
+    if "ray" in sys.modules and KIT_KEY not in own:  # a simulation on the submitter's machine
         kits = sorted(Path(str(context.run_config.get(KITS, ""))).glob("*/client.toml"))
-        place = int(own.get("partition-id", -1))
-        if not 0 <= place < len(kits):
+        index = int(own.get("partition-id", -1))
+        if not 0 <= index < len(kits):
             return "", ""
-        return str(kits[place].parent), kits[place].parent.name
+        return str(kits[index].parent), kits[index].parent.name
     return str(own.get(KIT_KEY, "")), str(own.get(NAME_KEY, ""))

@@ -1,57 +1,57 @@
-"""Bytes in Flower's messages: one array that Flower carries in chunks and nobody decodes."""
+"""Put bytes into Flower messages, as one array that Flower does not decode."""
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDict
 
 _PART, _BODY, _NAME = "fedclust", "body", "name"
-_KIND = "fedclust.message_dtype"  # how the array's bytes are to be read: by fedclust alone
-_SAID = 0  # the error code of those that fedclust words itself
-_WHY = {
-    1: "its Flower cannot load fedclust; is it installed there, of the same version?",
-    2: "an error in its process; its own log says which",
+_KIND = "fedclust.wire"  # marks bytes that only fedclust decodes
+_OWN_ERROR = 0  # error code of messages written by fedclust
+_REASONS = {
+    1: "its Flower cannot import fedclust; install the same version there",
+    2: "an error in its process; see the log of the client",
     3: "no answer in time",
     4: "no answer in time",
-    5: "is not connected any more",
+    5: "is no longer connected",
     7: "its SuperNode refuses the app",
     8: "its process died",
 }
 
 
-def carrying(raw: bytes) -> RecordDict:
-    """The content of a message that carries bytes."""
+def bytes_content(raw: bytes) -> RecordDict:
+    """Content of a message with bytes."""
     array = Array(dtype="uint8", shape=(len(raw),), stype=_KIND, data=raw)
     return RecordDict({_PART: ArrayRecord({_BODY: array})})
 
 
-def carried(message: Message) -> bytes | str:
-    """The bytes of a message, or the reason why there are none."""
+def read_bytes(message: Message) -> bytes | str:
+    """Bytes of a message, or the reason why it has none."""
     if message.has_error():
-        return reason(message.error)
+        return error_text(message.error)
     part = message.content.get(_PART)
     array = part.get(_BODY) if isinstance(part, ArrayRecord) else None
     if array is None or array.stype != _KIND or not isinstance(array.data, bytes):
-        return "its answer holds no bytes"
+        return "its answer contains no bytes"
     return array.data
 
 
-def naming(name: str) -> RecordDict:
-    """The content of a message that says a name."""
+def name_content(name: str) -> RecordDict:
+    """Content of a message with a name."""
     return RecordDict({_PART: ConfigRecord({_NAME: name})})
 
 
-def named(message: Message) -> str:
-    """The name that a message says; empty if it says none."""
+def read_name(message: Message) -> str:
+    """Name in a message, or an empty string."""
     part = None if message.has_error() else message.content.get(_PART)
     name = part.get(_NAME) if isinstance(part, ConfigRecord) else None
     return name if isinstance(name, str) else ""
 
 
-def failure(why: str, asked: Message) -> Message:
-    """A reply that is a sentence."""
-    return Message(Error(_SAID, why), reply_to=asked)
+def error_reply(reason: str, request: Message) -> Message:
+    """Reply with an error message."""
+    return Message(Error(_OWN_ERROR, reason), reply_to=request)
 
 
-def reason(error: Error) -> str:
-    """An error as a sentence; what Flower words may tell of values, so it is not repeated."""
-    if error.code == _SAID and error.reason:
+def error_text(error: Error) -> str:
+    """Text of an error. Flower's own texts are not repeated, because they may contain data."""
+    if error.code == _OWN_ERROR and error.reason:
         return str(error.reason)
-    return _WHY.get(error.code, f"no answer (Flower's error {error.code})")
+    return _REASONS.get(error.code, f"no answer (Flower's error {error.code})")

@@ -1,4 +1,4 @@
-"""The ServerApp's part: bytes to SuperNodes and back over Flower's grid, and a study that asks."""
+"""The ServerApp: exchanges bytes with SuperNodes over Flower's grid, and runs a study."""
 
 import logging
 import re
@@ -11,42 +11,42 @@ from flwr.serverapp import Grid, ServerApp
 
 from ...core import ConfigError, TooFewClients
 from . import NAME, NAME_KEY, REQUEST
-from .messages import carried, carrying, named, reason
+from .messages import bytes_content, error_text, read_bytes, read_name
 
-POLL = 0.25  # seconds between questions to the SuperLink
-_HELLO = 60.0  # seconds in which a SuperNode says its name
-_FITS = r"[A-Za-z0-9_-]{1,60}"
-_log = logging.getLogger("flwr")  # what is said there is what 'flwr log' shows
+POLL = 0.25  # seconds between calls to the SuperLink
+_HELLO = 60.0  # seconds for a SuperNode to reply with its name
+_VALID_NAME = r"[A-Za-z0-9_-]{1,60}"
+_log = logging.getLogger("flwr")  # shown by 'flwr log'
 
 
 class GridTransport:
-    """Bytes to SuperNodes and bytes back; clients have the names their node-config gives them."""
+    """Exchanges bytes with SuperNodes; client names come from their node-config."""
 
     def __init__(self, grid: Grid, *, poll: float = POLL) -> None:
         self._grid, self._poll = grid, poll
-        self._nodes: dict[str, int] = {}  # by name; Flower's ids stay in here
+        self._nodes: dict[str, int] = {}  # Flower's node ids by client name
 
     def clients(self) -> list[str]:
-        """Names of those who were met."""
+        """Names of the clients that have introduced themselves."""
         return sorted(self._nodes)
 
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
-        """Each client's answer, or why there is none."""
+        """Yield each client's reply, or the reason why there is none."""
         start, n = time.monotonic(), 0
         online = set(self._grid.get_node_ids())
-        there = {self._nodes[c]: c for c in clients if self._nodes.get(c) in online}
-        for client in sorted(set(clients) - set(there.values())):
+        connected = {self._nodes[c]: c for c in clients if self._nodes.get(c) in online}
+        for client in sorted(set(clients) - set(connected.values())):
             yield client, "is not connected"
-        pushed = self._push(there, REQUEST, carrying(request), seconds)
-        for node in sorted(set(there) - set(pushed.values())):
-            yield there[node], "the SuperLink does not take the message"
+        pushed = self._push(connected, REQUEST, bytes_content(request), seconds)
+        for node in sorted(set(connected) - set(pushed.values())):
+            yield connected[node], "the SuperLink did not accept the message"
         while pushed:
-            for node, reply in self._pulled(pushed):
-                answer = carried(reply)
+            for node, reply in self._pull(pushed):
+                answer = read_bytes(reply)
                 n += isinstance(answer, bytes)
-                yield there[node], answer
+                yield connected[node], answer
             left = start + seconds - time.monotonic()
             if left <= 0:
                 break
@@ -54,16 +54,16 @@ class GridTransport:
         _log.info("%d of %d answered in %.1f s", n, len(clients), time.monotonic() - start)
 
     def wait(self, least: int, seconds: float, grace: float) -> list[str]:
-        """Meet SuperNodes until there are enough, and the others had their chance."""
+        """Wait until enough SuperNodes have replied with their names, plus a grace period."""
         end, enough = time.monotonic() + seconds, float("inf")
-        met: set[int] = set()
+        known: set[int] = set()
         hellos: dict[str, int] = {}
         while True:
-            new = sorted(set(self._grid.get_node_ids()) - met)
+            new = sorted(set(self._grid.get_node_ids()) - known)
             hellos |= self._push(new, NAME, RecordDict(), _HELLO)
-            met |= set(new)
-            for node, reply in self._pulled(hellos):
-                self._meet(node, reply)
+            known |= set(new)
+            for node, reply in self._pull(hellos):
+                self._add_node(node, reply)
             now = time.monotonic()
             if len(self._nodes) >= least:
                 enough = min(enough, now)
@@ -71,17 +71,17 @@ class GridTransport:
                     return self.clients()
             elif now > end:
                 raise TooFewClients(
-                    f"{len(self._nodes)} clients came within {seconds:g} s, not {least}: "
-                    f"{', '.join(self.clients()) or 'nobody'}"
+                    f"{len(self._nodes)} of at least {least} clients connected within {seconds:g} "
+                    f"s: {', '.join(self.clients()) or 'none'}"
                 )
             time.sleep(self._poll)
 
-    def _meet(self, node: int, reply: Message) -> None:
-        name = named(reply)
+    def _add_node(self, node: int, reply: Message) -> None:
+        name = read_name(reply)
         if reply.has_error():
-            _log.warning("SuperNode %d did not say its name: %s", node, reason(reply.error))
-        elif not re.fullmatch(_FITS, name):
-            _log.warning("SuperNode %d has no usable %s: %.60r", node, NAME_KEY, name)
+            _log.warning("SuperNode %d did not send its name: %s", node, error_text(reply.error))
+        elif not re.fullmatch(_VALID_NAME, name):
+            _log.warning("SuperNode %d has no valid %s: %.60r", node, NAME_KEY, name)
         elif name in self._nodes:
             raise ConfigError(f"two SuperNodes are called {name!r}; give each its own {NAME_KEY}")
         else:
@@ -90,18 +90,18 @@ class GridTransport:
     def _push(
         self, nodes: Iterable[int], kind: str, content: RecordDict, seconds: float
     ) -> dict[str, int]:
-        """Ids of the messages that were taken, and whom they go to; they die at the deadline."""
+        """Send messages that expire after `seconds`; return nodes by accepted message id."""
         nodes = list(nodes)
         if not nodes:
             return {}
-        made = [Message(content, node, f"query.{kind}", ttl=seconds) for node in nodes]
-        ids = list(self._grid.push_messages(made))
+        messages = [Message(content, node, f"query.{kind}", ttl=seconds) for node in nodes]
+        ids = list(self._grid.push_messages(messages))
         return {id: node for id, node in zip(ids, nodes, strict=False) if id}
 
-    def _pulled(self, waiting: dict[str, int]) -> Iterator[tuple[int, Message]]:
-        """Replies that came, taken from those waited for.
+    def _pull(self, waiting: dict[str, int]) -> Iterator[tuple[int, Message]]:
+        """Yield the replies that have arrived, and remove them from `waiting`.
 
-        Only the message replied to says whose a reply is: errors come from the SuperLink itself.
+        The node is known only from the id of the request: errors come from the SuperLink itself.
         """
         for reply in self._grid.pull_messages(list(waiting)) if waiting else ():
             node = waiting.pop(reply.metadata.reply_to_message_id, None)
@@ -110,7 +110,7 @@ class GridTransport:
 
 
 def server_app(study: Callable[[GridTransport, Mapping[str, Any]], object]) -> ServerApp:
-    """The app that runs a study over the grid, as the run's configuration says."""
+    """Create the app that runs a study over the grid with the run's configuration."""
     app = ServerApp()
 
     @app.main()

@@ -1,8 +1,8 @@
-"""The way to clients through NVFlare: the only package that imports it.
+"""Channel to clients through NVFlare; only this package imports it.
 
-NVFlare brings mutual TLS, certificates, jobs and processes. What crosses is fedclust's own bytes,
-in auxiliary requests; what is asked and answered is decided by components that the job names and
-that know nothing of NVFlare.
+NVFlare provides mutual TLS, certificates, jobs and processes. Its auxiliary requests contain the
+bytes of fedclust. A job names the components that send and answer them; these do not depend on
+NVFlare.
 """
 
 from importlib.util import find_spec
@@ -14,5 +14,5 @@ if find_spec("nvflare") is None:
 
 TOPIC = "fedclust"
 BODY = "body"  # of a request or reply: bytes
-HELLO = b""  # asks only whether somebody is there
-SITE, STUDY = "site", "study"  # ids of the components that answer and ask
+HELLO = b""  # only tests whether a client process replies
+SITE, STUDY = "site", "study"  # ids of the client's and the server's component

@@ -1,4 +1,4 @@
-"""A client's job process: its data is opened once, and every request is answered from memory."""
+"""The job process of a client: opens its data once and answers requests from memory."""
 
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ from . import BODY, HELLO, SITE, TOPIC
 
 
 def _signer(app: str, workspace: Any) -> str:
-    """Whose certificate signed the job's configuration: not what the server says of it."""
+    """Name in the certificate that signed the job's configuration, verified at the client."""
     authority = workspace.get_file_path_in_startup("rootCA.pem")
     verified, signers = verify_folder_signature_and_get_signers(app, authority)
     return str(signers[0][0]) if verified and len(signers) == 1 else ""
 
 
 class SiteExecutor(Executor):
-    """Hands requests to the component `site` and its answers back; it computes nothing itself."""
+    """Passes requests to the component `site` and returns its replies."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,17 +38,17 @@ class SiteExecutor(Executor):
         self._author = _signer(workspace.get_app_dir(fl_ctx.get_job_id()), workspace)
         folder = Path(workspace.get_root_dir())
         self._site = engine.get_component(SITE).open(folder, fl_ctx.get_identity_name())
-        engine.register_aux_message_handler(TOPIC, self._answered)
+        engine.register_aux_message_handler(TOPIC, self._answer)
 
-    def _answered(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
+    def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
         body = request.get(BODY)
         reply = make_reply(ReturnCode.OK)
-        known = isinstance(body, bytes) and body != HELLO
-        reply[BODY] = self._site.answer(body, self._author) if known else HELLO
+        is_request = isinstance(body, bytes) and body != HELLO
+        reply[BODY] = self._site.answer(body, self._author) if is_request else HELLO
         return reply
 
     def execute(
         self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
     ) -> Shareable:
-        """There are no tasks: everything is an auxiliary request."""
+        """Refuse tasks: fedclust uses auxiliary requests only."""
         return make_reply(ReturnCode.TASK_UNKNOWN)

@@ -1,4 +1,4 @@
-"""A job: two configurations that name fedclust's own classes. No code travels with it."""
+"""Write a job: two configurations that name classes of fedclust. It contains no code."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 from . import SITE, STUDY
 
-HERE = __package__
-CONTROLLER, EXECUTOR = f"{HERE}.server.StudyController", f"{HERE}.client.SiteExecutor"
+_PACKAGE = __package__
+CONTROLLER, EXECUTOR = f"{_PACKAGE}.server.StudyController", f"{_PACKAGE}.client.SiteExecutor"
 
 
 def write_job(
@@ -21,10 +21,10 @@ def write_job(
     min_clients: int,
     wait: float = 30.0,
 ) -> None:
-    """Write a job of the component `asks` at the server and `answers` at every client.
+    """Write a job with the component `asks` at the server and `answers` at every client.
 
-    Both are the path of a class and its arguments. What a client gets is signed when it is
-    submitted, and is not the server's to change.
+    Both are the path of a class and its arguments. The client's part is signed on submission, so
+    the server cannot change it.
     """
     server = {
         "format_version": 2,

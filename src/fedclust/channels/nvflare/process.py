@@ -1,4 +1,4 @@
-"""NVFlare's processes: started with this Python, ended with all of their children."""
+"""Start NVFlare processes with this Python, and stop them with all their children."""
 
 import contextlib
 import ctypes
@@ -16,30 +16,30 @@ import psutil
 
 from ...core import ConfigError
 
-_MARK = "process.json"
+_PID_FILE = "process.json"
 _PR_SET_PDEATHSIG = 1  # of prctl
-_GRACE = 8.0  # seconds between asking and killing
+_GRACE = 8.0  # seconds between terminate and kill
 
 
 def server_command(kit: Path) -> list[str]:
-    """The command that runs a server kit."""
+    """Command that runs a server kit."""
     return _command("server", kit, [])
 
 
 def client_command(kit: Path, name: str) -> list[str]:
-    """The command that runs a client kit."""
+    """Command that runs a client kit."""
     return _command("client", kit, [f"uid={name}"])
 
 
-def _command(role: str, kit: Path, words: Sequence[str]) -> list[str]:
+def _command(role: str, kit: Path, settings: Sequence[str]) -> list[str]:
     module = f"nvflare.private.fed.app.{role}.{role}_train"
-    sets = ["secure_train=true", "org=fedclust", "config_folder=config", *words]
-    where = ["-m", str(kit.resolve()), "-s", f"fed_{role}.json"]
-    return [sys.executable, "-u", "-m", module, *where, "--set", *sets]
+    all_settings = ["secure_train=true", "org=fedclust", "config_folder=config", *settings]
+    location = ["-m", str(kit.resolve()), "-s", f"fed_{role}.json"]
+    return [sys.executable, "-u", "-m", module, *location, "--set", *all_settings]
 
 
 def is_free(port: int) -> bool:
-    """Whether nobody listens on a port of this machine."""
+    """Whether a port of this machine is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -53,11 +53,11 @@ def is_free(port: int) -> bool:
 def running(
     command: Sequence[str], kit: Path, *, alone: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that lives as long as the block; its words go to console.log in the kit.
+    """Run a process for the duration of the block; its output goes to console.log in the kit.
 
-    Where this process is killed, it goes on alone, or ends as well.
+    If this process is killed, the started one continues (``alone``) or ends as well.
     """
-    _not_twice(kit)
+    _refuse_second_start(kit)
     (kit / "transfer").mkdir(exist_ok=True)
     with open(kit / "console.log", "ab") as log:
         process = subprocess.Popen(
@@ -71,7 +71,7 @@ def running(
             preexec_fn=None if alone else _end_with_parent,
         )
     started = psutil.Process(process.pid).create_time()
-    (kit / _MARK).write_text(json.dumps({"pid": process.pid, "started": started}))
+    (kit / _PID_FILE).write_text(json.dumps({"pid": process.pid, "started": started}))
     try:
         yield process
     finally:
@@ -79,24 +79,24 @@ def running(
 
 
 def _end_with_parent() -> None:
-    """Have the system end this process if the command that started it is killed (Linux)."""
+    """Let the system end this process if its parent is killed (Linux)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _not_twice(kit: Path) -> None:
-    """Refuse a kit that runs: two processes with one certificate would push each other out."""
+def _refuse_second_start(kit: Path) -> None:
+    """Refuse a kit that is running: two processes with one certificate disconnect each other."""
     try:
-        mark = json.loads((kit / _MARK).read_text())
-        running = psutil.Process(mark["pid"]).create_time() == mark["started"]
+        recorded = json.loads((kit / _PID_FILE).read_text())
+        running = psutil.Process(recorded["pid"]).create_time() == recorded["started"]
     except (OSError, ValueError, KeyError, TypeError, psutil.Error):
         return
     if running:
-        raise ConfigError(f"{kit} runs already, as process {mark['pid']}; end that one first")
+        raise ConfigError(f"{kit} is already running as process {recorded['pid']}; stop it first")
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all it started: job processes have sessions of their own."""
+    """Stop a process and all its children; job processes have sessions of their own."""
     family = []
     with contextlib.suppress(psutil.NoSuchProcess):
         parent = psutil.Process(process.pid)
@@ -114,7 +114,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def wait(process: subprocess.Popen[bytes]) -> int:
-    """Its exit status; signals are acted upon in between."""
+    """Wait for the exit status; signals are handled in the meantime."""
     while process.poll() is None:
         time.sleep(0.2)
     return int(process.returncode)

@@ -1,7 +1,7 @@
-"""Kits: certificates by NVFlare's own provisioning, and a policy that lets in nothing else.
+"""Create kits: certificates from NVFlare's provisioning, and a restrictive policy.
 
-A site's policy: no code comes with a job, only fedclust's own classes are built, nobody reads files
-or logs of a site from elsewhere.
+Policy of a site: a job brings no code, only classes of fedclust are created, and files and logs of
+a site cannot be read remotely.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _BUILDERS = [
     {"path": "nvflare.lighter.impl.cert.CertBuilder", "args": {"root_valid_days": 3650}},
     {"path": "nvflare.lighter.impl.signature.SignatureBuilder", "args": {}},
 ]
-_NOTHING = ("clone_job", "download_job", "operate", "shell_commands", "byoc")
+_FORBIDDEN = ("clone_job", "download_job", "operate", "shell_commands", "byoc")
 POLICY = {
     "format_version": "1.0",
     "permissions": {
@@ -41,7 +41,7 @@ POLICY = {
             "submit_job": "any",
             "manage_job": "any",
             "view": "any",
-            **dict.fromkeys(_NOTHING, "none"),
+            **dict.fromkeys(_FORBIDDEN, "none"),
         }
     },
 }
@@ -57,7 +57,7 @@ def make_kits(
     admin: str,
     clients: Iterable[str],
 ) -> dict[str, Path]:
-    """Everybody's startup folder, by name; keys of earlier calls on `authority` are kept."""
+    """Create startup folders by participant; keys of earlier calls on `authority` are kept."""
     project = {
         "api_version": 3,
         "name": name,
@@ -76,47 +76,47 @@ def make_kits(
         "builders": _BUILDERS,
         "gen_scripts": False,
     }
-    chatter = io.StringIO()
-    with contextlib.redirect_stdout(chatter), contextlib.redirect_stderr(chatter):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             provisioner = Provisioner(str(authority), prepare_builders(project))
-            made = provisioner.provision(prepare_project(project))
+            result = provisioner.provision(prepare_project(project))
         except (ValueError, RuntimeError) as problem:
-            raise ConfigError(f"no kits could be made: {problem}") from None
-    if made.get(CtxKey.BUILD_ERROR):
-        last = chatter.getvalue().strip().splitlines()[-1:]
-        raise ConfigError(f"no kits could be made: {' '.join(last)}")
-    folder = Path(made[CtxKey.CURRENT_PROD_DIR])
-    return {one: folder / one for one in (server, admin, *clients)}
+            raise ConfigError(f"creating kits failed: {problem}") from None
+    if result.get(CtxKey.BUILD_ERROR):
+        last = output.getvalue().strip().splitlines()[-1:]
+        raise ConfigError(f"creating kits failed: {' '.join(last)}")
+    folder = Path(result[CtxKey.CURRENT_PROD_DIR])
+    return {name: folder / name for name in (server, admin, *clients)}
 
 
 _ORG = "fedclust"
 
 
 def forget_certificates(authority: Path, name: str) -> None:
-    """Let the next call of `make_kits` give everybody a new certificate of the same root."""
+    """Make the next `make_kits` issue new certificates from the same root."""
     path = authority / name / "state" / "cert.json"
     try:
         state = json.loads(path.read_text())
         root = {key: state[key] for key in (CtxKey.ROOT_CERT, CtxKey.ROOT_PRI_KEY)}
     except (OSError, ValueError, KeyError) as problem:
-        raise ConfigError(f"{path}: the authority's keys are not readable ({problem!r})") from None
+        raise ConfigError(f"{path}: cannot read the keys of the authority ({problem!r})") from None
     write_text(path, json.dumps(root))
     path.chmod(0o600)
 
 
 def lock_client(kit: Path, answers: str) -> None:
-    """The site's policy: only these classes are built, and nothing of the site is read."""
+    """Write the policy of a site: only these classes are created, and nothing is readable."""
     resources = _defaults(kit)
     resources["class_allow_list"] = [EXECUTOR, answers]
     resources["class_list_enforcement_mode"] = "enforce"
     resources["allow_log_streaming"] = False
     resources["components"] = [c for c in resources["components"] if c["id"] != "site_log_streamer"]
-    _settle(kit, resources)
+    _write_policy(kit, resources)
 
 
 def lock_server(kit: Path, asks: str) -> None:
-    """The server's policy; what it stores stays in its kit, wherever that is moved to."""
+    """Write the policy of the server, and keep its storage inside the kit."""
     resources = _defaults(kit)
     resources["class_allow_list"] = [CONTROLLER, asks]
     resources["class_list_enforcement_mode"] = "enforce"
@@ -128,15 +128,15 @@ def lock_server(kit: Path, asks: str) -> None:
     components["job_manager"]["args"]["uri_root"] = str(store / "jobs")
     components.pop("log_receiver", None)
     resources["components"] = list(components.values())
-    _settle(kit, resources)
+    _write_policy(kit, resources)
 
 
 def _defaults(kit: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((kit / "local" / "resources.json.default").read_text())
-    return found
+    defaults: dict[str, Any] = json.loads((kit / "local" / "resources.json.default").read_text())
+    return defaults
 
 
-def _settle(kit: Path, resources: Mapping[str, Any]) -> None:
+def _write_policy(kit: Path, resources: Mapping[str, Any]) -> None:
     local = kit / "local"
     (local / "resources.json").write_text(json.dumps(resources, indent=1))
     (local / "authorization.json").write_text(json.dumps(POLICY, indent=1))
@@ -146,10 +146,10 @@ def _settle(kit: Path, resources: Mapping[str, Any]) -> None:
 
 
 def copy_kit(made: Path, kit: Path) -> None:
-    """A participant's folder where it is handed out from; private keys stay private."""
+    """Copy a participant's folder to where it is handed out; protect its private keys."""
     shutil.copytree(made, kit, symlinks=False)
     for script in ("start.sh", "stop_fl.sh", "sub_start.sh", "docker.sh"):
-        (kit / "startup" / script).unlink(missing_ok=True)  # 'fedclust client' does it
+        (kit / "startup" / script).unlink(missing_ok=True)  # replaced by 'fedclust client'
     (kit / "readme.txt").unlink(missing_ok=True)
     for key in (kit / "startup").glob("*.key"):
         key.chmod(0o600)

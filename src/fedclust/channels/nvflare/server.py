@@ -1,4 +1,4 @@
-"""The server's job process: waits for the clients' processes, then lets the study run."""
+"""The job process of the server: waits for the clients' processes, then runs the study."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,36 +12,36 @@ from nvflare.apis.signal import Signal
 from . import BODY, HELLO, STUDY, TOPIC
 
 _CALL = 2.0  # seconds for a hello
-_WHY = {
+_REASONS = {
     ReturnCode.TIMEOUT: "no answer in time",
     ReturnCode.COMMUNICATION_ERROR: "cannot be reached",
-    ReturnCode.HANDLER_EXCEPTION: "an error in its process; its own log says which",
+    ReturnCode.HANDLER_EXCEPTION: "an error in its process; see the log of the client",
     ReturnCode.TOPIC_UNKNOWN: "its process has not started yet",
 }
 
 
 class AuxTransport:
-    """Bytes to the job's clients, and bytes back, in one call that waits for all of them."""
+    """Exchanges bytes with the clients of a job, in one call that waits for all of them."""
 
     def __init__(self, fl_ctx: FLContext, abort: Signal) -> None:
         self._context, self._engine, self._abort = fl_ctx, fl_ctx.get_engine(), abort
 
     def clients(self) -> list[str]:
-        """The clients that the job was given to."""
+        """Clients of the job."""
         return sorted(client.name for client in self._engine.get_clients())
 
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
-        """Each client's answer, or why there is none."""
+        """Yield each client's reply, or the reason why there is none."""
         if self._abort.triggered:
-            raise KeyboardInterrupt("the job was ended from outside")
-        asked = Shareable()
-        asked[BODY] = request
+            raise KeyboardInterrupt("the job was aborted")
+        message = Shareable()
+        message[BODY] = request
         replies = self._engine.send_aux_request(
             targets=list(clients),
             topic=TOPIC,
-            request=asked,
+            request=message,
             timeout=seconds,
             fl_ctx=self._context,
             optional=True,
@@ -50,7 +50,7 @@ class AuxTransport:
             yield client, _answer(reply)
 
     def wait(self, seconds: float) -> list[str]:
-        """Those whose processes answer; all are waited for as long as the time lasts."""
+        """Wait for all clients' processes, at most `seconds`; return those that reply."""
         end, wanted = time.monotonic() + seconds, set(self.clients())
         ready: set[str] = set()
         while wanted - ready and time.monotonic() < end and not self._abort.triggered:
@@ -63,12 +63,12 @@ class AuxTransport:
 
 def _answer(reply: object) -> bytes | str:
     if not isinstance(reply, Shareable):
-        return "its answer is no message"
+        return "its answer is not a message"
     code = reply.get_return_code()
     body = reply.get(BODY)
     if code != ReturnCode.OK:
-        return _WHY.get(code, f"no answer ({code})")
-    return body if isinstance(body, bytes) else "its answer holds no bytes"
+        return _REASONS.get(code, f"no answer ({code})")
+    return body if isinstance(body, bytes) else "its answer contains no bytes"
 
 
 class StudyController(Controller):
@@ -82,13 +82,13 @@ class StudyController(Controller):
         """Nothing to prepare."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Run the study; what goes wrong there is written down there."""
+        """Run the study, which records its own errors."""
         transport = AuxTransport(fl_ctx, abort_signal)
         ready = transport.wait(self._wait)
         fl_ctx.get_engine().get_component(STUDY).run(transport, ready)
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
-        """Nothing to clear away."""
+        """Nothing to clean up."""
 
     def process_result_of_unknown_task(
         self, client: object, task_name: str, client_task_id: str, result: object, fl_ctx: FLContext

@@ -1,4 +1,4 @@
-"""The coordinator's line to a running server: who is connected, submit a job, how it stands."""
+"""The coordinator's session with a running server: clients, jobs and their status."""
 
 import contextlib
 import io
@@ -13,11 +13,11 @@ from ...core import FedclustError
 
 
 class NoServer(FedclustError, ConnectionError):
-    """The server does not answer, or not to this certificate."""
+    """The server does not reply, or rejects this certificate."""
 
 
 class Session:
-    """An open session; closed before the server is stopped, or it would keep this process alive."""
+    """An open session. Close it before stopping the server, or this process will not exit."""
 
     def __init__(self, kit: Path, user: str, *, seconds: float = 10.0) -> None:
         end = time.monotonic() + seconds
@@ -28,7 +28,7 @@ class Session:
                 return
             except Exception as problem:
                 if time.monotonic() >= end:
-                    raise NoServer(f"{kit}: the server does not answer ({problem})") from None
+                    raise NoServer(f"{kit}: the server does not reply ({problem})") from None
                 time.sleep(0.3)
 
     def __enter__(self) -> "Session":
@@ -39,17 +39,17 @@ class Session:
             self._session.close()
 
     def clients(self, *, within: float = 60.0) -> list[str]:
-        """Clients that were heard of within so many seconds."""
-        return sorted(name for name, seconds in self.heard().items() if seconds < within)
+        """Clients that were last seen less than `within` seconds ago."""
+        return sorted(name for name, seconds in self.last_seen().items() if seconds < within)
 
-    def heard(self) -> dict[str, float]:
-        """Connected clients, and the seconds since they were heard."""
+    def last_seen(self) -> dict[str, float]:
+        """Connected clients, and the seconds since each was last seen."""
         info, now = self._call("get_system_info"), time.time()
         return {c.name: max(0.0, now - c.last_connect_time) for c in info.client_info}
 
     def jobs(self) -> list[dict[str, str]]:
-        """The server's jobs, the latest first."""
-        found = self._call("list_jobs") or []
+        """Jobs of the server, the latest first."""
+        jobs = self._call("list_jobs") or []
         return [
             {
                 "id": str(job.get("job_id", "")),
@@ -57,25 +57,25 @@ class Session:
                 "submitted": str(job.get("submit_time", "")),
                 "state": str(job.get("status", "")),
             }
-            for job in found
+            for job in jobs
         ]
 
     def submit(self, job: Path) -> str:
-        """Submit a job; its id."""
+        """Submit a job and return its id."""
         return str(self._call("submit_job", str(job.resolve())))
 
     def status(self, job: str) -> str:
-        """How a job stands, such as RUNNING or FINISHED:COMPLETED."""
+        """Status of a job, such as RUNNING or FINISHED:COMPLETED."""
         meta = self._call("get_job_meta", job)
         return str(meta.get("status", ""))
 
     def abort(self, job: str) -> None:
-        """End a job, if it still runs."""
+        """Abort a job if it is still running."""
         with contextlib.suppress(FedclustError):
             self._call("abort_job", job)
 
-    def abort_named(self, study: str) -> None:
-        """End all jobs of a study that have not ended."""
+    def abort_study(self, study: str) -> None:
+        """Abort all unfinished jobs of a study."""
         for job in self.jobs():
             if job["study"] == study and not job["state"].startswith("FINISHED"):
                 self.abort(job["id"])
@@ -85,7 +85,7 @@ class Session:
             with _quiet():
                 return getattr(self._session, name)(*arguments)
         except NoConnection as problem:
-            raise NoServer(f"the server does not answer ({problem})") from None
+            raise NoServer(f"the server does not reply ({problem})") from None
         except Exception as problem:
             raise FedclustError(f"the server refused {name}: {problem}") from None
 
