@@ -12,7 +12,10 @@ from fedclust.cli import app
 from fedclust.data import known_formats, unregister_format
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 CLIENTS = '[clients]\nnorth = "north.csv"\nsouth = "south.csv"\nwest = "west.csv"\n'
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
@@ -92,3 +95,17 @@ def test_the_readme_lists_every_algorithm() -> None:
 
     listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", PAGES[0].read_text(), re.MULTILINE))
     assert listed == set(ALGORITHMS)
+
+
+def test_the_architecture_page_names_every_folder_and_file_of_the_client() -> None:
+    page, source = (ROOT / "ARCHITECTURE.md").read_text(), ROOT / "src" / "fedclust"
+    folders = {f"{path.parent.name}/" for path in source.glob("*/__init__.py")}
+    files = {path.name for path in (source / "client").glob("[a-z]*.py")}
+    assert [name for name in sorted(folders | files) if f"`{name}`" not in page] == []
+
+
+def test_what_the_architecture_page_and_the_glossary_name_exists() -> None:
+    source = ROOT / "src" / "fedclust"
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        for path in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", (ROOT / name).read_text()):
+            assert (source / path).exists() or (ROOT / path).exists(), (name, path)

@@ -1,6 +1,6 @@
-"""Names for the array types that the whole package uses."""
+"""Names for the types that the whole package uses."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,3 +10,4 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 Rng: TypeAlias = np.random.Generator
+Better = Literal["lower", "higher"]  # which values are better; used in files and reports

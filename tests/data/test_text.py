@@ -55,7 +55,7 @@ def test_every_reader_gives_the_same_values(
     assert found["sex"].tolist() == ["f", "f", "m", None, "m"]
 
     def hot(name: str, *categories: str) -> list[list[float]]:
-        return Column(name, categories).encoded(found[name], "it").tolist()  # type: ignore[no-any-return]
+        return Column(name, categories).encode(found[name], "it").tolist()  # type: ignore[no-any-return]
 
     missing = [pytest.approx(np.nan, nan_ok=True)] * 2
     assert hot("code", "1", "2") == [[1, 0], [1, 0], [0, 1], [1, 0], missing]
@@ -74,7 +74,7 @@ def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows
     problems, counted = client.check(wanted)
     assert counted == (5, 1)
     (told,) = [p for p in problems if p.blocking]
-    assert told.text.startswith("has categories that were not declared (")
+    assert told.text.startswith("has undeclared categories (")
 
 
 @pytest.mark.parametrize("reader", [read_at_once, read_in_batches])

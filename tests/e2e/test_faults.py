@@ -152,9 +152,9 @@ def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None
 
 
 HOSTILE = """
-import fedclust.client.session as site
+from fedclust.client.endpoint import ClientEndpoint
 
-answer, count = site.Site.answer, [0]
+answer, count = ClientEndpoint.answer, [0]
 
 def hostile(self, raw, author=""):
     reply = answer(self, raw, author)
@@ -163,7 +163,7 @@ def hostile(self, raw, author=""):
         return reply
     return [b"garbage", reply[:-3], reply + bytes(70 * 2**20), 7][count[0] % 4]
 
-site.Site.answer = hostile
+ClientEndpoint.answer = hostile
 """
 
 
@@ -210,7 +210,7 @@ def test_a_client_whose_columns_changed_is_left_out_of_the_study(fed: Federation
         fed.client(name)
     server = fed.server(study)
     assert server.ends() == 0, server.said()
-    says = "west: its data do not fit: column 'width': the column is not there"
+    says = "west: its data do not fit: column 'width': the column does not exist"
     assert says in server.said()
     assert "do not fit" in (fed.folder / "study-run" / "incidents.jsonl").read_text()
 

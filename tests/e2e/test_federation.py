@@ -41,4 +41,4 @@ def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> 
         assert labels.read_text() == (here / "labels" / f"{client}.csv").read_text()
         log = [json.loads(line) for line in (kit / "disclosures.jsonl").read_text().splitlines()]
         assert {line["to"] for line in log} == {"ana@example.org"}
-        assert {"look", "round", "label"} == {line["kind"] for line in log}
+        assert {"preflight", "round", "label"} == {line["kind"] for line in log}

@@ -61,7 +61,9 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
     for name, table in (tables or rows()).items():
         kit = folder / name
         kit.mkdir(parents=True)
-        lines = ["person,height,width", *(f"{name}{i},{a},{b}" for i, (a, b) in enumerate(table))]
+        columns = ("height", "width", *(f"more{i}" for i in range(table.shape[1] - 2)))
+        lines = [",".join(["person", *columns])]
+        lines += [",".join([f"{name}{i}", *map(str, row)]) for i, row in enumerate(table)]
         (kit / "people.csv").write_text("\n".join(lines) + "\n")
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'

@@ -10,10 +10,14 @@ from flwr.app import Context, RecordDict
 
 from fedclust.channels import Incident, RemoteChannel
 from fedclust.channels.flower.server import GridTransport
+from fedclust.client.codec import encode
+from fedclust.client.requests import Preflight
 from fedclust.deploy.flower.server import app as server
 
 from .example import NAMES, write_kits
 from .flower_grid import RUN, FakeGrid
+
+PREFLIGHT = encode(Preflight(None, "llf-fcm"))
 
 
 def grid_of(folder: Path, consent: str = "") -> FakeGrid:
@@ -30,14 +34,14 @@ def met(grid: FakeGrid) -> GridTransport:
 def asked(
     grid: FakeGrid, seconds: float = 60.0, **how: Any
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Who answers a look, and what is on record for the others."""
+    """Who answers a preflight, and what is on record for the others."""
     incidents: list[Incident] = []
     transport = met(grid)
     grid.spoil, spoil = how.pop("spoil", grid.spoil), grid.spoil
     remote = RemoteChannel(
         transport, about={"study": "s"}, deadline=seconds, record=incidents.append, **how
     )
-    answers = remote.tell("look", {"columns": None})
+    answers = remote.send(*PREFLIGHT)
     grid.spoil = spoil
     return answers, {incident.client: incident.what for incident in incidents}
 

@@ -37,6 +37,12 @@ def refusal(tmp_path: Path, raw: bytes, consent: str = "", author: str = "") -> 
     return str(header.get("why", ""))
 
 
+def preflight(columns: Any, *, counts: bool = False) -> bytes:
+    """A preflight as a server sends it."""
+    words = {"algorithm": "llf-fcm", "counts": counts, "needs_memory": "", "columns": columns}
+    return pack({"kind": "preflight", "id": "/1", "about": {"study": "s"}, **words}, {})
+
+
 def request(plan: Plan, data: Any = PLAIN, study: str = "s", n: int = 0) -> bytes:
     algorithm = plan.algorithm
     down = algorithm.broadcast(algorithm.start(SCHEMA, np.random.default_rng(0)))

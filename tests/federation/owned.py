@@ -1,17 +1,19 @@
 """Three owners of columns in one process, behind the bytes that a network would carry."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from fedclust.study.split_columns import ColumnsOutcome
 
 from fedclust.channels import RemoteChannel
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.study.journal import OnRound
 from fedclust.study.pool import RemotePool
 from fedclust.study.read import read_study
+from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import Folder
 from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
@@ -104,10 +106,17 @@ def run_across(
     *,
     resume: bool = False,
     on_round: OnRound | None = None,
-) -> ColumnsOutcome:
+) -> Outcome:
     """The study over owners that only a channel leads to."""
     alone = replace(study, clients={})
     remote = RemoteChannel(transport, about={"study": "s"}, quorum=len(study.clients))
     place = Folder(alone, folder, force=False, resume=resume)
     owners = RemotePool(remote, tuple(study.clients))
     return carry_out(alone, owners, place, on_round=on_round)
+
+
+def told(folder: Path) -> tuple[Any, ...]:
+    """What a run says, but for the time."""
+    model = json.loads((folder / "model.json").read_text())
+    profile = json.loads((folder / "profile.json").read_text())
+    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()

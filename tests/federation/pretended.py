@@ -82,8 +82,8 @@ class Pretended:
         self.job.join()
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    """Replace the parts of NVFlare by a server in this process."""
     made = Pretended(InProcess(write_kits(tmp_path / "sites")), tmp_path)
     for role, name in (("server", "localhost"), ("admin", "ana@example.org")):
         (tmp_path / "kits" / role).mkdir(parents=True)

@@ -99,7 +99,7 @@ def test_another_form_is_another_question(tmp_path: Path) -> None:
     assert asked(site, PLAN, Centers(START))[0] == ""
     assert asked(site, PLAN, Centers(START))[0] == ""  # the same again
     assert (
-        "answered 1 questions, and 1 are allowed"
+        "answered 1 queries, and the query limit is 1"
         in asked(site, PLAN, Centers(START), shifted(1.0))[0]
     )
 
@@ -162,7 +162,7 @@ def test_under_noise_no_cohort_loses_members(tmp_path: Path) -> None:
     plan = replace(plan, transforms=(*plan.transforms, masks(sites)))
     down = around(plan)
     assert asked(sites["c0"], plan, down, cohort=names)[0] == ""
-    assert "to another cohort" in asked(sites["c0"], plan, down, cohort=names[:4])[0]
+    assert "in another cohort" in asked(sites["c0"], plan, down, cohort=names[:4])[0]
 
 
 def test_strangers_do_not_use_up_the_cohorts_of_a_client(tmp_path: Path) -> None:
@@ -219,7 +219,10 @@ def test_labels_are_bounded_too(tmp_path: Path) -> None:
     site = write_kits(tmp_path, "max_clusters = 20")["west"]
     words = {"kind": "label", "id": "/1", "about": {"study": "s"}, "algorithm": "llf-cm", **PLAIN}
     many = pack({**words, "ids": list(range(21))}, {"centers": np.ones((21, 2))})
-    assert "21 centres are more" in unpack(site.answer(many)).header["why"]
+    assert (
+        "n_clusters = 21, client.toml allows max_clusters = 20"
+        in unpack(site.answer(many)).header["why"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A study over split columns, over bytes: the study in one process, and nothing but numbers."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,18 +22,12 @@ from .owned import (
     records,
     reopened,
     run_across,
+    told,
     write_owners,
     write_study,
 )
 
 HARD, SOFT = 'algorithm = "lossless"', 'algorithm = "lossless"\nfuzzy = true'
-
-
-def told(folder: Path) -> tuple[Any, ...]:
-    """What a run says, but for the time."""
-    model = json.loads((folder / "model.json").read_text())
-    profile = json.loads((folder / "profile.json").read_text())
-    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
 
 
 def same_at_owners(folder: Path, here: str = "here") -> None:
@@ -100,7 +93,7 @@ def test_owners_rows_do_not_cross_as_they_are_clustered(tmp_path: Path) -> None:
     run_across(write_study(tmp_path, HARD, "", NONE), transport, tmp_path / "run")
     wire = b"".join(transport.heard)
     for site in sites.values():
-        kept: Any = site._columns._kept
+        kept: Any = site._session.columns._kept
         for value in kept[2].X.ravel():
             assert value.tobytes() not in wire
 
@@ -197,7 +190,7 @@ def test_values_that_changed_end_a_run_that_would_go_on(eager: None, tmp_path: P
     lines = people.read_text().splitlines()
     lines[3] = lines[3].rpartition(",")[0] + ",1.5"
     people.write_text("\n".join(lines) + "\n")
-    with pytest.raises(ConfigError, match="owners, their records or values have changed since"):
+    with pytest.raises(ConfigError, match="clients, their records or values have changed since"):
         run_across(study, InProcess(reopened(tmp_path)), tmp_path / "r", resume=True)
 
 
@@ -230,7 +223,7 @@ def test_an_owner_that_falls_silent_or_was_restarted_stops_the_run_by_name(
 @pytest.mark.parametrize(
     ("answers_lost", "words"),
     [
-        (1, "2 owners can take part, and 3 are needed; every owner is needed, and shop cannot"),
+        (1, "2 clients can take part, and 3 are needed; every client is needed, and shop cannot"),
         (2, "shop"),
         (3, "not every one found its rows of the shared records: shop did not"),
     ],
@@ -261,7 +254,7 @@ def test_a_study_need_not_name_owners_but_must_say_how_many(tmp_path: Path) -> N
     run_across(study, InProcess(reopened(tmp_path)), tmp_path / "counted")
     assert told(tmp_path / "counted") == told(tmp_path / "named")
     fewer = InProcess({n: s for n, s in reopened(tmp_path).items() if n != "shop"})
-    with pytest.raises(TooFewClients, match="2 owners can take part, and 3 are needed"):
+    with pytest.raises(TooFewClients, match="2 clients can take part, and 3 are needed"):
         run_across(study, fewer, tmp_path / "fewer")
     write_study(tmp_path, HARD, "", NONE)
     with pytest.raises(ConfigError, match="say how many there are by min_clients"):
@@ -271,12 +264,14 @@ def test_a_study_need_not_name_owners_but_must_say_how_many(tmp_path: Path) -> N
 def test_features_that_do_not_fit_the_owners_are_told_by_number(tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
     listed = '[privacy]\ntier = "none"\n[features]\nincome = {}\nspent = {}\ncalls = {}\nage = {}\n'
-    with pytest.raises(ValueError, match="lists 4 columns, owners have 3 of these names: nobody"):
+    with pytest.raises(
+        ValueError, match="lists 4 columns, clients have 3 of these names: no client"
+    ):
         run_across(write_study(tmp_path, HARD, "", listed), InProcess(sites), tmp_path / "few")
     twice = {"bank": ("income",), "shop": ("income",), "telecom": ("calls",)}
     sites = write_owners(tmp_path / "twice", owners=twice)
     listed = '[privacy]\ntier = "none"\n[features]\nincome = {}\ncalls = {}\n'
-    with pytest.raises(ValueError, match="lists 2 columns, owners have 3 .* two owners have"):
+    with pytest.raises(ValueError, match="lists 2 columns, clients have 3 .* two clients have"):
         run_across(write_study(tmp_path, HARD, "", listed), InProcess(sites), tmp_path / "many")
 
 

@@ -17,8 +17,7 @@ from fedclust.algorithms.vertical_seeding import Drawn
 from fedclust.channels import RemoteChannel
 from fedclust.client.column_session import digest_of
 from fedclust.client.config import read_client_config
-from fedclust.client.requests import OWNED, SHARED
-from fedclust.client.vertical import Wanted
+from fedclust.client.requests import ColumnTask
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
 from fedclust.core.errors import describe_reasons
@@ -44,9 +43,9 @@ HARD = 'algorithm = "lossless"'
         (ALLOWED + 'authors = ["ana"]', HIDDEN, "does not list author"),
         (ALLOWED + "max_rounds = 3", HIDDEN, "allows max_rounds = 3"),
         (ALLOWED + "max_clusters = 2", HIDDEN, "allows max_clusters = 2"),
-        (ALLOWED + "max_queries = 4", HIDDEN, "has answered 4 questions, and 4 are allowed"),
+        (ALLOWED + "max_queries = 4", HIDDEN, "has answered 4 queries, and the query limit is 4"),
         (ALLOWED + 'privacy = "dp"\nepsilon = 1.0', HIDDEN, 'demands privacy = "dp", which'),
-        (ALLOWED + 'privacy = "secure"', HIDDEN, "came without masks, which client.toml demands"),
+        (ALLOWED + 'privacy = "secure"', HIDDEN, "lacks masks, required by client.toml"),
     ],
 )
 def test_client_toml_decides(consent: str, data: str, words: str, tmp_path: Path) -> None:
@@ -61,7 +60,7 @@ def test_who_lists_an_algorithm_lists_it_over_split_columns(listed: str, tmp_pat
     consent = f'{ALLOWED}algorithms = ["{listed}"]' if listed != "lossless" else ALLOWED
     sites = write_owners(tmp_path, consent)
     done = run_across(write_study(tmp_path, HARD, "", NONE), InProcess(sites), tmp_path / "run")
-    assert sum(done.model.sizes) == done.n_records
+    assert sum(done.model.sizes) == done.model.n_records
 
 
 def test_an_owner_that_demands_masks_gets_them(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_columns_that_are_not_allowed_are_not_used_or_refused_without_a_name(
     study = replace(write_study(tmp_path, HARD, "", NONE), features=(Column("debt"), Column("x")))
     with caplog.at_level(logging.ERROR), pytest.raises(TooFewClients) as refused:
         run_across(study, InProcess(sites), tmp_path / "again")
-    assert "does not allow a column that the study wants" in str(refused.value)
+    assert "does not allow a column of the study" in str(refused.value)
     assert "debt" not in str(refused.value)
     assert "debt" in caplog.text  # its own log
 
@@ -125,15 +124,15 @@ def plan_of(key: str) -> Any:
 )
 def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
-    wanted = Wanted(None, "none", "drop").as_config()
+    wanted = ColumnTask(None, "none", "drop").as_config()
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
-    offered = remote.over({OWNED: wanted}, Schema(2))
+    offered = remote.over({"task": wanted}, Schema(2))
     shared = run(Plan(RecordAlignment()), offered, Schema(2)).model
-    told = remote.tell("align", {OWNED: wanted}, {SHARED: shared})
+    told = remote.send("align", {"task": wanted}, {"shared": shared})
     assert sorted(told) == sorted(sites)
     forms: dict[str, Any] = {
-        "aligned": {OWNED: wanted, SHARED: digest_of(shared)},
-        "offered": {OWNED: wanted},
+        "aligned": {"task": wanted, "records": digest_of(shared)},
+        "offered": {"task": wanted},
         "plain": PLAIN,
     }
     schema = Schema(2, n_records=len(shared))
@@ -145,12 +144,14 @@ def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Pat
 def aligned_remote(tmp_path: Path, consent: str = ALLOWED, **wanted: Any) -> tuple[Any, Any, Any]:
     """A channel to aligned rows, as whoever can send requests gets it; the form, and the way."""
     sites = write_owners(tmp_path, consent)
-    form = Wanted(**{"columns": None, "scaling": "none", "missing": "drop", **wanted}).as_config()
+    form = ColumnTask(
+        **{"columns": None, "scaling": "none", "missing": "drop", **wanted}
+    ).as_config()
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
-    shared = run(Plan(RecordAlignment()), remote.over({OWNED: form}, Schema(2)), Schema(2)).model
-    remote.tell("align", {OWNED: form}, {SHARED: shared})
+    shared = run(Plan(RecordAlignment()), remote.over({"task": form}, Schema(2)), Schema(2)).model
+    remote.send("align", {"task": form}, {"shared": shared})
     schema = Schema(5, n_records=len(shared))
-    return remote.over({OWNED: form, SHARED: digest_of(shared)}, schema), schema, remote
+    return remote.over({"task": form, "records": digest_of(shared)}, schema), schema, remote
 
 
 COLUMNS = tuple(
@@ -161,9 +162,9 @@ COLUMNS = tuple(
 @pytest.mark.parametrize(
     ("transform", "scaling", "words"),
     [
-        (FixedPoint((0.0,) * 5, (1.0,) * 5), "none", "for columns from 0 to 1"),
-        (FixedPoint((0.0,) * 5, (0.5,) * 5), "min-max", "for columns from 0 to 1"),
-        (FixedPoint((0.0,), (1.0,)), "min-max", "for columns from 0 to 1"),
+        (FixedPoint((0.0,) * 5, (1.0,) * 5), "none", "scaled to 0..1"),
+        (FixedPoint((0.0,) * 5, (0.5,) * 5), "min-max", "scaled to 0..1"),
+        (FixedPoint((0.0,), (1.0,)), "min-max", "scaled to 0..1"),
         (MinSamples(3), "min-max", "MinSamples has no meaning over split columns"),
         (FixedPoint((0.0,) * 5, (1.0,) * 5), "min-max", ""),
     ],
@@ -184,11 +185,11 @@ def test_grids_that_distances_may_not_fit_are_refused(
 
 def test_rows_made_for_one_scale_are_not_used_as_if_of_another(tmp_path: Path) -> None:
     channel, schema, remote = aligned_remote(tmp_path)  # as they are
-    data = {**channel.data, OWNED: Wanted(COLUMNS, "min-max", "drop").as_config()}
+    data = {**channel.data, "task": ColumnTask(COLUMNS, "min-max", "drop").as_config()}
     grid = FixedPoint((0.0,) * 5, (1.0,) * 5)
     with pytest.raises(TooFewClients):
         run(Plan(plan_of("distances"), (grid,)), remote.over(data, schema), schema)
-    assert "was not told the shared records" in describe_reasons(remote.reasons())
+    assert "no aligned records in this process" in describe_reasons(remote.reasons())
 
 
 def test_rows_outside_their_bounds_are_not_aligned_either(tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
     for n, answers in ((20, 3), (21, 0)):
         request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
         assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
-    assert "distances to 21 records at once are too many" in describe_reasons(remote.reasons())
+    assert "distances to 21 records in one round are too many" in describe_reasons(remote.reasons())
     assert schema.records() > 21
 
 
@@ -240,9 +241,9 @@ def test_bounds_cannot_be_tried_out_one_after_the_other(
     remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
     for high in (40.0, 41.0, 42.0, 43.0):
         columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
-        told = remote.tell("offer", {OWNED: Wanted(columns, "none", "drop").as_config()})
+        told = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
     assert sorted(told) == ["shop", "telecom"]
-    assert "asked with 3 different bounds or categories" in describe_reasons(remote.reasons())
+    assert "described with 3 different bounds or categories" in describe_reasons(remote.reasons())
     assert "income" not in describe_reasons(remote.reasons())
     assert "income" in caplog.text
 
@@ -251,6 +252,6 @@ def test_an_offer_is_a_question(tmp_path: Path) -> None:
     sites = write_owners(tmp_path, ALLOWED + "max_queries = 1")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
-        told = remote.tell("offer", {OWNED: Wanted(None, "none", missing).as_config()})
+        told = remote.send("offer", {"task": ColumnTask(None, "none", missing).as_config()})
         assert len(told) == n
-    assert "1 are allowed" in describe_reasons(remote.reasons())
+    assert "the query limit is 1" in describe_reasons(remote.reasons())

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fedclust.study.pool.remote_columns import invited, warnings_of, who_is_missing
 
 from fedclust.client.config import read_client_config
 from fedclust.deploy.coordinator import _gone_before_it_began
 from fedclust.deploy.job import StudyRun
-from fedclust.study.read import read_study
+from fedclust.study.layouts import layout_of
+from fedclust.study.read import read_study, resolve_tier
 from fedclust.study.run import run_study
 
 from .example import InProcess
-from .owned import NONE, OWNERS, SECRET, reopened, write_owners, write_study
-from .test_columns import told
+from .owned import NONE, OWNERS, SECRET, reopened, told, write_owners, write_study
 
 
 def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
@@ -39,17 +38,18 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
     StudyRun(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
     outcome = json.loads((tmp_path / "outcome.json").read_text())
     assert outcome["again"]
-    assert "every owner is needed, and shop cannot" in outcome["error"]
+    assert "every client is needed, and shop cannot" in outcome["error"]
 
 
 def test_owners_that_a_study_lists_are_asked_and_waited_for_by_name(tmp_path: Path) -> None:
     write_owners(tmp_path)
     study = write_study(tmp_path, more=NONE)
     assert study.sampling.min_clients == 3
-    assert invited(study, ["bank", "other", "shop"]) == ["bank", "shop"]
-    assert who_is_missing(study, ["bank", "telecom"]).endswith("and shop did not come")
-    assert who_is_missing(study, ["bank", "shop", "telecom"]) == ""
-    (words,) = warnings_of(study)
+    layout = layout_of(study)
+    assert layout.select_clients(["bank", "other", "shop"]) == ["bank", "shop"]
+    assert layout.describe_absent(["bank", "telecom"]).endswith("and shop did not connect")
+    assert layout.describe_absent(["bank", "shop", "telecom"]) == ""
+    (words,) = layout.notices(resolve_tier(study, "secure"))
     assert "must be trusted with geometry" in words
 
 
@@ -58,9 +58,10 @@ def test_studies_of_rows_are_as_they_were(tmp_path: Path) -> None:
     path.write_text('[clients]\na = "a.csv"\n[clustering]\nalgorithm = "llf-cm"\nn_clusters = 2\n')
     study = read_study(path)
     assert study.sampling.min_clients == 1
-    assert invited(study, ["a", "b"]) == ["a", "b"]
-    assert who_is_missing(study, []) == ""
-    assert warnings_of(study) == []
+    layout = layout_of(study)
+    assert layout.select_clients(["a", "b"]) == ["a", "b"]
+    assert layout.describe_absent([]) == ""
+    assert layout.notices(resolve_tier(study, "none")) == []
 
 
 class Session:
@@ -104,7 +105,7 @@ def test_over_flower_split_columns_are_refused(tmp_path: Path) -> None:
     write_owners(tmp_path)
     study = write_study(tmp_path, more=NONE)
     nobody: Any = None
-    with pytest.raises(ConfigError, match="run the study over NVFlare"):
+    with pytest.raises(ConfigError, match="run it over NVFlare"):
         run_over(nobody, {"study": str(study.path)})
 
 

@@ -19,8 +19,8 @@ from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
 
 from .example import FEDERATION, write_kits
+from .federation_files import written
 from .hostile import PLAN, request
-from .test_kits import written
 
 
 def command(*words: object) -> Any:
@@ -117,7 +117,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("nvflare", reason="sessions need fedclust[nvflare]")
     from fedclust.channels.nvflare import session
 
-    class RoundSummary(SimpleNamespace):
+    class FakeSession(SimpleNamespace):
         def __enter__(self) -> Any:
             return self
 
@@ -125,7 +125,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             return None
 
     jobs = [{"study": "heart", "submitted": "today", "state": "RUNNING"}]
-    line = RoundSummary(heard=lambda: {"west": 3.0}, jobs=lambda: jobs)
+    line = FakeSession(last_seen=lambda: {"west": 3.0}, jobs=lambda: jobs)
     monkeypatch.setattr(session, "Session", lambda *_, **__: line)
     (tmp_path / "admin").mkdir()
     about = {"role": "admin", "name": "ana", "federation": FEDERATION}

@@ -12,15 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedclust.algorithms import fuzzy_c_means
 from fedclust.channels import RemoteChannel
 from fedclust.client import files as study_client
+from fedclust.client.endpoint import ClientEndpoint
 from fedclust.client.files import ClientFiles
-from fedclust.client.session import LABEL, LOOK, ClientEndpoint
+from fedclust.core import files
 from fedclust.core.envelope import ROUND
 from fedclust.core.wire import unpack
+from fedclust.privacy import keyring, ledger
 from fedclust.study.settings import Study
 
 from .example import InProcess, rows, run_across, write_kits
@@ -80,10 +83,10 @@ def test_a_study_of_one_shot_is_eleven_exchanges(tmp_path: Path) -> None:
     assert len(kinds) == 11
 
 
-def test_features_by_name_save_a_look(tmp_path: Path) -> None:
+def test_features_by_name_save_a_preflight(tmp_path: Path) -> None:
     kinds = ran(tmp_path, study(tmp_path, features="[features]\nheight = {}\nwidth = {}\n")).kinds
     assert len(kinds) == 10 + ROUNDS
-    assert Counter(kinds)[LOOK] == Counter(kinds)[LABEL] == 1
+    assert Counter(kinds)["preflight"] == Counter(kinds)["label"] == 1
 
 
 def test_masks_cost_an_exchange_of_keys_and_none_per_round(tmp_path: Path) -> None:
@@ -93,6 +96,58 @@ def test_masks_cost_an_exchange_of_keys_and_none_per_round(tmp_path: Path) -> No
     lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     assert kinds["CMeans"] == len(lines)
     assert kinds["KeyExchange"] == 1
+
+
+class CountedLocks(Recorded):
+    """Counts the file locks that a client takes for each answer."""
+
+    def __init__(self, sites: dict[str, ClientEndpoint], taken: Sequence[object]) -> None:
+        super().__init__(sites)
+        self._taken = taken
+        self.locks: list[tuple[str, str, int]] = []  # what was asked, of whom, how many locks
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterator[tuple[str, bytes | str]]:
+        before = len(self._taken)
+        for client, answer in super().exchange(clients, request, seconds):
+            self.locks.append((self.kinds[-1], client, len(self._taken) - before))
+            before = len(self._taken)
+            yield client, answer
+
+
+@pytest.mark.parametrize("n_columns", [2, 8])
+def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
+    n_columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for all descriptions of columns, when rows are prepared; one to admit the query."""
+    pytest.importorskip("cryptography")
+    taken: list[object] = []
+    real = files.lock
+
+    def counting(file: Any) -> None:
+        taken.append(file)
+        real(file)
+
+    for module in (files, ledger, keyring):
+        monkeypatch.setattr(module, "lock", counting)
+    rng = np.random.default_rng(0)
+    tables = {name: np.hstack([t, rng.random((60, n_columns - 2))]) for name, t in rows().items()}
+    transport = CountedLocks(write_kits(tmp_path / "kits", tables=tables), taken)
+    more = "".join(f"more{i} = {{ low = -50, high = 50 }}\n" for i in range(n_columns - 2))
+    masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS + more, n_init=1)
+    run_across(masked, RemoteChannel(transport, about={"study": "s"}), tmp_path / "run")
+    for client in transport.sites:
+        rounds = [
+            (kind, n)
+            for kind, name, n in transport.locks
+            if name == client and kind not in ("preflight", "label")
+        ]
+        keys, first, *later = (n for _, n in rounds)
+        assert rounds[0][0] == "KeyExchange"
+        assert keys + first <= 2  # whichever of the two prepares the rows
+        assert len(later) > 2
+        assert set(later) == {1}
 
 
 def overhead(raw: bytes) -> int:
@@ -129,15 +184,16 @@ def test_a_clients_file_is_read_once_and_a_round_computes_one_step(
         monkeypatch.setattr(owner, name, counting)
 
     counts(study_client, "read_table")
-    counts(ClientFiles, "look")
-    counts(ClientFiles, "prepared")
-    counts(ClientFiles, "encoded")
+    counts(ClientFiles, "check")
+    counts(ClientFiles, "prepare")
+    counts(ClientFiles, "encode")
     counts(fuzzy_c_means, "fuzzy_sums")
     transport = ran(tmp_path, study(tmp_path))
     n = len(transport.sites)
     assert counted["read_table"] == n
-    assert counted["prepared"] == counted["encoded"] == n  # however many rounds ask for them
-    assert counted["look"] == n * (transport.kinds.count(LOOK) + 2)  # and once for each form
+    assert counted["prepare"] == counted["encode"] == n  # however many rounds ask for them
+    assert transport.kinds.count("preflight") == 2  # names of columns, then their problems
+    assert counted["check"] == n * (1 + 2)  # one preflight of columns, and once for each form
     assert counted["fuzzy_sums"] == n * ROUNDS
 
 

@@ -16,7 +16,7 @@ from fedclust.deploy.doctor import examine_kit
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
 
-from .test_kits import FEDERATION, written
+from .federation_files import FEDERATION, written
 
 THREE = FEDERATION + 'west = "West clinic"\n'
 
@@ -73,7 +73,7 @@ class TestDoctor:
 
     def test_an_id_that_is_not_there(self, kit: Path) -> None:
         (kit / "client.toml").write_text('[data]\nfile = "data.csv"\nid = "patient"\n')
-        assert self.bad(kit)["patient"] == "the id column is not there"
+        assert self.bad(kit)["patient"] == "the id column does not exist"
 
     def test_what_columns_hold(self, kit: Path) -> None:
         (kit / "data.csv").write_text("age,weight,town\n1,2,a\nnan,2,b\n5,x,a\n7,4,b\n")
@@ -81,10 +81,10 @@ class TestDoctor:
         (kit / "client.toml").write_text(f'[data]\nfile = "data.csv"\n[consent]\n{allowed}\n')
         found = {check.what: check for check in examine_kit(kit)}
         assert "town" not in self.bad(kit)  # words can be categories
-        assert self.bad(kit)["bmi"] == "the column is not there"
+        assert self.bad(kit)["bmi"] == "the column does not exist"
         said = [check.says for check in examine_kit(kit) if check.what == "data"]
         assert "4 rows, 3 of them without gaps; numbers in age" in said
-        assert found["town"].says == "holds values that are no numbers"
+        assert found["town"].says == "is not numeric"
 
     def test_owners_of_columns_have_an_id_and_a_secret(self, kit: Path) -> None:
         text = '[data]\nfile = "data.csv"\nid = "age"\n{}[consent]\nsplit_columns = true\n'

@@ -16,7 +16,7 @@ from fedclust.channels.flower.server import GridTransport
 from fedclust.core import ConfigError, TooFewClients
 
 from .example import NAMES, write_kits
-from .flower_clients import asked, grid_of, met
+from .flower_clients import PREFLIGHT, asked, grid_of, met
 from .flower_grid import FakeGrid, by_the_superlink
 
 SOON = 0.2  # seconds: for answers that never come
@@ -98,10 +98,10 @@ def test_a_slow_client_misses_the_deadline_and_is_heard_in_the_next_round(tmp_pa
     late: list[Message] = []
     grid.spoil = only("west", lambda reply: late.append(reply))
     remote = RemoteChannel(transport, about={"study": "s"}, deadline=SOON)
-    assert set(remote.tell("look", {"columns": None})) == {"north", "south"}
+    assert set(remote.send(*PREFLIGHT)) == {"north", "south"}
     grid.replies[reply_to(late[0])] = late[0]  # it comes, when nobody waits for it
     grid.spoil = lambda name, reply: reply
-    assert set(remote.tell("look", {"columns": None})) == set(NAMES)
+    assert set(remote.send(*PREFLIGHT)) == set(NAMES)
     assert late[0] in grid.replies.values()
 
 

@@ -16,8 +16,8 @@ from fedclust.channels.nvflare.certificates import check_handshake, proxy_for
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
 
+from .federation_files import written
 from .proxy import proxy
-from .test_kits import written
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from fedclust.privacy.crypto import fresh_secret, signing_public
 from fedclust.study.read import read_study
 
 from .example import NAMES, InProcess, rows, run_across
-from .test_kits import FEDERATION, written
+from .federation_files import FEDERATION, written
 
 SECURE = """
 [clustering]

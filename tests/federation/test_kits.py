@@ -14,22 +14,7 @@ from fedclust.client.config import read_client_config
 from fedclust.core import ConfigError
 from fedclust.deploy.federation_file import read_federation
 
-FEDERATION = """
-[federation]
-name = "heart"
-server = "localhost"
-port = 8123
-coordinator = "ana@example.org"
-
-[clients]
-north = "North clinic"
-south = "South clinic"
-"""
-
-
-def written(folder: Path, text: str = FEDERATION) -> Path:
-    (folder / "federation.toml").write_text(text)
-    return folder / "federation.toml"
+from .federation_files import FEDERATION, written
 
 
 def test_a_federation_file_is_read(tmp_path: Path) -> None:

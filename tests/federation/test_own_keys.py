@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from .pretended import STUDY, Pretended, run
-from .pretended import server as server
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,12 @@ import numpy as np
 import pytest
 
 import fedclust
-from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
+from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
-from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.registry import PLANS, TRANSFORMS
-from fedclust.algorithms.robust_c_means import RobustCMeans
 from fedclust.channels import LocalChannel, RemoteChannel
-from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
-from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
 from fedclust.clustering.rows import cluster
 from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
-from fedclust.metrics import INDICES, ClientCounts, ClusterShapes, Contingency, Evaluation, Profile
 from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.tiers import transforms_for
 
@@ -32,37 +27,7 @@ from .example import (
     as_they_are,
     write_kits,
 )
-
-SCHEMA = Schema(2, low=np.zeros(2), high=np.full(2, 25.0))
-START = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
-
-
-def plans() -> list[AnyAlgorithm]:
-    clustering = [
-        make(key, 3, init=START) if hasattr(make(key, 3), "init") else make(key, 3)
-        for key in ALGORITHMS
-    ]
-    seeding = [make_seeding(key, 3) for key in SEEDINGS]
-    scores = [Evaluation(3, START, index) for index in INDICES]
-    axes, low, high = np.eye(2), np.zeros(2), np.full(2, 25.0)
-    both = np.vstack([START, START + 1.0])
-    others: list[Any] = [
-        Evaluation(3, START, ("inertia", "davies-bouldin")),
-        Contingency(3, START, START + 2.0),
-        Profile(3, START, 2.0),
-        ClusterShapes(3, START, axes),
-        ClientCounts(3, START, axes, low, high),
-        HalfSeeding(3, second=True, split=4),
-        HalvesCMeans(6, both, split=4),
-        HalvesFuzzyCMeans(6, both, split=4),
-        Moments(),
-        MedianOfMeans(),
-        Histogram(low, high),
-        CellSeeding(3, low, high),
-        BoundedCMeans(3, low, high, init=START),
-        RobustCMeans(3, START),
-    ]
-    return [*clustering, *seeding, *scores, *others]
+from .plans import SCHEMA, START, plans
 
 
 def test_all_that_can_be_asked_over_rows_is_tried_here() -> None:

@@ -12,7 +12,7 @@ from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.client.config import read_client_config
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.clustering.preparation import Moments
-from fedclust.core import ConfigError, Plan, Transform
+from fedclust.core import Code, ConfigError, Plan, Transform
 from fedclust.core.wire import pack, unpack
 from fedclust.privacy import (
     ChangeGuard,
@@ -24,12 +24,11 @@ from fedclust.privacy import (
 )
 
 from .example import PLAIN, as_they_are, rows, write_kits
-from .hostile import PLAN, START, refusal, request
+from .hostile import PLAN, START, preflight, refusal, request
 
 
 def look(site: ClientEndpoint, columns: Any, *, counts: bool = True) -> dict[str, Any]:
-    words = {"kind": "look", "id": "/1", "about": {"study": "s"}, "counts": counts}
-    return unpack(site.answer(pack({**words, "columns": columns}, {}))).header
+    return unpack(site.answer(preflight(columns, counts=counts))).header
 
 
 def within(low: float, high: float) -> list[dict[str, Any]]:
@@ -42,7 +41,7 @@ def searched(site: ClientEndpoint, steps: int) -> tuple[float, float]:
     low, high = 0.0, 64.0
     for _ in range(steps):
         middle = (low + high) / 2
-        told = look(site, within(-64.0, middle)).get("told")
+        told = look(site, within(-64.0, middle)).get("values")
         if told is None:
             break
         low, high = (middle, high) if told["problems"] else (low, middle)
@@ -57,7 +56,8 @@ def test_bounds_cannot_be_tried_until_they_fit(tmp_path: Path) -> None:
     assert low <= largest <= high
     assert high - low == 8.0
     told = look(site, within(-64.0, 63.0))
-    assert "asked with 3 different bounds" in told["why"]
+    assert told["code"] == Code.LIMIT
+    assert "described with 3 different bounds" in told["why"]
     open_house = write_kits(tmp_path / "more", "max_descriptions = 30")["west"]
     low, high = searched(open_house, 30)
     assert high - low < 1e-6  # which is why
@@ -78,10 +78,24 @@ def test_the_same_bounds_may_be_asked_again_and_after_a_restart(tmp_path: Path) 
     assert look(again, PLAIN["preparation"]["columns"])["kind"] == "reply"  # no bounds, no question
 
 
-def test_what_is_wrong_is_told_without_counts(tmp_path: Path) -> None:
-    told = look(write_kits(tmp_path)["west"], within(-9.0, 1.0))["told"]
-    assert told["problems"] == [["height", "has values outside the public bounds", True]]
+def test_what_is_wrong_is_told_without_counts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = look(write_kits(tmp_path)["west"], within(-9.0, 1.0))["values"]
+    assert told["problems"] == [["height", "out-of-bounds", True]]
     assert (told["rows"], told["complete"]) == (60, 60)
+    outside = int((rows()["west"][:, 0] > 1.0).sum())
+    assert f"values outside the public bounds ({outside})" in caplog.text  # its own log
+
+
+def test_a_file_that_cannot_be_read_is_named_in_the_clients_own_log_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = write_kits(tmp_path)["west"]
+    (tmp_path / "west" / "people.csv").unlink()
+    told = look(site, within(-9.0, 30.0))["values"]
+    assert told == {"numbers": [], "problems": [["", "unreadable", True]]}
+    assert "people.csv" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -91,10 +105,10 @@ def test_counts_are_hidden_if_the_study_or_the_client_hides_sums(
     consent: str, counts: bool, tmp_path: Path
 ) -> None:
     site = write_kits(tmp_path, consent + "\nepsilon = 1.0" if "dp" in consent else consent)["west"]
-    raw = look(site, within(-9.0, 30.0), counts=counts)["told"]
+    raw = look(site, within(-9.0, 30.0), counts=counts)["values"]
     assert raw == {"numbers": [], "problems": []}
     line = json.loads((tmp_path / "west" / "disclosures.jsonl").read_text())
-    assert line["what"] == {"numbers": []}
+    assert line["what"] == {"numbers": [], "problems": []}
 
 
 def test_looks_are_questions_of_the_ledger(tmp_path: Path) -> None:
@@ -102,8 +116,10 @@ def test_looks_are_questions_of_the_ledger(tmp_path: Path) -> None:
     plain = PLAIN["preparation"]["columns"]
     assert look(site, plain)["kind"] == look(site, plain)["kind"] == "reply"  # one question
     assert look(site, plain[:1])["kind"] == "reply"
-    assert "answered 2 questions, and 2 are allowed" in look(site, plain[1:])["why"]
-    assert "answered 2 questions" in unpack(site.answer(request(PLAN))).header["why"]
+    beyond = look(site, plain[1:])
+    assert beyond["code"] == Code.LIMIT
+    assert "answered 2 queries, and the query limit is 2" in beyond["why"]
+    assert "answered 2 queries" in unpack(site.answer(request(PLAN))).header["why"]
 
 
 BOUNDED = as_they_are(-9.0, 34.0)
@@ -235,7 +251,7 @@ def test_noise_is_only_noise_as_far_as_the_budget_goes(tmp_path: Path) -> None:
 
 def test_a_tier_of_noise_needs_a_budget(tmp_path: Path) -> None:
     said = refusal(tmp_path, request(PLAN), 'privacy = "secure+dp"')
-    assert said == "its client.toml, or a file that it names, is not usable"
+    assert said == "its client.toml, or a file that it names, cannot be used"
     with pytest.raises(ConfigError, match=r"client.toml:\d+: privacy = 'secure\+dp' needs epsilon"):
         read_client_config(tmp_path / "west" / "client.toml")
 

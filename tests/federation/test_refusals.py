@@ -9,7 +9,7 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.algorithms.registry import build_plan
 from fedclust.clustering.preparation import Moments
-from fedclust.core import FedclustError, Plan, Request
+from fedclust.core import Code, FedclustError, Plan, Request
 from fedclust.core.envelope import (
     decode_request,
     encode_request,
@@ -19,7 +19,7 @@ from fedclust.metrics import Evaluation
 
 from .damage import mutated, resealed
 from .example import NAMES, PLAIN, write_kits
-from .hostile import PLAN, SCHEMA, START, refusal, request, with_arrays
+from .hostile import PLAN, SCHEMA, START, preflight, refusal, request, with_arrays
 
 
 def test_ten_thousand_damaged_requests_are_answered_all_the_same(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ def changed(raw: bytes, **words: Any) -> bytes:
         (changed(request(PLAN), transforms=[["MinCount", {"count": -1}]]), "count must be"),
         (changed(request(PLAN), transforms="none"), "not a list"),
         (changed(request(PLAN), transforms=[["MinCount"]]), "its name and its settings"),
-        (changed(request(PLAN), round="1"), "'round' is not a whole number"),
+        (changed(request(PLAN), round="1"), "'round' is not an integer"),
         (changed(request(PLAN), cohort="all"), "cohort is not a list"),
-        (changed(request(PLAN), kind="shell"), "no request of kind 'shell'"),
+        (changed(request(PLAN), kind="shell"), "unknown kind of request 'shell'"),
         (changed(request(PLAN), algorithm=3), "'algorithm' is not text"),
         (changed(request(PLAN), about=None), "'about' is not a table"),
         (changed(request(PLAN), settings=None), "'settings' is not a table"),
-        (changed(request(PLAN), data=None), "does not say of which rows"),
+        (changed(request(PLAN), data=None), "does not say which rows"),
         (changed(request(PLAN), data={"columns": []}), "names no columns"),
         (changed(request(PLAN), data={"columns": [3]}), "columns are not readable"),
         (changed(request(PLAN), data={"preparation": {}}), "preparation is not readable"),
@@ -108,7 +108,11 @@ CENTERS = Evaluation(3, START)
         ('studies = ["other"]', PLAN, "study 's'"),
         ('authors = ["somebody"]', PLAN, "author ''"),
         ('algorithms = ["llf-cm"]', PLAN, "'llf-fcm' under algorithms"),
-        ('algorithms = ["llf-fmc"]', PLAN, "its client.toml, or a file that it names, is not"),
+        (
+            'algorithms = ["llf-fmc"]',
+            PLAN,
+            "its client.toml, or a file that it names, cannot be used",
+        ),
         ('columns = ["height"]', PLAN, "the column 'width'"),
         ("max_clusters = 2", PLAN, "max_clusters = 2"),
         ('privacy = "paper"', PLAN, "MinSamples"),
@@ -139,11 +143,11 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     file = tmp_path / "west" / "people.csv"
     file.write_text(file.read_text() + "x,secret-word,1\n")
     header = unpack(site.answer(request(PLAN))).header
+    assert header["code"] == Code.DATA
     assert header["why"] == "its data do not fit; its own log says how"
     wanted = {"name": "height", "categories": ["a"], "log": False, "unit": ""}
-    look = pack({"kind": "look", "id": "/1", "about": {"study": "s"}, "columns": [wanted]}, {})
-    told = unpack(site.answer(look)).header["told"]
-    assert told["problems"] == [["height", "has categories that were not declared", True]]
+    told = unpack(site.answer(preflight([wanted]))).header["values"]
+    assert told["problems"] == [["height", "undeclared-category", True]]
 
 
 def test_only_statistics_are_asked_of_rows_with_gaps(tmp_path: Path) -> None:
@@ -161,7 +165,7 @@ def test_numbers_that_are_none_do_not_leave(
     site = write_kits(tmp_path)["west"]
     monkeypatch.setattr("fedclust.core.message.Record.is_finite", lambda self: False)
     header = unpack(site.answer(request(PLAN))).header
-    assert header["why"] == "what it computed are not finite numbers"
+    assert header["why"] == "the result has values that are not finite"
 
 
 def test_an_unexpected_error_is_a_refusal_without_details(
@@ -172,16 +176,18 @@ def test_an_unexpected_error_is_a_refusal_without_details(
 
     monkeypatch.setattr("fedclust.client.session.respond", broken)
     header = unpack(write_kits(tmp_path)["west"].answer(request(PLAN))).header
-    assert header["why"] == "an unexpected error; its own log says which"
+    assert header["code"] == Code.INTERNAL
+    assert header["why"] == "an error occurred; its own log says which"
+    assert "Smith" not in str(header)
 
 
 def test_labels_need_centres_that_fit(tmp_path: Path) -> None:
     site = write_kits(tmp_path)["west"]
     words = {"kind": "label", "id": "/1", "about": {"study": "s"}, "algorithm": "llf-cm", **PLAIN}
     wide = pack({**words, "ids": [1, 2, 3]}, {"centers": np.ones((3, 5))})
-    assert "as many columns" in unpack(site.answer(wide)).header["why"]
+    assert "one value for each column" in unpack(site.answer(wide)).header["why"]
     nameless = pack({**words, "ids": [1, "2", 3]}, {"centers": np.ones((3, 2))})
-    assert "a number for each centre" in unpack(site.answer(nameless)).header["why"]
+    assert "an integer id for each centre" in unpack(site.answer(nameless)).header["why"]
 
 
 def test_without_a_log_nothing_leaves(tmp_path: Path) -> None:
@@ -199,10 +205,13 @@ def test_a_missing_or_wrong_client_toml_is_a_refusal(
 ) -> None:
     """In one sentence, without the path or what the file says: its own log has both."""
     site = write_kits(tmp_path, "min_cuont = 3")["west"]
-    why = unpack(site.answer(request(PLAN))).header["why"]
-    assert why == "its client.toml, or a file that it names, is not usable"
+    header = unpack(site.answer(request(PLAN))).header
+    assert header["code"] == Code.FILES
+    assert header["why"] == "its client.toml, or a file that it names, cannot be used"
     assert "did you mean 'min_count'" in caplog.text
     site = write_kits(tmp_path / "other")["west"]
     (tmp_path / "other" / "west" / "people.csv").unlink()
-    assert unpack(site.answer(request(PLAN))).header["why"] == why
+    header = unpack(site.answer(request(PLAN))).header
+    assert header["code"] == Code.FILES
+    assert header["why"] == "its data files cannot be read"
     assert "there is no file people.csv" in caplog.text

@@ -11,7 +11,6 @@ from fedclust.cli.status import _sentence
 from fedclust.deploy.status import progress_of
 
 from .pretended import STUDY, Pretended, run
-from .pretended import server as server
 
 
 def write(folder: Path, lines: list[dict[str, Any]], most: int | None = 100) -> None:

@@ -87,10 +87,10 @@ def test_the_ledger_outlives_runs(tmp_path: Path) -> None:
             again = replace(study, clustering=replace(study.clustering, seed=seed))
             run_across(again, remote, tmp_path / f"run-{seed}")
 
-    with pytest.raises(TooFewClients, match="questions, and 60 are allowed"):
+    with pytest.raises(TooFewClients, match="queries, and the query limit is 60"):
         runs(sites, range(10))
     fresh = reopened(tmp_path, sites)  # a restart forgets nothing
-    with pytest.raises(TooFewClients, match="questions, and 60 are allowed"):
+    with pytest.raises(TooFewClients, match="queries, and the query limit is 60"):
         runs(fresh, range(77, 78))
 
 
@@ -114,7 +114,7 @@ def test_what_leaves_is_on_record_and_holds_no_row(tmp_path: Path) -> None:
     assert len(lines) == len(sent) == len(transport.asked) * len(NAMES)
     assert {line["bytes"] for line in lines} == {len(raw) for raw in sent}
     assert {line["to"] for line in lines} == {"coordinator"}
-    assert {line["kind"] for line in lines} == {"look", "round", "label"}
+    assert {line["kind"] for line in lines} == {"preflight", "round", "label"}
     rounds = [line for line in lines if line.get("plan") == "llf-fcm"]
     assert rounds[0]["what"] == {"weight": [3], "total": [3, 2]}
     assert len(rounds) >= done.clustering.run.n_rounds * len(NAMES)

@@ -23,7 +23,7 @@ from .example import SMALLEST, write
         (('"south.csv"', "3"), "study.toml:4: client 'south' must have a file, got 3"),
         (("[clustering]", "seed = 1\n[clustering]"), "client 'seed' must have a file, got 1"),
         (("[clustering]", "[features]\nage = 3\n[clustering]"), "feature 'age' must be a table"),
-        (("[clustering]", "[features.age]\nlow = 3\n[clustering]"), "give both bounds, or none"),
+        (("[clustering]", "[features.age]\nlow = 3\n[clustering]"), "give both low and high"),
         (("[clustering]", "[features.sex]\ncategories = 'f'\n[clustering]"), "a list of strings"),
         (("[clustering]", "[sampling]\nfraction = 2\n[clustering]"), "must be at most 1"),
         (("[clustering]", "[features.age]\nlog = 1\n[clustering]"), "log must be true or false"),

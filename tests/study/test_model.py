@@ -50,7 +50,7 @@ def test_frames_get_labels_and_memberships(done: Outcome) -> None:
     assert [done.model.ids[c] for c in U[[0, 2]].argmax(axis=1)] == [labels[0], labels[2]]
     assert np.isnan(U[1]).all()
     assert done.model.columns == ["age", "weight"]
-    with pytest.raises(DataError, match="the table: there is no column 'weight'"):
+    with pytest.raises(DataError, match="the table: column 'weight' does not exist"):
         done.model.predict({"age": [1.0]})
 
 

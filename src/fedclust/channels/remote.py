@@ -139,6 +139,10 @@ class RemoteChannel:
         self._unfit.add(client)
         self._note(client, reason, (place, 0))
 
+    def record_malformed(self, client: str, kind: str) -> None:
+        """Record a reply whose values cannot be understood."""
+        self._note(client, Reason(Code.REPLY, "sent a malformed reply"), (kind, 0))
+
     def record_left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
         """Record why a reply that arrived was not used."""
         self._note(client, Reason(Code.REPLY, what), (plan.algorithm.key, request.round))

@@ -4,8 +4,10 @@ A frame that is not exactly a request of a known kind is a `MessageError`. Nothi
 file before the whole request is understood.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,8 +169,13 @@ def _decode_finish(frame: Frame) -> FinishColumns:
 
 
 def decode_rows(given: Any) -> RowForm:
-    """The form of rows that a request describes."""
-    match given:
+    """The form of rows that a request describes; all rounds of a plan describe the same one."""
+    return _decode_form(json.dumps(given, sort_keys=True))
+
+
+@lru_cache(maxsize=4)
+def _decode_form(described: str) -> RowForm:
+    match json.loads(described):
         case {"task": task, "records": str(records)}:
             return SharedRecords(_decode_task(task), records)
         case {"task": task}:

@@ -76,9 +76,9 @@ def allow_plan(file: ClientConfig, plan: Plan, n_features: int, answered: int) -
         raise Refused(f"client.toml allows max_rounds = {consent.max_rounds}")
     _allow_settings(file, algorithm, n_features)
     seen = plan
-    if consent.epsilon is None:  # noise of which nobody limits the cost may be none
-        kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
-        seen = Plan(algorithm, kept, plan.seed)
+    kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
+    if consent.epsilon is None and len(kept) < len(plan.transforms):
+        seen = Plan(algorithm, kept, plan.seed)  # without a budget, noise protects nothing
     lacking = (
         demanded(file).missing_protection(seen, Schema(n_features))
         if algorithm.traits.reads_rows

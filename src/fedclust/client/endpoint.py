@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
-from ..core.envelope import encode_refusal, text
+from ..core.envelope import encode_refusal, one_line, text
 from ..core.wire import unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
 from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
-from .requests import AnyReply, Caller
+from .requests import AnyReply, Caller, PreflightReport, RecordsOffer
 from .session import ClientSession
 
 _MARK = 8  # characters of a run's mark that tell its labels from another's
@@ -93,6 +93,7 @@ class ClientEndpoint:
             self._check_signed(caller)
             request = decode(frame)
             reply = _materialize(self._session.handle(request, caller))
+            _log_problems(reply)
             entry |= describe_reply(request, reply)
             answer = encode_answer(reply, answers=id, client=self._name)
         except Exception as error:
@@ -110,8 +111,8 @@ class ClientEndpoint:
         """A refusal with the public part of an error; the rest goes to the client's log."""
         if isinstance(error, FedclustError):
             code, public = error.code, error.public or _PUBLIC.get(error.code, "")
-            private = getattr(error, "private", "") or str(error)
-            _log.error("refused (%s): %s", code.value, private)
+            private = getattr(error, "private", "")
+            _log.error("refused (%s): %s", code.value, f"{error}; {private}" if private else error)
         else:
             _log.exception("a request could not be answered")
             code, public = Code.INTERNAL, ""
@@ -132,6 +133,14 @@ class ClientEndpoint:
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)
         return answer
+
+
+def _log_problems(reply: AnyReply) -> None:
+    """What only a code leaves of: the client's owner can read all of it."""
+    if isinstance(reply, PreflightReport | RecordsOffer):
+        for problem in reply.problems:
+            level = logging.ERROR if problem.blocking else logging.WARNING
+            _log.log(level, "%s", one_line(str(problem)))
 
 
 def _materialize(reply: AnyReply) -> AnyReply:

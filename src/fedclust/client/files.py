@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class ClientFiles:
         self._batch_rows = batch_rows or BATCH_ROWS
         self._held: Columns | None = None
         self._encoded: dict[Column, FloatArray] = {}  # each column of rows in memory, once
+        self._checked: dict[Any, tuple[list[Problem], RowCounts]] = {}  # the last check
         large = sum(path.stat().st_size for path in paths) >= _LARGE
         if batch_rows or (batch_rows is None and large):
             self._numeric = column_kinds(paths, na_values)
@@ -84,7 +85,18 @@ class ClientFiles:
         return self._held is None
 
     def check(self, columns: Sequence[Column]) -> tuple[list[Problem], RowCounts]:
-        """Problems of the columns, and the number of rows: one pass over the files."""
+        """Problems of the columns, and the number of rows.
+
+        It takes one pass over the files, and none if the same columns of the same files were
+        checked before.
+        """
+        what = (tuple(columns), () if self._held is not None else tuple(map(_state, self._paths)))
+        if what not in self._checked:
+            self._checked = {what: self._check(columns)}
+        problems, counts = self._checked[what]
+        return list(problems), counts
+
+    def _check(self, columns: Sequence[Column]) -> tuple[list[Problem], RowCounts]:
         checks = {c: ColumnCheck(c) for c in columns if c.name in self._numeric}
         try:
             counts = self._count(checks, columns)
@@ -134,9 +146,9 @@ class ClientFiles:
     def _encode(self, column: Column, batch: Columns) -> FloatArray:
         """A column as numbers, missing values included; rows in memory are encoded once."""
         if self._held is None:
-            return column.encoded(batch[column.name], self._who)
+            return column.encode(batch[column.name], self._who)
         if column not in self._encoded:
-            self._encoded[column] = column.encoded(batch[column.name], self._who)
+            self._encoded[column] = column.encode(batch[column.name], self._who)
         return self._encoded[column]
 
     def _encode_all(self, columns: Sequence[Column]) -> Iterator[tuple[Columns, FloatArray]]:
@@ -189,6 +201,15 @@ class ClientFiles:
         words = frozenset(n for n in names if n in wanted and wanted[n].categories)
         selection = Selection(names, words, self._na_values, self.id, self._batch_rows)
         return Stream(self._paths, selection)
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size and time of the last change; None: the file is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def is_index(name: str) -> bool:

@@ -1,6 +1,6 @@
 """The five ideas: message, algorithm, transform, plan, loop."""
 
-from .algorithm import Algorithm, Data, Rule, Schema
+from .algorithm import Algorithm, Data, Empty, OneRoundQuery, Rule, Schema
 from .batches import Batches
 from .channel import Channel, Wrapper
 from .checkpoint import config, load_round, save_round
@@ -15,6 +15,7 @@ from .errors import (
     Reason,
     Refusal,
     TooFewClients,
+    did_you_mean,
 )
 from .loop import (
     ALL_CLIENTS,
@@ -32,8 +33,6 @@ from .loop import (
 )
 from .message import Dims, Message, Record, Stacked, Summed
 from .random import derived, stream
-from .spelling import did_you_mean
-from .survey import Empty, OneRoundQuery
 from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 

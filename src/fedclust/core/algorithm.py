@@ -320,3 +320,29 @@ def header_types(kind: type[Any]) -> tuple[Any, ...]:
             given = dict(zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False))
             return tuple(given.get(t, t) for t in header_types(origin))
     raise TypeError(f"{kind.__name__} is not an Algorithm")
+
+
+@dataclass(frozen=True, eq=False)
+class Empty(Record):
+    """Nothing to say: a broadcast that only begins a round, or a state before the first."""
+
+
+class OneRoundQuery(Algorithm[Any, Down, Up], Generic[Down, Up]):
+    """Statistics, scores, profiles: the server's state is the merged message itself."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "up"):
+            cls.state = cls.up
+
+    def start(self, schema: Schema, rng: Rng) -> Empty:
+        return Empty()
+
+    def server_step(self, state: Empty, merged: Up, rng: Rng) -> Up:
+        return merged
+
+    def done(self, state: Any) -> bool:
+        return not isinstance(state, Empty)
+
+    def model(self, state: Up) -> Any:
+        return state

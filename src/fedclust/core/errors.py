@@ -15,7 +15,8 @@ An error has a ``code``, by which programs decide, and a ``public`` part: the te
 client. By default nothing may. Only refusals and complaints about a request itself are public.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -122,3 +123,9 @@ class CheckpointError(FedclustError, RuntimeError):
 def describe_reasons(reasons: Mapping[str, Reason]) -> str:
     """Reasons for missing replies, as a suffix for an error message."""
     return "".join(f"; {client}: {reason.text}" for client, reason in sorted(reasons.items()))
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The closest known name, as a suffix for an error message; empty if none is close."""
+    close = get_close_matches(str(word).lower().replace("_", "-"), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

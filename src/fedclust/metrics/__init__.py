@@ -14,7 +14,7 @@ from .agreement import (
 )
 from .contingency import Contingency
 from .federated import Evaluated, Evaluation
-from .indices import Better, Index, Measure, Rows, cluster_sizes
+from .indices import Index, Measure, Rows, cluster_sizes
 from .profile import ClientCounts, ClusterShapes, Profile
 from .registry import INDICES, evaluate, register, reported_indices, unregister
 from .standard import (
@@ -30,7 +30,6 @@ from .standard import (
 )
 
 __all__ = [
-    "Better",
     "Contingency",
     "Evaluated",
     "Evaluation",

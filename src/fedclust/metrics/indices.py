@@ -7,16 +7,14 @@ contributes through its squared distances to all centres.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..core import ConfigError, Data
 from ..kernels import memberships_of, sq_distances
 from ..kernels.threads import map_blocks
-from ..typing import FloatArray
-
-Better = Literal["lower", "higher"]  # which values are better; used in files and reports
+from ..typing import Better, FloatArray
 
 
 class Rows:

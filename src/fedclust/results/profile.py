@@ -6,7 +6,7 @@ All of it comes from merged messages. None stands for a value that is withheld o
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..metrics import Better
+from ..typing import Better
 
 
 @dataclass(frozen=True, kw_only=True)

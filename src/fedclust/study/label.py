@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..client.labels import Labelled, refuse_id, write_labels, writer_for
 from ..clustering.model import Model
-from ..clustering.preparation import encoded
+from ..clustering.preparation import encode_columns
 from ..core import ConfigError, DataError
 from ..data.files import read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
@@ -34,7 +34,7 @@ def label_files(
     source = _source(model, tuple(files), id, batch_rows)
     who = str(files[0])
     columns = model.preparation.columns
-    batches = ((batch, encoded(columns, batch, who)) for batch in source.batches())
+    batches = ((batch, encode_columns(columns, batch, who)) for batch in source.batches())
     return write_labels(model, batches, target, id, who)
 
 

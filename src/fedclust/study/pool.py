@@ -119,9 +119,15 @@ class RemotePool:
 
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Replies that arrived and are well-formed."""
-        values = self._remote.send(*encode(request))
-        replies = {client: _decode(request, client, v) for client, v in sorted(values.items())}
-        return {client: reply for client, reply in replies.items() if reply is not None}
+        encoded = encode(request)
+        replies = {}
+        for client, values in sorted(self._remote.send(*encoded).items()):
+            reply = _decode(request, client, values)
+            if reply is None:
+                self._remote.record_malformed(client, encoded.kind)
+            else:
+                replies[client] = reply
+        return replies
 
     def over(self, form: RowForm, schema: Schema) -> Channel:
         """A channel over which rounds travel as bytes."""

@@ -1,4 +1,4 @@
-"""Federated preprocessing: what pooling would give, and nothing of one person in it."""
+"""Federated preprocessing equals pooled preprocessing and reveals no single record."""
 
 import json
 from typing import Any
@@ -19,12 +19,12 @@ from fedclust.clustering.preparation import (
     prepare,
     prepare_over,
 )
-from fedclust.clustering.preparation.statistics import grouped
+from fedclust.clustering.preparation.statistics import group_bins
 from fedclust.core import Data, MessageError, Plan, Schema, run
 from fedclust.typing import FloatArray
 
 
-def gappy(n: int, F: int, seed: int, at: float = 0.0) -> FloatArray:
+def with_missing_values(n: int, F: int, seed: int, at: float = 0.0) -> FloatArray:
     rng = np.random.default_rng(seed)
     X = rng.normal(at, 2.0, (n, F))
     X[rng.random((n, F)) < 0.2] = np.nan
@@ -40,23 +40,23 @@ def parts(X: FloatArray, n_clients: int, seed: int) -> dict[str, Data]:
 def test_moments_are_the_pooled_ones_wherever_the_columns_lie(
     seed: int, n_clients: int, at: float
 ) -> None:
-    X = gappy(200, 3, seed, at)
+    X = with_missing_values(200, 3, seed, at)
     plan = Plan(Moments(min_count=1))
-    found = run(plan, LocalChannel(parts(X, n_clients, seed), strict=True), Schema(3)).model
-    np.testing.assert_allclose(found.mean, np.nanmean(X, axis=0), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.variance, np.nanvar(X, axis=0), rtol=1e-6)
-    np.testing.assert_array_equal(found.count, (~np.isnan(X)).sum(axis=0))
+    moments = run(plan, LocalChannel(parts(X, n_clients, seed), strict=True), Schema(3)).model
+    np.testing.assert_allclose(moments.mean, np.nanmean(X, axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(moments.variance, np.nanvar(X, axis=0), rtol=1e-6)
+    np.testing.assert_array_equal(moments.count, (~np.isnan(X)).sum(axis=0))
     assert plan.algorithm.lossless
     assert not Moments().lossless
 
 
-def test_a_client_with_few_values_says_nothing_of_them() -> None:
+def test_a_client_with_few_values_withholds_them() -> None:
     few = np.array([[100.0, 1.0], [np.nan, 2.0], [np.nan, 3.0]])
     many = np.column_stack([np.arange(10.0), np.arange(10.0)])
     data = {"few": Data(few, np.empty(0)), "many": Data(many, np.empty(0))}
-    found = run(Plan(Moments(min_count=3)), LocalChannel(data), Schema(2)).model
-    assert found.mean[0] == pytest.approx(4.5)
-    assert found.count.tolist() == [10, 13]
+    moments = run(Plan(Moments(min_count=3)), LocalChannel(data), Schema(2)).model
+    assert moments.mean[0] == pytest.approx(4.5)
+    assert moments.count.tolist() == [10, 13]
     with pytest.raises(EmptyRound):
         run(Plan(Moments(min_count=50)), LocalChannel(data), Schema(2))
 
@@ -64,66 +64,66 @@ def test_a_client_with_few_values_says_nothing_of_them() -> None:
 def test_quantiles_to_within_a_bin_and_no_extremes() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 1))
-    X[0] = 1e6  # somebody
+    X[0] = 1e6  # an extreme value
     for min_count, near in ((1, 0.05), (5, 0.1)):
-        binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400, min_count=min_count)
-        counts = run(Plan(binned), LocalChannel(parts(X, 4, 0)), Schema(1)).model
+        histogram = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400, min_count=min_count)
+        counts = run(Plan(histogram), LocalChannel(parts(X, 4, 0)), Schema(1)).model
         for share in (0.01, 0.5, 0.99):
-            found = binned.quantile(counts, share)[0]
-            assert found == pytest.approx(np.quantile(X, share), abs=near)
+            quantile = histogram.quantile(counts, share)[0]
+            assert quantile == pytest.approx(np.quantile(X, share), abs=near)
         assert counts.sum() == 5000
-    assert binned.rule(1).min_samples == Moments().rule(1).min_samples == 2
+    assert histogram.rule(1).min_samples == Moments().rule(1).min_samples == 2
 
 
 @given(counts=st.lists(st.integers(0, 9), min_size=2, max_size=40), min_count=st.integers(1, 12))
-def test_bins_of_few_are_told_together(counts: list[int], min_count: int) -> None:
-    told = grouped(np.array(counts, dtype=float), min_count)
-    assert ((told == 0) | (told >= min_count)).all()
-    assert told.sum() == (sum(counts) if sum(counts) >= min_count else 0)
+def test_bins_with_few_values_are_merged(counts: list[int], min_count: int) -> None:
+    merged = group_bins(np.array(counts, dtype=float), min_count)
+    assert ((merged == 0) | (merged >= min_count)).all()
+    assert merged.sum() == (sum(counts) if sum(counts) >= min_count else 0)
     if min_count == 1:
-        assert told.tolist() == counts
+        assert merged.tolist() == counts
 
 
 def test_a_histogram_never_shows_a_bin_of_one() -> None:
-    """Which would be a value, to within a bin."""
+    """A bin of one would disclose a value, to within a bin."""
     X = np.random.default_rng(1).normal(size=(30, 1))
-    binned = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=512)
-    counts = run(Plan(binned), LocalChannel({"a": X}), Schema(1)).model
+    histogram = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=512)
+    counts = run(Plan(histogram), LocalChannel({"a": X}), Schema(1)).model
     assert counts[counts > 0].min() >= 5
-    assert binned.quantile(counts, 0.5)[0] == pytest.approx(np.median(X), abs=0.5)
+    assert histogram.quantile(counts, 0.5)[0] == pytest.approx(np.median(X), abs=0.5)
 
 
-def test_columns_with_public_bounds_are_not_asked_for() -> None:
-    asked: list[Histogram] = []
+def test_columns_with_public_bounds_are_not_queried() -> None:
+    queries: list[Histogram] = []
 
-    def noted(plan: Plan, *args: Any, **kwargs: Any) -> Any:
+    def recording_run(plan: Plan, *args: Any, **kwargs: Any) -> Any:
         if isinstance(plan.algorithm, Histogram):
-            asked.append(plan.algorithm)
+            queries.append(plan.algorithm)
         return run(plan, *args, **kwargs)
 
     rows = np.random.default_rng(0).normal(size=(200, 3))
     channel = LocalChannel({"a": rows})
-    open_ones = (Column("x"), Column("y", low=-9.0, high=9.0), Column("z"))
-    ready = prepare_over(open_ones, channel, scaling="min-max", runner=noted)
-    assert [a.places.tolist() for a in asked if a.places is not None] == [[0, 2]]
+    columns = (Column("x"), Column("y", low=-9.0, high=9.0), Column("z"))
+    ready = prepare_over(columns, channel, scaling="min-max", runner=recording_run)
+    assert [q.places.tolist() for q in queries if q.places is not None] == [[0, 2]]
     assert (ready.offset[1], ready.scale[1]) == (-9.0, 18.0)
     low, high = np.quantile(rows[:, 2], [0.01, 0.99])
     assert ready.offset[2] == pytest.approx(low, abs=0.3)
     assert ready.scale[2] == pytest.approx(high - low, abs=0.6)
     bounded = tuple(Column(name, low=-9.0, high=9.0) for name in "xyz")
-    prepare_over(bounded, channel, scaling="min-max", runner=noted)
-    assert len(asked) == 1
+    prepare_over(bounded, channel, scaling="min-max", runner=recording_run)
+    assert len(queries) == 1
 
 
-def test_where_differences_are_guarded_the_scale_is_of_the_rows_that_stay() -> None:
-    """Else whoever has a gap is the difference between the scale's sums and the clusters'."""
+def test_under_guards_the_scale_is_that_of_the_kept_rows() -> None:
+    """Otherwise the difference of two sums would reveal the row with a missing value."""
     rows = np.random.default_rng(0).normal(size=(200, 2))
     rows[7, 1] = np.nan
     columns, channel = (Column("x"), Column("y")), LocalChannel({"a": Data(rows, np.empty(0))})
-    whole = rows[~np.isnan(rows).any(axis=1)]
+    complete = rows[~np.isnan(rows).any(axis=1)]
     for scaling in ("standard", "min-max"):
         guarded = prepare_over(columns, channel, scaling=scaling, privacy="guarded")
-        without = prepare_over(columns, LocalChannel({"a": whole}), scaling=scaling)
+        without = prepare_over(columns, LocalChannel({"a": complete}), scaling=scaling)
         assert guarded.offset.tolist() == without.offset.tolist()
         assert guarded.scale.tolist() == without.scale.tolist()
     free = prepare_over(columns, channel)
@@ -132,21 +132,21 @@ def test_where_differences_are_guarded_the_scale_is_of_the_rows_that_stay() -> N
     assert filled.offset[0] == pytest.approx(rows[:, 0].mean())
 
 
-def test_places_of_columns_that_are_not_there_are_refused() -> None:
+def test_invalid_column_indices_are_refused() -> None:
     for places in (np.array([-1]), np.array([0.5]), np.array([0, 1])):
-        with pytest.raises(ConfigError, match="a whole number for each column"):
+        with pytest.raises(ConfigError, match="a non-negative integer for each column"):
             Histogram(np.zeros(1), np.ones(1), places=places)
     far = Histogram(np.zeros(1), np.ones(1), places=np.array([7]))
-    with pytest.raises(MessageError, match="there are 2 columns"):
+    with pytest.raises(MessageError, match="places exceed the 2 columns"):
         run(Plan(far), LocalChannel({"a": np.zeros((9, 2))}), Schema(2))
 
 
-def test_the_median_of_means_shrugs_at_one_odd_client() -> None:
+def test_the_median_of_means_resists_an_outlier_client() -> None:
     data = {f"c{i}": Data(np.full((9, 1), float(i)), np.empty(0)) for i in range(4)}
     data["odd"] = Data(np.full((9, 1), 1e9), np.empty(0))
     data["small"] = Data(np.full((2, 1), -1e9), np.empty(0))
-    found = run(Plan(MedianOfMeans()), LocalChannel(data), Schema(1)).model
-    assert found.tolist() == [2.0]
+    medians = run(Plan(MedianOfMeans()), LocalChannel(data), Schema(1)).model
+    assert medians.tolist() == [2.0]
 
 
 COLUMNS = (
@@ -158,14 +158,14 @@ COLUMNS = (
 
 def clinics(n: int = 60) -> dict[str, dict[str, Any]]:
     rng = np.random.default_rng(0)
-    found = {}
+    tables = {}
     for name, shift in (("north", 0.0), ("south", 20.0)):
         age = rng.normal(40 + shift, 5, n)
         age[0] = np.nan
         sex: list[Any] = rng.choice(["f", "m"], n).tolist()
         sex[1] = None
-        found[name] = {"age": age, "dose": np.exp(rng.normal(1, 0.5, n)), "sex": sex}
-    return found
+        tables[name] = {"age": age, "dose": np.exp(rng.normal(1, 0.5, n)), "sex": sex}
+    return tables
 
 
 def pooled(column: str) -> FloatArray:
@@ -191,11 +191,11 @@ def test_centres_come_back_in_their_own_units() -> None:
     np.testing.assert_allclose(back[:, 1], clinics()["north"]["dose"][kept], rtol=1e-12)
 
 
-def test_min_max_uses_public_bounds_and_else_quantiles() -> None:
+def test_min_max_uses_public_bounds_or_quantiles() -> None:
     found = prepare(COLUMNS, clinics(), scaling="min-max")
     assert (found.offset[0], found.scale[0]) == (0.0, 100.0)
     logs = np.log(pooled("dose"))
-    assert logs.min() < found.offset[1] < np.quantile(logs, 0.1)  # nobody's own value
+    assert logs.min() < found.offset[1] < np.quantile(logs, 0.1)  # not an extreme value
     exact = prepare(COLUMNS, clinics(), scaling="min-max", min_count=1)
     assert exact.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
     bounded = (Column("dose", log=True, low=0.1, high=100.0),)
@@ -206,16 +206,16 @@ def test_min_max_uses_public_bounds_and_else_quantiles() -> None:
 
 
 @pytest.mark.parametrize("missing", ["mean", "median-of-means"])
-def test_gaps_are_filled_from_everybodys_values(missing: str) -> None:
+def test_missing_values_are_filled_from_all_clients(missing: str) -> None:
     found = prepare(COLUMNS, clinics(), missing=missing, scaling="none")
     rows, kept = found.apply(clinics()["north"])
     assert kept.all()
     middle = np.nanmean(pooled("age"))
     assert rows[0, 0] == pytest.approx(middle, abs=1e-9 if missing == "mean" else 1.0)
-    assert 0 < rows[1, 2] < 1  # a missing category is as likely each as everywhere
+    assert 0 < rows[1, 2] < 1  # a missing category becomes the shares over all clients
 
 
-def test_what_does_not_vary_is_not_stretched() -> None:
+def test_constant_columns_are_not_scaled() -> None:
     same = {"a": {"x": np.full(20, 7.0)}, "b": {"x": np.full(20, 7.0)}}
     rows, _ = prepare((Column("x"),), same).apply(same["a"])
     assert (rows == 0).all()
@@ -232,57 +232,57 @@ def test_a_preparation_survives_a_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
-        ({"age": ["old"] * 60}, "client 'north': column 'age' holds values that are no numbers"),
-        ({"age": [np.inf] * 60}, "client 'north': column 'age' holds infinite values"),
+        ({"age": ["old"] * 60}, "client 'north': column 'age' is not numeric"),
+        ({"age": [np.inf] * 60}, "client 'north': column 'age' has infinite values"),
         ({"dose": [0.0] * 60}, "column 'dose' has values that are not above zero"),
-        ({"sex": ["x", "y"] * 30}, "column 'sex' has categories that were not declared: x, y"),
+        ({"sex": ["x", "y"] * 30}, r"column 'sex' has undeclared categories \(x, y\)"),
         ({"age": [1.0] * 9}, "client 'north': its columns have different lengths"),
     ],
 )
-def test_wrong_columns_are_named_with_their_client(change: dict[str, Any], words: str) -> None:
+def test_wrong_columns_are_named_with_their_client(change: dict[str, Any], message: str) -> None:
     tables = clinics()
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, match=message):
         prepare(COLUMNS, {**tables, "north": {**tables["north"], **change}})
 
 
 def test_absent_and_empty_columns_are_named() -> None:
     tables = clinics()
-    with pytest.raises(DataError, match="client 'north': there is no column 'weight'"):
+    with pytest.raises(DataError, match="client 'north': column 'weight' does not exist"):
         prepare((*COLUMNS, Column("weight")), tables)
     with pytest.raises(DataError, match="no client has 5 values in any column"):
         prepare((Column("age"),), {"a": {"age": [1.0, 2.0]}})
     empty = {name: {**t, "age": [np.nan] * 60} for name, t in tables.items()}
-    with pytest.raises(DataError, match="no client has values enough in column 'age'; leave it"):
+    with pytest.raises(DataError, match="no client has enough values in column 'age'; leave it"):
         prepare(COLUMNS, empty)
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
-        (lambda: Column("x", low=1.0), "column 'x': give both bounds, or none"),
+        (lambda: Column("x", low=1.0), "column 'x': give both low and high, or neither"),
         (lambda: Column("x", low=1.0, high=0.0), "low must be below high"),
-        (lambda: Column("x", log=True, low=-1.0, high=5.0), "of a logarithm must be above zero"),
-        (lambda: Column("x", categories=("a",), log=True), "neither bounds nor logarithm"),
-        (lambda: Column("x", categories=("a", "a")), "a category stands twice"),
+        (lambda: Column("x", log=True, low=-1.0, high=5.0), "with log, bounds must be above zero"),
+        (lambda: Column("x", categories=("a",), log=True), "categories cannot have bounds or log"),
+        (lambda: Column("x", categories=("a", "a")), "a category is listed twice"),
         (lambda: prepare(COLUMNS, clinics(), scaling="z"), "scaling must be one of standard"),
         (lambda: prepare(COLUMNS, clinics(), missing="x"), "missing must be one of drop"),
-        (lambda: prepare((), clinics()), "there is no column to cluster by"),
+        (lambda: prepare((), clinics()), "no columns to cluster by"),
     ],
 )
-def test_wrong_settings_are_named(build: Any, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+def test_wrong_settings_are_named(build: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         build()
 
 
-def test_the_box_of_a_column_is_that_of_its_numbers() -> None:
+def test_the_box_of_a_column_bounds_its_encoding() -> None:
     assert Column("x").box is None
     for column, values in [
         (Column("x", low=2.0, high=5.0), [2.0, 5.0]),
         (Column("x", low=0.3, high=7.7, log=True), [0.3, 7.7]),
         (Column("x", ("a", "b", "c")), ["a", "b", "c"]),
     ]:
-        box, found = column.box, column.encoded(values, "it")
+        box, found = column.box, column.encode(values, "it")
         assert box is not None
         assert np.array_equal(box, np.stack([found.min(axis=0), found.max(axis=0)], axis=1))

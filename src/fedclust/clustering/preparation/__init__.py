@@ -1,11 +1,11 @@
-"""Federated preprocessing: pooled means, variances and quantiles, applied by every client itself.
+"""Federated preprocessing: pooled means, variances and quantiles, applied by each client.
 
-Standardising by one's own mean and deviation would put every client's rows on another scale, and
-pooled clusters would be clusters of clients.
+If each client standardised by its own mean and deviation, rows of different clients would be on
+different scales, and clusters would reflect clients.
 """
 
 from .column import Column
-from .prepare import Preparation, by_bounds, encoded, prepare, prepare_over
+from .prepare import Preparation, encode_columns, prepare, prepare_over, scale_by_bounds
 from .statistics import Histogram, MedianOfMeans, Moments
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "MedianOfMeans",
     "Moments",
     "Preparation",
-    "by_bounds",
-    "encoded",
+    "scale_by_bounds",
+    "encode_columns",
     "prepare",
     "prepare_over",
 ]

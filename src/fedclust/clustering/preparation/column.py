@@ -1,4 +1,4 @@
-"""A column as owners have it, and as numbers."""
+"""Declaration of a column, and its encoding as numbers."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -12,15 +12,15 @@ from ...data.text import parse_number
 from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
-_FREQUENT = 5  # rows that a value must stand in to be named in a message
+_FREQUENT = 5  # rows that must have a value before a message may quote it
 
 # Why a column's values cannot be encoded, by code; no text depends on a value.
 UNUSABLE: Mapping[str, str] = {
-    "dates": "holds dates or durations, not numbers",
-    "not-numeric": "holds values that are not numbers",
-    "infinite": "holds infinite values",
+    "dates": "has dates or durations, not numbers",
+    "not-numeric": "is not numeric",
+    "infinite": "has infinite values",
     "not-positive": "has values that are not above zero, so it has no logarithm",
-    "undeclared-category": "has categories that were not declared",
+    "undeclared-category": "has undeclared categories",
 }
 
 
@@ -35,10 +35,10 @@ class ColumnError(DataError):
 
 @dataclass(frozen=True)
 class Column:
-    """What everybody knows of a column before the first round."""
+    """Public knowledge about a column, before the first round."""
 
     name: str
-    categories: tuple[str, ...] = ()  # none: it holds numbers
+    categories: tuple[str, ...] = ()  # empty: a numeric column
     low: float | None = None  # public bounds
     high: float | None = None
     log: bool = False
@@ -46,50 +46,50 @@ class Column:
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise ConfigError(f"column {self.name!r}: give both bounds, or none")
+            raise ConfigError(f"column {self.name!r}: give both low and high, or neither")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise ConfigError(f"column {self.name!r}: low must be below high")
         if self.log and self.low is not None and self.low <= 0:
-            raise ConfigError(f"column {self.name!r}: the bounds of a logarithm must be above zero")
+            raise ConfigError(f"column {self.name!r}: with log, bounds must be above zero")
         if self.categories and (self.log or self.low is not None):
-            raise ConfigError(f"column {self.name!r}: categories have neither bounds nor logarithm")
+            raise ConfigError(f"column {self.name!r}: categories cannot have bounds or log")
         if len(set(self.categories)) < len(self.categories):
-            raise ConfigError(f"column {self.name!r}: a category stands twice")
+            raise ConfigError(f"column {self.name!r}: a category is listed twice")
 
-    def encoded(self, values: Any, client: str) -> FloatArray:
-        """The column as numbers: itself, its logarithm, or a column for each category."""
+    def encode(self, values: Any, client: str) -> FloatArray:
+        """Encode values as numbers: unchanged, as logarithms, or one column per category."""
         if self.categories:
             return self._one_hot(np.asarray(values, dtype=object), client)
         if np.asarray(values).dtype.kind in "mM":
             raise ColumnError(client, self.name, "dates")
         try:
-            found = np.asarray(values, dtype=np.float64)
+            numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
             raise ColumnError(client, self.name, "not-numeric") from None
-        if np.isinf(found).any():
+        if np.isinf(numbers).any():
             raise ColumnError(client, self.name, "infinite")
         if self.log:
-            if (found <= 0).any():
+            if (numbers <= 0).any():
                 raise ColumnError(client, self.name, "not-positive")
-            found = np.log(found)
-        return found[:, None]
+            numbers = np.log(numbers)
+        return numbers[:, None]
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
-        gap = np.array([is_missing(v) for v in values], dtype=bool)
-        spelled = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
+        missing = np.array([is_missing(v) for v in values], dtype=bool)
+        normalised = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
         text = np.array(
-            [spelled[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
+            [normalised[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
         )
-        if odd := Counter(text[~gap]).keys() - set(self.categories):
-            detail = _undeclared(odd, text)
+        if undeclared := Counter(text[~missing]).keys() - set(self.categories):
+            detail = _describe_undeclared(undeclared, text)
             raise ColumnError(client, self.name, "undeclared-category", detail)
         hot: FloatArray = (text[:, None] == np.array(self.categories, dtype=object)).astype(float)
-        hot[gap] = np.nan
+        hot[missing] = np.nan
         return hot
 
     @property
     def box(self) -> FloatArray | None:
-        """Lowest and highest value of each column that this one becomes; None: nobody knows."""
+        """Lowest and highest value of each encoded column; None if there are no public bounds."""
         if self.categories:
             return np.tile([0.0, 1.0], (len(self.categories), 1))
         if self.low is None or self.high is None:
@@ -99,15 +99,15 @@ class Column:
 
     @property
     def encoded_names(self) -> list[str]:
-        """Names of the columns that this one becomes."""
+        """Names of the encoded columns."""
         return [f"{self.name}={c}" for c in self.categories] or [self.name]
 
 
 def as_text(value: Any) -> str:
-    """A category as it is declared: 1, 1.0 and "1.0" are "1", True is "true".
+    """Normalise a category: 1, 1.0 and "1.0" become "1", True becomes "true".
 
-    A text that is a number counts as one: whether a file's column is read as numbers depends on
-    values that a client, or a batch, may not have.
+    Numeric text is treated as a number, because whether a column is read as numbers depends on
+    values that another client or batch may not have.
     """
     if isinstance(value, str):
         try:
@@ -121,9 +121,9 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def _undeclared(odd: Collection[str], text: Array) -> str:
-    """Frequent values by name; rare ones may identify a person, and are only counted."""
-    counts = Counter(value for value in text if value in odd)
+def _describe_undeclared(undeclared: Collection[str], text: Array) -> str:
+    """Quote frequent values; only count rare ones, because they may identify a person."""
+    counts = Counter(value for value in text if value in undeclared)
     frequent = sorted(v for v, n in counts.items() if n >= _FREQUENT)[:_FREQUENT]
     rare = sum(n for v, n in counts.items() if v not in frequent)
     counted = [f"{rare} rows"] if rare else []

@@ -1,4 +1,4 @@
-"""From columns as owners have them to rows that can be clustered, and back to their units."""
+"""Convert columns to rows for clustering, and centres back to the columns' units."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,41 +27,41 @@ from .statistics import Histogram, MedianOfMeans, Moments
 
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means")
-Found = Callable[[AnyAlgorithm], Any]  # what a statistic is over all clients
-_TAILS = (0.01, 0.99)  # min-max without public bounds: quantiles, for extremes are people's values
+RunStatistic = Callable[[AnyAlgorithm], Any]  # runs a statistic over all clients
+_TAILS = (0.01, 0.99)  # quantiles for min-max without public bounds: extremes are single values
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What both sides apply, once it is known: part of the model."""
+    """How rows are prepared, as learned from all clients; part of the model."""
 
     columns: tuple[Column, ...]
     offset: FloatArray  # (P,)
     scale: FloatArray  # (P,) above zero
-    fill: FloatArray | None  # (P,) what stands for a missing value; None: such rows are left out
+    fill: FloatArray | None  # (P,) replaces missing values; None: such rows are dropped
 
     def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
-        """Rows ready to be clustered, and which of the table's rows they are."""
-        return self.scale_rows(encoded(self.columns, table, client))
+        """Prepared rows, and a mask of the table's rows that were kept."""
+        return self.scale_rows(encode_columns(self.columns, table, client))
 
     def scale_rows(self, rows: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """The same from columns that are encoded already."""
-        gaps = np.isnan(rows)
+        """Prepare rows that are already encoded."""
+        missing = np.isnan(rows)
         kept: BoolArray = np.ones(len(rows), dtype=bool)
         if self.fill is None:
-            kept = np.asarray(~gaps.any(axis=1))
+            kept = np.asarray(~missing.any(axis=1))
             rows = rows[kept]
         else:
-            rows = np.where(gaps, self.fill, rows)
+            rows = np.where(missing, self.fill, rows)
         return np.ascontiguousarray((rows - self.offset) / self.scale), kept
 
     def in_units(self, centers: FloatArray) -> FloatArray:
-        """Centres in the columns' own units; of a logarithm, its exponential."""
-        found: FloatArray = centers * self.scale + self.offset
-        for place, column in enumerate(self._by_encoded()):
+        """Centres in the columns' own units; logarithms are reversed."""
+        in_units: FloatArray = centers * self.scale + self.offset
+        for i, column in enumerate(self._by_encoded()):
             if column.log:
-                found[:, place] = np.exp(found[:, place])
-        return found
+                in_units[:, i] = np.exp(in_units[:, i])
+        return in_units
 
     def _by_encoded(self) -> list[Column]:
         return [column for column in self.columns for _ in column.encoded_names]
@@ -72,7 +72,7 @@ class Preparation:
         return [name for column in self.columns for name in column.encoded_names]
 
     def schema(self) -> Schema:
-        """Of prepared rows, with public bounds if every column has some."""
+        """Schema of prepared rows, with public bounds if every column has bounds."""
         boxes = [column.box for column in self.columns]
         known = [box for box in boxes if box is not None]
         if len(known) < len(boxes):
@@ -91,13 +91,13 @@ class Preparation:
         return build(cls, config, "preparation")
 
 
-def encoded(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
-    """A client's columns as numbers, gaps and all: nothing here needs to be known of others."""
+def encode_columns(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
+    """Encode a client's columns as numbers, missing values as NaN; needs no other client."""
     given = columns_of(table, client)
     absent = [column.name for column in columns if column.name not in given]
     if absent:
-        raise DataError(f"{client}: there is no column {', '.join(map(repr, absent))}")
-    parts = [column.encoded(given[column.name], client) for column in columns]
+        raise DataError(f"{client}: column {', '.join(map(repr, absent))} does not exist")
+    parts = [column.encode(given[column.name], client) for column in columns]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)
@@ -112,13 +112,13 @@ def prepare(
     min_count: int = 5,
     privacy: Privacy = "none",
 ) -> Preparation:
-    """Learn from all clients together what each will do to its rows.
+    """Learn from all clients how each prepares its rows.
 
     A client's table is a data frame, or a mapping of names to values.
     """
-    _known(columns, scaling, missing)
+    _check_settings(columns, scaling, missing)
     data = {
-        name: Data(encoded(columns, table, f"client {name!r}"), np.empty(0))
+        name: Data(encode_columns(columns, table, f"client {name!r}"), np.empty(0))
         for name, table in tables.items()
     }
     return prepare_over(
@@ -131,13 +131,16 @@ def prepare(
     )
 
 
-def by_bounds(columns: Sequence[Column]) -> Preparation:
-    """Every column from 0 to 1 within its public bounds: nobody is asked, gaps are left out."""
+def scale_by_bounds(columns: Sequence[Column]) -> Preparation:
+    """Scale every column to [0, 1] by its public bounds; no client is queried.
+
+    Rows with missing values are dropped.
+    """
     boxes = []
     for column in columns:
         box = column.box
         if box is None:
-            raise ConfigError(f"column {column.name!r} has no public bounds: give low and high")
+            raise ConfigError(f"column {column.name!r} has no public bounds; give low and high")
         boxes.append(box)
     low, high = np.vstack(boxes).T
     return Preparation(tuple(columns), low, high - low, None)
@@ -153,54 +156,60 @@ def prepare_over(
     privacy: Privacy = "none",
     runner: Runner = run,
 ) -> Preparation:
-    """The same over a channel to the clients' encoded columns, gaps and all."""
-    _known(columns, scaling, missing)
+    """`prepare` over a channel to encoded columns, with missing values as NaN."""
+    _check_settings(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
     tier, schema = tier_of(privacy), Schema(P)
 
-    def found(statistic: AnyAlgorithm, purpose: str = "") -> Any:
+    def run_statistic(statistic: AnyAlgorithm, purpose: str = "") -> Any:
         plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
         return runner(plan, channel, schema).model
 
-    # Where clients guard differences, rows that are left out later must not be in the scale.
-    asked = Moments(min_count=min_count, whole_rows=tier.guards and missing == "drop")
+    # If clients guard differences, rows that are dropped later must not influence the scale.
+    query = Moments(min_count=min_count, whole_rows=tier.guards and missing == "drop")
     try:
-        moments = found(asked)
+        moments = run_statistic(query)
     except EmptyRound:
         raise DataError(
-            f"no client has {min_count} values in any column: fewer would tell of single people"
+            f"no client has {min_count} values in any column; fewer could reveal single records"
         ) from None
     names = [name for column in columns for name in column.encoded_names]
-    _refuse_unknown(names, moments.count)
+    _refuse_empty(names, moments.count)
     fill = None
     if missing != "drop":
         fill = moments.mean
         if missing == "median-of-means":
-            fill = found(MedianOfMeans(min_count=max(2, min_count)), "filling gaps")
-    offset, scale = _scale(columns, found, asked, moments, scaling)
+            fill = run_statistic(
+                MedianOfMeans(min_count=max(2, min_count)), "filling missing values"
+            )
+    offset, scale = _scale(columns, run_statistic, query, moments, scaling)
     return Preparation(tuple(columns), offset, scale, fill)
 
 
-def _known(columns: Sequence[Column], scaling: str, missing: str) -> None:
+def _check_settings(columns: Sequence[Column], scaling: str, missing: str) -> None:
     if scaling not in SCALINGS:
         raise ConfigError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
     if missing not in MISSING:
         raise ConfigError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
     if not columns:
-        raise ConfigError("there is no column to cluster by")
+        raise ConfigError("no columns to cluster by; give at least one")
 
 
-def _refuse_unknown(names: Sequence[str], count: FloatArray) -> None:
+def _refuse_empty(names: Sequence[str], count: FloatArray) -> None:
     empty = [name for name, n in zip(names, count, strict=True) if n == 0]
     if empty:
         raise DataError(
-            f"no client has values enough in column {', '.join(map(repr, empty))}; leave it out"
+            f"no client has enough values in column {', '.join(map(repr, empty))}; leave it out"
         )
 
 
 def _scale(
-    columns: Sequence[Column], found: Found, asked: Moments, moments: Any, scaling: str
+    columns: Sequence[Column],
+    run_statistic: RunStatistic,
+    query: Moments,
+    moments: Any,
+    scaling: str,
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -210,35 +219,35 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, found, asked, moments)
+        low, high = _range(by_encoded, run_statistic, query, moments)
         offset, scale = low, high - low
-    # Categories are 0 and 1 already, and what does not vary cannot be stretched.
+    # Categories are already 0 and 1, and constant columns cannot be scaled.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
     return np.where(numbers, offset, 0.0), np.where(numbers & ~flat, scale, 1.0)
 
 
 def _range(
-    columns: Sequence[Column], found: Found, asked: Moments, moments: Any
+    columns: Sequence[Column], run_statistic: RunStatistic, query: Moments, moments: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Public bounds where there are any, else outer quantiles; never somebody's extreme value."""
+    """Public bounds if given, else outer quantiles; never the extreme value of a record."""
     low: FloatArray = np.zeros(len(columns))
     high: FloatArray = np.ones(len(columns))
     unknown = []
-    for place, column in enumerate(columns):
+    for i, column in enumerate(columns):
         box = column.box
         if box is None:
-            unknown.append(place)
+            unknown.append(i)
         else:
-            low[place], high[place] = box[0]  # of categories, all are the same
-    if unknown:  # else nobody is asked
+            low[i], high[i] = box[0]  # all categories have the same bounds
+    if unknown:  # otherwise no query is needed
         mean, spread = moments.mean[unknown], 8.0 * np.sqrt(moments.variance[unknown])
-        binned = Histogram(
+        histogram = Histogram(
             mean - spread,
             mean + spread,
-            min_count=asked.min_count,
+            min_count=query.min_count,
             places=np.array(unknown),
-            whole_rows=asked.whole_rows,
+            whole_rows=query.whole_rows,
         )
-        counts = found(binned)
-        low[unknown], high[unknown] = (binned.quantile(counts, share) for share in _TAILS)
+        counts = run_statistic(histogram)
+        low[unknown], high[unknown] = (histogram.quantile(counts, share) for share in _TAILS)
     return low, high

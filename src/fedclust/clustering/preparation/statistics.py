@@ -1,6 +1,6 @@
-"""Statistics of all clients' columns, as plans like any other: sums up, a few numbers out.
+"""Statistics of columns over all clients, computed from sums.
 
-Tables may have gaps here (NaN): every column counts the values it has.
+Tables may have missing values (NaN) here; each column counts only the values it has.
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from ...typing import BoolArray, FloatArray, IntArray, Rng
 
 @dataclass(frozen=True, eq=False)
 class MomentState(Record):
-    """Counts, means and variances, once they are there."""
+    """Counts, means and variances, zero until they are known."""
 
     count: Annotated[FloatArray, Dims("F")]
     mean: Annotated[FloatArray, Dims("F")]
@@ -40,7 +40,7 @@ class MomentState(Record):
 
 @dataclass(frozen=True, eq=False)
 class Around(Record):
-    """What to take squares around: the mean, once it is known."""
+    """The mean that is subtracted from values; zero in the first round."""
 
     mean: Annotated[FloatArray, Dims("F")]
     round: int
@@ -48,7 +48,7 @@ class Around(Record):
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums(Summed):
-    """How many values a column has, and the sum of them, or of their squares around the mean."""
+    """Number of values per column, and their sum or their sum of squares around the mean."""
 
     count: Annotated[FloatArray, Dims("F")]
     total: Annotated[FloatArray, Dims("F")]
@@ -56,15 +56,17 @@ class ColumnSums(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Moments(Algorithm[MomentState, Around, ColumnSums]):
-    """Mean and variance of every column over all clients' rows, as if they were pooled.
+    """Mean and variance of every column, equal to those of the pooled rows.
 
-    Two rounds, sums and then squares around the mean: sums of squares in one round lose all
-    digits where a column lies far from zero.
+    It takes two rounds: sums, then squares around the mean. Sums of squares in one round would
+    lose all digits if a column is far from zero.
     """
 
-    # A client with fewer values in a column sends nothing about it.
+    # A client with fewer values in a column sends zeros for it.
     min_count: Annotated[int, Role.RECORDS] = 5
-    whole_rows: bool = False  # rows with a gap are left out: else who has one is the difference
+    whole_rows: bool = (
+        False  # ignore rows with a missing value, which a difference of sums would reveal
+    )
 
     key: ClassVar[str] = "moments"
     traits: ClassVar[Traits] = Traits(additive=True, over_missing=True, answered_once=True)
@@ -74,16 +76,16 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         checks.boolean(self, "whole_rows")
 
     def start(self, schema: Schema, rng: Rng) -> MomentState:
-        nothing = np.zeros(schema.n_features)
-        return MomentState(nothing, nothing, nothing, 0)
+        zeros = np.zeros(schema.n_features)
+        return MomentState(zeros, zeros, zeros, 0)
 
     def broadcast(self, state: MomentState) -> Around:
         return Around(state.mean, state.round)
 
     def client_step(self, down: Around, data: Data, rng: Rng) -> ColumnSums:
-        there = _there(data.X, self.whole_rows)
-        count = there.sum(axis=0).astype(float)
-        values = np.where(there, data.X - down.mean, 0.0)
+        present = _is_present(data.X, self.whole_rows)
+        count = present.sum(axis=0).astype(float)
+        values = np.where(present, data.X - down.mean, 0.0)
         total = (values**2 if down.round else values).sum(axis=0)
         return ColumnSums(count, total)
 
@@ -113,19 +115,19 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         return self.min_count == 1
 
     def rule(self, n_features: int) -> Rule:
-        """Ours: the mean of one value is that value."""
+        """Our own rule: never disclose the mean of a single value."""
         return Rule(min_samples=2)
 
 
-def _there(X: FloatArray, whole_rows: bool) -> BoolArray:
-    """Which values count."""
-    there: BoolArray = ~np.isnan(X)
-    return there & np.asarray(there.all(axis=1))[:, None] if whole_rows else there
+def _is_present(X: FloatArray, whole_rows: bool) -> BoolArray:
+    """Which values are counted."""
+    present: BoolArray = ~np.isnan(X)
+    return present & np.asarray(present.all(axis=1))[:, None] if whole_rows else present
 
 
 @dataclass(frozen=True, eq=False)
 class Edges(Record):
-    """Where the bins begin and end, column by column."""
+    """First and last bin edge of each column."""
 
     low: Annotated[FloatArray, Dims("F")]
     high: Annotated[FloatArray, Dims("F")]
@@ -133,22 +135,22 @@ class Edges(Record):
 
 @dataclass(frozen=True, eq=False)
 class Counts(Summed):
-    """Values per column and bin."""
+    """Number of values by column and bin."""
 
     counts: Annotated[FloatArray, Dims("F", "bins")]
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram(OneRoundQuery[Edges, Counts]):
-    """Counts of all clients' values in equal bins between given edges: quantiles, not extremes."""
+    """Counts of all clients' values in equal bins, for quantiles without extremes."""
 
-    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) of the columns that are asked for
+    low: Annotated[FloatArray, Role.COLUMNS]  # (F,) of the queried columns
     high: Annotated[FloatArray, Role.COLUMNS]  # (F,)
     n_bins: Annotated[int, Role.BINS] = 512
     # Bins with fewer values are merged with their neighbours.
     min_count: Annotated[int, Role.RECORDS] = 5
-    places: Annotated[IntArray | None, Role.COLUMNS] = None  # (F,) among the rows'; None: all
-    whole_rows: bool = False  # as those of `Moments`
+    places: Annotated[IntArray | None, Role.COLUMNS] = None  # (F,) column indices; None: all
+    whole_rows: bool = False  # as in `Moments`
 
     key: ClassVar[str] = "histogram"
     traits: ClassVar[Traits] = Traits(additive=True, over_missing=True, answered_once=True)
@@ -158,7 +160,7 @@ class Histogram(OneRoundQuery[Edges, Counts]):
         checks.integer(self, "min_count")
         places = np.arange(len(self.low)) if self.places is None else np.asarray(self.places)
         if places.shape != self.low.shape or places.dtype.kind not in "iu" or (places < 0).any():
-            raise ConfigError(f"{self.key}: places must be a whole number for each column")
+            raise ConfigError(f"{self.key}: places must be a non-negative integer for each column")
 
     def broadcast(self, state: Empty) -> Edges:
         return Edges(self.low, self.high)
@@ -166,19 +168,21 @@ class Histogram(OneRoundQuery[Edges, Counts]):
     def client_step(self, down: Edges, data: Data, rng: Rng) -> Counts:
         width = np.where(down.high > down.low, down.high - down.low, 1.0)
         if self.places is not None and self.places.max(initial=0) >= data.X.shape[1]:
-            raise MessageError(f"{self.key}: there are {data.X.shape[1]} columns")
-        rows = np.where(_there(data.X, self.whole_rows), data.X, np.nan)
-        asked = rows if self.places is None else rows[:, self.places]
-        place = (asked - down.low) / width * self.n_bins
-        counts = np.zeros((asked.shape[1], self.n_bins))
-        for f in range(asked.shape[1]):
-            values = place[~np.isnan(place[:, f]), f]
+            raise MessageError(
+                f"{self.key}: places exceed the {data.X.shape[1]} columns of this client"
+            )
+        rows = np.where(_is_present(data.X, self.whole_rows), data.X, np.nan)
+        queried = rows if self.places is None else rows[:, self.places]
+        position = (queried - down.low) / width * self.n_bins
+        counts = np.zeros((queried.shape[1], self.n_bins))
+        for f in range(queried.shape[1]):
+            values = position[~np.isnan(position[:, f]), f]
             bins = np.clip(values, 0, self.n_bins - 1).astype(int)
             counts[f] = np.bincount(bins, minlength=self.n_bins)
         return Counts(counts)
 
     def release(self, message: Counts) -> Counts:
-        return Counts(np.array([grouped(row, self.min_count) for row in message.counts]))
+        return Counts(np.array([group_bins(row, self.min_count) for row in message.counts]))
 
     def model(self, state: Counts) -> FloatArray:
         return state.counts
@@ -187,39 +191,39 @@ class Histogram(OneRoundQuery[Edges, Counts]):
         return {"F": len(self.low), "bins": self.n_bins}
 
     def quantile(self, counts: FloatArray, share: float) -> FloatArray:
-        """The value below which a share of each column lies, to within a bin."""
-        rising = np.cumsum(counts, axis=1)
-        wanted = share * rising[:, -1]
+        """Quantile of each column, to within a bin."""
+        cumulative = np.cumsum(counts, axis=1)
+        wanted = share * cumulative[:, -1]
         bins = np.array(
-            [np.searchsorted(r, w, side="left") for r, w in zip(rising, wanted, strict=True)]
+            [np.searchsorted(r, w, side="left") for r, w in zip(cumulative, wanted, strict=True)]
         )
-        found: FloatArray = self.low + (self.high - self.low) * (bins + share) / self.n_bins
-        return found
+        quantiles: FloatArray = self.low + (self.high - self.low) * (bins + share) / self.n_bins
+        return quantiles
 
     def rule(self, n_features: int) -> Rule:
-        """Ours: a count of one tells where that one is."""
+        """Our own rule: a count of one would disclose the position of a record."""
         return Rule(min_samples=2)
 
 
-def grouped(counts: FloatArray, min_count: int) -> FloatArray:
-    """Neighbouring bins together, until `min_count` stand behind each count, at their mean."""
-    told = np.zeros_like(counts)
-    held = moment = last = 0
-    for place in np.flatnonzero(counts).tolist():
-        held += int(counts[place])
-        moment += place * int(counts[place])
-        if held >= min_count:
-            last = round(moment / held)
-            told[last] += held
-            held = moment = 0
-    if told.any():  # the rest is too few to stand alone
-        told[last] += held
-    return told
+def group_bins(counts: FloatArray, min_count: int) -> FloatArray:
+    """Merge neighbouring bins into their mean bin until each has at least `min_count` values."""
+    merged = np.zeros_like(counts)
+    pending = moment = last = 0
+    for i in np.flatnonzero(counts).tolist():
+        pending += int(counts[i])
+        moment += i * int(counts[i])
+        if pending >= min_count:
+            last = round(moment / pending)
+            merged[last] += pending
+            pending = moment = 0
+    if merged.any():  # the remaining values are too few for a bin of their own
+        merged[last] += pending
+    return merged
 
 
 @dataclass(frozen=True, eq=False)
 class LocalMeans(Stacked):
-    """A client's mean of each column, and how many values stand behind it."""
+    """A client's mean of each column, and the number of values in it."""
 
     mean: Annotated[FloatArray, Dims("M", "F")]
     count: Annotated[FloatArray, Dims("M", "F")]
@@ -227,9 +231,9 @@ class LocalMeans(Stacked):
 
 @dataclass(frozen=True, eq=False)
 class MedianOfMeans(OneRoundQuery[Empty, LocalMeans]):
-    """The median over clients of their means: one client's odd values do not move it."""
+    """Median over clients of their means; outliers at one client hardly affect it."""
 
-    # Values that must stand behind a mean for it to be sent.
+    # Minimum number of values in a mean that is sent.
     min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "median-of-means"
@@ -242,19 +246,19 @@ class MedianOfMeans(OneRoundQuery[Empty, LocalMeans]):
         return Empty()
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> LocalMeans:
-        there = ~np.isnan(data.X)
-        count = there.sum(axis=0).astype(float)
+        present = ~np.isnan(data.X)
+        count = present.sum(axis=0).astype(float)
         count = np.where(count >= self.min_count, count, 0.0)
-        total = np.where(there, data.X, 0.0).sum(axis=0)
+        total = np.where(present, data.X, 0.0).sum(axis=0)
         mean = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
         return LocalMeans(mean[None], count[None])
 
     def model(self, state: LocalMeans) -> FloatArray:
-        """The median over clients; zero where none had enough to say."""
+        """Median over clients; zero if no client has enough values."""
         known = np.where(state.count > 0, state.mean, np.nan)
-        said = (state.count > 0).any(axis=0)
+        any_known = (state.count > 0).any(axis=0)
         median = np.zeros(known.shape[1])
-        median[said] = np.nanmedian(known[:, said], axis=0)
+        median[any_known] = np.nanmedian(known[:, any_known], axis=0)
         return median
 
     def sizes(self, schema: Schema) -> dict[str, int]:

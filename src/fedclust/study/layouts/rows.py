@@ -20,7 +20,7 @@ from ...client.requests import (
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
-from ...clustering.preparation import Column, Preparation, by_bounds, prepare_over
+from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
 from ...clustering.rows import Clustering, cluster
 from ...core import (
     Channel,
@@ -186,7 +186,7 @@ class RowsLayout(Layout):
         """One scale for all clients, learned from all of them."""
         study, columns = self.study, survey.columns
         if tier.sums_only:  # learning a scale would show every client's own sums
-            return by_bounds(columns)
+            return scale_by_bounds(columns)
         encoded = EncodedRows(columns)
         return prepare_over(
             columns,
