@@ -22,7 +22,7 @@ from fedclust.core import Plan, Round
 from fedclust.study import read_study, run_study
 from fedclust.study.pool import RemotePool
 from fedclust.study.run import carry_out
-from fedclust.study.run_directory import Folder
+from fedclust.study.run_directory import RunDirectory
 
 from .timing import row
 
@@ -146,7 +146,7 @@ def trace_round(folder: Path, tier: str) -> dict[str, float]:
             trace.start()
 
     remote = RemoteChannel(transport, about={"study": "study"})
-    directory = Folder(study, folder / f"across-{tier}", force=False, resume=False)
+    directory = RunDirectory(study, folder / f"across-{tier}", force=False, resume=False)
     carry_out(study, RemotePool(remote), directory, on_round=on_round)
     return {
         **trace.numbers(),

@@ -111,7 +111,7 @@ def ask(folder: Path, consent: str = "", **settings: Any) -> str:
         ('algorithms = ["llf-cm"]', {}, "'sweep-means' under algorithms"),
         ("", {"sweeps": 50}, ""),
         ("", {"sweeps": 51}, "sweeps = 51, this client allows sweeps = 50"),
-        ("", {"min_rows": 1}, "min_rows = 1, client.toml allows min_count = 2 or more"),
+        ("", {"min_rows": 1}, "min_rows = 1 is below min_count = 2"),
         ("max_clusters = 2", {}, "max_clusters = 2"),
     ],
 )

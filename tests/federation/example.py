@@ -13,7 +13,7 @@ from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Data
 from fedclust.study.pool import RemotePool
 from fedclust.study.run import Outcome, carry_out
-from fedclust.study.run_directory import Folder
+from fedclust.study.run_directory import RunDirectory
 from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 
@@ -80,7 +80,7 @@ def reopened(folder: Path, sites: Iterable[str]) -> dict[str, ClientEndpoint]:
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
     """The study over clients that only a channel leads to."""
     alone = replace(study, clients={})
-    place = Folder(alone, folder, force=False, resume=False)
+    place = RunDirectory(alone, folder, force=False, resume=False)
     return carry_out(alone, RemotePool(remote), place)
 
 

@@ -14,7 +14,7 @@ from fedclust.study.journal import OnRound
 from fedclust.study.pool import RemotePool
 from fedclust.study.read import read_study
 from fedclust.study.run import Outcome, carry_out
-from fedclust.study.run_directory import Folder
+from fedclust.study.run_directory import RunDirectory
 from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 
@@ -110,7 +110,7 @@ def run_across(
     """The study over owners that only a channel leads to."""
     alone = replace(study, clients={})
     remote = RemoteChannel(transport, about={"study": "s"}, quorum=len(study.clients))
-    place = Folder(alone, folder, force=False, resume=resume)
+    place = RunDirectory(alone, folder, force=False, resume=resume)
     owners = RemotePool(remote, tuple(study.clients))
     return carry_out(alone, owners, place, on_round=on_round)
 

@@ -36,7 +36,7 @@ HARD = 'algorithm = "lossless"'
     [
         ("", HIDDEN, "does not allow studies over split columns"),
         ("split_columns = false", HIDDEN, "does not allow studies over split columns"),
-        (ALLOWED, "", "has no secret under"),
+        (ALLOWED, "", "needs secret under"),
         (ALLOWED, HIDDEN + "\nbatch_rows = 50", "need all rows in memory"),
         (ALLOWED + 'algorithms = ["llf-fcm", "fkm"]', HIDDEN, "does not list 'vertical-llf-cm'"),
         (ALLOWED + 'studies = ["other"]', HIDDEN, "does not list study 's'"),
@@ -206,7 +206,7 @@ def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
     for n, answers in ((20, 3), (21, 0)):
         request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
         assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
-    assert "distances to 21 records in one round are too many" in describe_reasons(remote.reasons())
+    assert "distances to 21 records" in describe_reasons(remote.reasons())
     assert schema.records() > 21
 
 

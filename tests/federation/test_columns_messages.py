@@ -39,10 +39,10 @@ def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
     ("shared", "words"),
     [
         (None, "has no shared records"),
-        (np.zeros((2, 3), np.uint64), "not two numbers each"),
-        (np.zeros((2, 2)), "not two numbers each"),
-        (np.zeros((2, 2), np.uint64), "stands twice"),
-        (np.arange(4, dtype=np.uint64).reshape(2, 2), "none that this owner offered"),
+        (np.zeros((2, 3), np.uint64), "pairs of integers"),
+        (np.zeros((2, 2)), "pairs of integers"),
+        (np.zeros((2, 2), np.uint64), "listed twice"),
+        (np.arange(4, dtype=np.uint64).reshape(2, 2), "did not offer"),
     ],
 )
 def test_shared_records_must_be_records(shared: Any, words: str, tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
                 {**w, "algorithm": "RecordSeeding", "settings": {"n_clusters": 3}},
                 {"down.drawn": np.arange(3)},
             ),
-            "records does not end a study",
+            "records cannot finish a study",
         ),
-        (lambda w, a: ({**w, "data": None}, a), "does not say which rows"),
+        (lambda w, a: ({**w, "data": None}, a), "does not describe the rows"),
         (lambda w, a: (w, {**a, "down.labels": a["down.labels"][:-1]}), "has shape"),
         (lambda w, a: (w, {**a, "down.labels": a["down.labels"] - 1}), "numbers from 0 to 2"),
         (lambda w, a: (w, {**a, "down.kept": a["down.kept"] + np.inf, **_empty(a)}), "finite"),

@@ -81,7 +81,7 @@ def test_what_left_is_shown_in_sum_and_one_by_one(tmp_path: Path) -> None:
     assert every.count("weight [3], total [3, 2]") == 3
     assert "refused: the job was signed for the study 's', not 'other'" in every
     (kit / "disclosures.jsonl").write_text("{\n")
-    assert ":1: this line is not readable" in command("disclosures", kit).output
+    assert ":1: not a valid line" in command("disclosures", kit).output
 
 
 def test_a_client_starts_only_with_a_readable_file(

@@ -83,7 +83,7 @@ def test_force_starts_anew(server: Pretended, tmp_path: Path) -> None:
     said = run(tmp_path, force=True)
     assert any("the run begins" in line.get("say", "") for line in said)
     run(tmp_path, force=True)
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         run(tmp_path)
 
 

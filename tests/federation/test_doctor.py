@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nvflare", reason="kits need fedclust[nvflare]")
-from fedclust.client.identities import fingerprint, new_identity, read_peers, write_peers
+from fedclust.client.identities import fingerprint, read_peers, renew_identity, write_peers
 from fedclust.deploy.doctor import examine_kit
 from fedclust.deploy.federation_file import read_federation
 from fedclust.deploy.kits import provision
@@ -189,7 +189,7 @@ class TestIdentities:
     def test_a_secret_that_is_missing_or_not_the_listed_one(self, kits: Path) -> None:
         north = kits / "clients" / "north"
         listed = read_peers(north / "peers.json")
-        new_identity(north, "north")
+        renew_identity(north, "north")
         write_peers(north / "peers.json", listed)
         assert "has another one for 'north'" in self.found(north)["identity"].says
         (north / "identity.key").unlink()

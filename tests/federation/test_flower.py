@@ -53,7 +53,7 @@ def test_a_study_is_run_and_left_in_its_folder(tmp_path: Path) -> None:
     for name in NAMES:
         (mine,) = (tmp_path / name / "labels").glob("s-*.csv")
         assert mine.read_text() == (tmp_path / "here" / "labels" / f"{name}.csv").read_text()
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         run_app(grid, study.path)
     run_app(grid, study.path, force=True)
     kept = list((tmp_path / "west" / "labels").glob("s-*.csv"))

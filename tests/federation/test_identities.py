@@ -18,9 +18,9 @@ from fedclust.cli import app
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.client.identities import (
     fingerprint,
-    new_identity,
     read_enrolment,
     read_peers,
+    renew_identity,
 )
 from fedclust.core import ConfigError, TooFewClients
 from fedclust.deploy.federation_file import read_federation
@@ -111,7 +111,7 @@ def test_a_server_that_poses_as_the_others_is_refused(kits: Path) -> None:
     for name in ("south", "west"):
         posing[name] = kits.parent / f"posing-{name}"
         shutil.copytree(kits / "clients" / name, posing[name])
-        new_identity(posing[name], name)  # their own secrets it has not
+        renew_identity(posing[name], name)  # their own secrets it has not
         (posing[name] / "peers.json").unlink()  # and it does not care
     said = clustered(kits, posing)
     assert "north: 'south' is not who it was at enrolment: peers.json has another identity" in said

@@ -131,9 +131,9 @@ MASKS = PairwiseMasks("r", (("a", "0" * 64, "0" * 64, "0" * 128),))
     [
         (FixedPoint((-9.0, -9.0), (34.0, 12.0)), BOUNDED, "narrower than the public bounds"),
         (FixedPoint((-9.0, 0.0), (34.0, 34.0)), BOUNDED, "narrower than the public bounds"),
-        (FixedPoint((-9.0,) * 2, (34.0,) * 2, max_records=40), BOUNDED, "of fewer records"),
-        (FixedPoint((-9.0,), (34.0,)), BOUNDED, "public bounds of all columns"),
-        (FixedPoint((-9.0,) * 2, (34.0,) * 2), PLAIN, "public bounds of all columns"),
+        (FixedPoint((-9.0,) * 2, (34.0,) * 2, max_records=40), BOUNDED, "too few records"),
+        (FixedPoint((-9.0,), (34.0,)), BOUNDED, "public bounds for all columns"),
+        (FixedPoint((-9.0,) * 2, (34.0,) * 2), PLAIN, "public bounds for all columns"),
     ],
 )
 def test_a_grid_cannot_be_tried_until_it_fits(
@@ -166,7 +166,7 @@ def test_a_scale_cannot_be_tried_until_squares_overflow(
     key: str, value: float, tmp_path: Path
 ) -> None:
     bad = {"preparation": {**PLAIN["preparation"], key: [value, 1.0]}}
-    assert "a scale that no data need" in refusal(tmp_path, request(PLAN, bad))
+    assert "an extreme scale" in refusal(tmp_path, request(PLAN, bad))
 
 
 def noisy(mu: float, share: float = 1.0) -> Plan:
@@ -259,4 +259,4 @@ def test_a_tier_of_noise_needs_a_budget(tmp_path: Path) -> None:
 def test_a_minimum_is_a_minimum_for_every_plan(tmp_path: Path) -> None:
     """Moments of one value are that value, and lossless."""
     said = refusal(tmp_path, request(Plan(Moments(min_count=1)), PLAIN))
-    assert "moments: min_count = 1, client.toml allows min_count = 2 or more" in said
+    assert "moments: min_count = 1 is below min_count = 2" in said

@@ -62,7 +62,7 @@ def changed(raw: bytes, **words: Any) -> bytes:
         (changed(request(PLAN), algorithm=3), "'algorithm' is not text"),
         (changed(request(PLAN), about=None), "'about' is not a table"),
         (changed(request(PLAN), settings=None), "'settings' is not a table"),
-        (changed(request(PLAN), data=None), "does not say which rows"),
+        (changed(request(PLAN), data=None), "does not describe the rows"),
         (changed(request(PLAN), data={"columns": []}), "names no columns"),
         (changed(request(PLAN), data={"columns": [3]}), "columns are not readable"),
         (changed(request(PLAN), data={"preparation": {}}), "preparation is not readable"),
@@ -95,7 +95,7 @@ def test_rows_of_columns_are_not_given_away_by_plans_over_split_columns(tmp_path
     header, arrays = unpack(request(PLAN))
     settings = {"algorithm": "RecordAlignment", "settings": {}, "transforms": []}
     raw = pack({**header, **settings}, {})
-    assert "not answered over a network" in refusal(tmp_path, raw)
+    assert "does not run over split rows" in refusal(tmp_path, raw)
     assert arrays
 
 
@@ -116,8 +116,8 @@ CENTERS = Evaluation(3, START)
         ('columns = ["height"]', PLAN, "the column 'width'"),
         ("max_clusters = 2", PLAN, "max_clusters = 2"),
         ('privacy = "paper"', PLAN, "MinSamples"),
-        ("min_count = 5", Plan(make("c2f-fcm", 3, init=START)), "min_count = 5 or more"),
-        ("", Plan(make("c2f-fcm", 3, init=START, min_count=1)), "min_count = 2 or more"),
+        ("min_count = 5", Plan(make("c2f-fcm", 3, init=START)), "below min_count = 5"),
+        ("", Plan(make("c2f-fcm", 3, init=START, min_count=1)), "below min_count = 2"),
     ],
 )
 def test_what_client_toml_does_not_allow_is_refused(
@@ -144,7 +144,7 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     file.write_text(file.read_text() + "x,secret-word,1\n")
     header = unpack(site.answer(request(PLAN))).header
     assert header["code"] == Code.DATA
-    assert header["why"] == "its data do not fit; its own log says how"
+    assert header["why"] == "its data do not fit the study; see the client's log"
     wanted = {"name": "height", "categories": ["a"], "log": False, "unit": ""}
     told = unpack(site.answer(preflight([wanted]))).header["values"]
     assert told["problems"] == [["height", "undeclared-category", True]]
@@ -155,7 +155,7 @@ def test_only_statistics_are_asked_of_rows_with_gaps(tmp_path: Path) -> None:
     site = write_kits(tmp_path)["west"]
     gaps = {"columns": PLAIN["preparation"]["columns"]}
     header = unpack(site.answer(request(PLAN, gaps))).header
-    assert header["why"] == "llf-fcm needs rows that are prepared, without gaps"
+    assert header["why"] == "llf-fcm needs prepared rows, without missing values"
     assert unpack(site.answer(request(Plan(Moments()), gaps))).header["kind"] == "reply"
 
 
@@ -177,7 +177,7 @@ def test_an_unexpected_error_is_a_refusal_without_details(
     monkeypatch.setattr("fedclust.client.session.respond", broken)
     header = unpack(write_kits(tmp_path)["west"].answer(request(PLAN))).header
     assert header["code"] == Code.INTERNAL
-    assert header["why"] == "an error occurred; its own log says which"
+    assert header["why"] == "an internal error occurred; see the client's log"
     assert "Smith" not in str(header)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, load
 from fedclust.study import read_study
-from fedclust.study.identity import by_size, numbered
+from fedclust.study.identity import match_ids, sort_by_size
 from fedclust.study.run import run_study
 
 from .example import SMALLEST, write
@@ -20,21 +20,21 @@ BEFORE = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
 @given(st.permutations(range(4)))
 def test_the_order_in_which_clusters_were_found_does_not_matter(order: list[int]) -> None:
     sizes = np.array([7, 9, 7, 3])
-    assert [order[i] for i in by_size(sizes[order], BEFORE[order])] == [1, 0, 2, 3]
+    assert [order[i] for i in sort_by_size(sizes[order], BEFORE[order])] == [1, 0, 2, 3]
 
 
 @settings(max_examples=50)
 @given(st.permutations(range(4)), st.integers(0, 99))
 def test_clusters_that_moved_a_little_keep_their_numbers(order: list[int], seed: int) -> None:
     moved = BEFORE[order] + np.random.default_rng(seed).uniform(-3, 3, (4, 2))
-    assert numbered(moved, BEFORE, (1, 2, 3, 7)) == [(1, 2, 3, 7)[i] for i in order]
+    assert match_ids(moved, BEFORE, (1, 2, 3, 7)) == [(1, 2, 3, 7)[i] for i in order]
 
 
 def test_a_cluster_that_was_not_there_gets_a_new_number() -> None:
     now = np.vstack([BEFORE[:3], [[60.0, 60.0], [80.0, 80.0]]])
-    assert numbered(now, BEFORE, (1, 2, 3, 4)) == [1, 2, 3, 5, 6]
-    assert numbered(BEFORE[2:3], BEFORE, (1, 2, 3, 4)) == [3]
-    assert numbered(BEFORE[:2], BEFORE[:1], (4,)) == [4, 5]
+    assert match_ids(now, BEFORE, (1, 2, 3, 4)) == [1, 2, 3, 5, 6]
+    assert match_ids(BEFORE[2:3], BEFORE, (1, 2, 3, 4)) == [3]
+    assert match_ids(BEFORE[:2], BEFORE[:1], (4,)) == [4, 5]
 
 
 def test_next_months_run_keeps_this_months_numbers(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
         ([str(north), "--out", str(north)], "labels would overwrite the data"),
         ([str(north), "--id", "name", "--force"], "there is no column 'name'"),
         ([str(archive), "--id", "name", "--force"], "t.npz: there is no column 'name'"),
-        ([str(north), "--id", "cluster", "--force"], "--id: labels have a column of this name"),
+        ([str(north), "--id", "cluster", "--force"], "--id: label files use this column name"),
     ]:
         shown = invoke(app, ["label", str(done.folder), *arguments])
         assert shown.exit_code == 1

@@ -166,7 +166,7 @@ def test_names_in_brackets_are_printed_as_they_are(tmp_path: Path) -> None:
 def test_ids_must_not_be_overwritten_by_labels(tmp_path: Path, id: str) -> None:
     told = problems(tmp_path, SMALLEST + f"[data]\nid = '{id}'\n")
     assert len(told) == 2
-    assert all(f"[data] id = '{id}': labels have a column of this name" in one for one in told)
+    assert all(f"[data] id = '{id}': label files use this column name" in one for one in told)
 
 
 @pytest.mark.parametrize("batch_rows", [0, 7])

@@ -134,7 +134,7 @@ def test_noise_that_had_to_be_drawn_again_is_in_the_promise(
 
 def test_a_run_goes_on_only_with_the_same_study_and_files(tmp_path: Path) -> None:
     path = write(tmp_path, STUDY)
-    with pytest.raises(ConfigError, match="--resume: there is no unfinished run"):
+    with pytest.raises(ConfigError, match="--resume: .* has no unfinished run"):
         run_study(read_study(path), tmp_path / "run", resume=True)
     with pytest.raises(KeyboardInterrupt):
         run_study(read_study(path), tmp_path / "run", on_round=Stop(5))
@@ -173,7 +173,8 @@ def test_plans_that_ask_nobody_have_no_rounds(tmp_path: Path) -> None:
 
     journal = Journal(tmp_path / "journal", "words")
     box = Schema(2, low=np.zeros(2), high=np.ones(2))
-    done = journal(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
+    run = journal.runner("clustering")
+    done = run(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
     assert done.n_rounds == 0
     assert done.model.shape == (3, 2)
     assert not list((tmp_path / "journal").glob("*.npz"))

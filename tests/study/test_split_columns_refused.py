@@ -118,7 +118,7 @@ def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Pa
     debt = ["NA" if person in shared else "1.5" for person in tables["bank"]["person"]]
     tables["bank"]["debt"] = debt
     path = write(tmp_path, tables, 'missing = "mean"')
-    with pytest.raises(DataError, match="column 'debt' has no value to be used"):
+    with pytest.raises(DataError, match="column 'debt' has no values"):
         run_study(read_study(path), tmp_path / "run")
 
 
@@ -128,7 +128,7 @@ def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
         simulate(study, 5)
     run_study(study, tmp_path / "run")
-    with pytest.raises(ConfigError, match="run is there already"):
+    with pytest.raises(ConfigError, match="run exists already"):
         run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="no party has all centres"):
         load(tmp_path / "run")

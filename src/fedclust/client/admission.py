@@ -1,4 +1,4 @@
-"""May a request be answered? One order of checks, from what costs nothing to what is counted.
+"""Admission of requests: one order of checks, from the cheapest to those that are counted.
 
 Every request passes these checks, in this order:
 
@@ -7,15 +7,15 @@ Every request passes these checks, in this order:
 3. the columns are listed, and none of them is the id (`allow_columns`);
 4. the plan: algorithm, rounds of this job, its settings, the tier (`allow_plan`);
 5. the form of rows, grids and centres: only what the columns' public bounds allow;
-6. in the ledger, once per form of rows: how columns are described, that is, with which bounds and
-   categories (`record_descriptions`);
+6. the ledger: bounds and categories of the columns are entered, once per form of rows
+   (`record_descriptions`);
 7. the data: blocking problems end the request;
 8. the client's policy, in one transaction with the ledger: limits, the cohort that hides the sum,
    the query limit (`ClientPolicy.admit`);
 9. before the reply leaves: the privacy budget of noise, and masks that are used once.
 
-Nothing of the data is read before 6, and nothing is counted before everything above has passed. A
-study in one process has the checks of its policy alone (`NO_CONSENT_NEEDED`).
+No data are read before step 6, and no query is counted before all earlier checks have passed. In a
+study in one process only the client's policy is checked (`NO_CONSENT_NEEDED`).
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ from .consent import (
     allow_plan,
     allow_vertical,
     allow_vertical_transforms,
-    demanded,
     describe_columns,
+    required_tier,
 )
 from .requests import Caller, EncodedRows, PreparedRows
 
 
 class Admission:
-    """Checks for a study in one process, where all data are at hand: nothing is forbidden."""
+    """Checks for a study in one process, where every request is allowed."""
 
     counts_hidden = False  # whether row counts stay with the client
 
@@ -58,7 +58,7 @@ class Admission:
         """Check the algorithm and the columns of a preflight."""
 
     def select_columns(self, names: Sequence[str]) -> list[str]:
-        """The columns that may be used, where a request does not name any."""
+        """The columns that a request may use if it does not name any."""
         return list(names)
 
     def allow_round(
@@ -67,7 +67,7 @@ class Admission:
         """Check a round over split rows."""
 
     def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
-        """Check columns and the number of clusters that rows are labelled with."""
+        """Check the columns and the number of clusters before rows are labelled."""
 
     def allow_vertical_columns(self, columns: Sequence[Column]) -> None:
         """Check the client's own columns in a study over split columns."""
@@ -79,21 +79,21 @@ class Admission:
         """Check the transforms of a plan over split columns."""
 
     def allow_vertical_drawn(self, n: int) -> None:
-        """Check how many records a start is drawn from at once."""
+        """Check the number of records whose distances one round of seeding asks for."""
 
     def allow_shared(self, n_shared: int, n_offered: int) -> None:
         """Check the number of shared records."""
 
     def record_descriptions(self, columns: Sequence[Column]) -> None:
-        """Enter in the ledger how columns are described."""
+        """Enter bounds and categories of columns in the ledger."""
 
     def record_query(self, what: str, *words: bytes) -> None:
         """Enter in the ledger a query that is not a round."""
 
 
 NO_CONSENT_NEEDED = Admission()
-_FEWEST_SHARED = 10  # records that an alignment must have: with fewer, distances are values
-_DRAWN = 16  # records that a start may be drawn from in one round, at least
+_FEWEST_SHARED = 10  # shared records: with fewer, distances would reveal values
+_DRAWN = 16  # records in one round of seeding that are always allowed
 
 
 class ConsentAdmission(Admission):
@@ -104,13 +104,13 @@ class ConsentAdmission(Admission):
 
     @property
     def counts_hidden(self) -> bool:  # type: ignore[override]
-        """Whether the demanded tier hides row counts."""
+        """Whether the required tier hides row counts."""
         return self.tier.sums_only
 
     @property
     def tier(self) -> Tier:
-        """The least tier that the client demands."""
-        return demanded(self._config)
+        """The minimum tier that the client requires."""
+        return required_tier(self._config)
 
     def allow_caller(self, caller: Caller) -> None:
         allow_caller(self._config, caller.study, caller.author)
@@ -159,7 +159,9 @@ class ConsentAdmission(Admission):
 
     def allow_vertical_drawn(self, n: int) -> None:
         if n > max(_DRAWN, self._config.consent.max_clusters):
-            raise Refusal(f"distances to {n} records in one round are too many")
+            raise Refusal(
+                f"a round of seeding asks for distances to {n} records, which is too many"
+            )
 
     def allow_shared(self, n_shared: int, n_offered: int) -> None:
         from ..clustering.alignment import MIN_OVERLAP  # few studies split columns
@@ -168,10 +170,11 @@ class ConsentAdmission(Admission):
             raise Refusal(f"{n_shared} shared records are too few to hide a single one")
 
     def record_descriptions(self, columns: Sequence[Column]) -> None:
+        ledger = self._policy.ledger
         described = describe_columns(columns)
-        if described:
+        if not all(ledger.has_described(column, words) for column, words in described):
             most = self._config.consent.max_descriptions
-            with self._policy.ledger.transaction() as entries:
+            with ledger.transaction() as entries:
                 for column, words in described:
                     entries.describe(column, words, most=most)
 

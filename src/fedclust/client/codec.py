@@ -1,4 +1,4 @@
-"""Requests and replies as frames: where objects become bytes, and foreign bytes become objects.
+"""Requests and replies as frames: conversion between typed objects and bytes.
 
 A frame that is not exactly a request of a known kind is a `MessageError`. Nothing is read from a
 file before the whole request is understood.
@@ -16,7 +16,7 @@ from ..algorithms.registry import build_plan
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.prepare import SCALINGS
-from ..core import Message, MessageError, Plan
+from ..core import ConfigError, DataError, Message, MessageError, Plan
 from ..core.envelope import (
     ROUND,
     decode_request,
@@ -27,6 +27,7 @@ from ..core.envelope import (
     text,
 )
 from ..core.wire import Frame
+from ..results import build
 from ..typing import Array
 from .files import RowCounts
 from .problems import Problem
@@ -52,7 +53,7 @@ from .requests import (
     Written,
 )
 
-# Scales beyond these are probes: at which one do values become too large?
+# Scales beyond these could probe at which one values overflow.
 _LARGEST, _SMALLEST = 1e30, 1e-30
 _UNREADABLE = (TypeError, KeyError, ValueError, AttributeError)
 
@@ -129,7 +130,7 @@ def decode(frame: Frame) -> AnyRequest:
 
 
 def decode_caller(frame: Frame, author: str) -> Caller:
-    """On whose behalf a frame asks."""
+    """The caller of the request in a frame."""
     study = text(table(frame.header, "about"), "study")
     return Caller(study, author, text(frame.header, "id").partition("/")[0])
 
@@ -152,7 +153,7 @@ def _decode_model(frame: Frame) -> Model:
         raise MessageError("labels need centres with one value for each column")
     if not isinstance(ids, list) or {type(id) for id in ids} != {int} or len(ids) != len(centers):
         raise MessageError("labels need an integer id for each centre")
-    sizes = (None,) * len(ids)  # the other clients' rows are not this client's business
+    sizes = (None,) * len(ids)  # not sent: they are about other clients
     return Model(centers, tuple(ids), sizes, preparation, text(header, "algorithm"), fuzzifier)
 
 
@@ -163,7 +164,7 @@ def _decode_finish(frame: Frame) -> FinishColumns:
     algorithm: Any = decoded.plan.algorithm
     rows = decode_rows(decoded.data)
     if type(algorithm) not in VERTICAL.values() or not isinstance(rows, SharedRecords):
-        raise MessageError(f"{algorithm.key} does not end a study over split columns")
+        raise MessageError(f"{algorithm.key} cannot finish a study over split columns")
     labels = bool(frame.header.get("labels", True))
     return FinishColumns(rows, algorithm, decoded.request.down, labels)
 
@@ -184,17 +185,16 @@ def _decode_form(described: str) -> RowForm:
             return PreparedRows(_decode_preparation(preparation))
         case {"columns": columns}:
             return EncodedRows(_decode_columns(columns))
-    raise MessageError("the request does not say which rows it is about")
+    raise MessageError("the request does not describe the rows that it needs")
 
 
 def _decode_columns(given: Any) -> tuple[Column, ...]:
-    try:
-        columns = tuple(Column(**{**c, "categories": tuple(c["categories"])}) for c in given)
-    except _UNREADABLE:
-        raise MessageError("the request's columns are not readable") from None
-    if not columns or not all(isinstance(column.name, str) for column in columns):
+    if not isinstance(given, list) or not given:
         raise MessageError("the request names no columns")
-    return columns
+    try:
+        return tuple(build(Column, column, "column") for column in given)
+    except (DataError, ConfigError):
+        raise MessageError("the request's columns are not readable") from None
 
 
 def _decode_preparation(given: Any) -> Preparation:
@@ -209,7 +209,7 @@ def _decode_preparation(given: Any) -> Preparation:
         raise MessageError("the request's preparation has no usable scale")
     largest = max(found.scale.max(), np.abs(found.offset).max())
     if found.scale.min() < _SMALLEST or largest > _LARGEST:
-        raise MessageError("the request's preparation has a scale that no data need")
+        raise MessageError("the request's preparation has an extreme scale")
     if found.fill is not None and len(found.fill) != n:
         raise MessageError("the request's preparation does not fill all columns")
     return found
@@ -238,7 +238,7 @@ def _values(reply: AnyReply) -> dict[str, Any]:
             problems = [[p.column, p.code, p.blocking] for p in reply.problems]
             counts = {} if reply.counts is None else reply.counts._asdict()
             return {"problems": problems, "numbers": list(reply.numbers), **counts}
-        case RecordsOffer():  # whose column it is, and its name, stay with the client
+        case RecordsOffer():  # names of columns stay with the client
             problems = [["", p.code, p.blocking] for p in reply.problems]
             return {"problems": problems, "records": reply.records, "columns": reply.width}
         case Alignment():
@@ -272,7 +272,7 @@ def decode_offer(client: str, values: Any) -> RecordsOffer | None:
 
 
 def decode_alignment(values: Any) -> Alignment | None:
-    """That a client found its rows of the shared records; None if its answer is malformed."""
+    """A client's confirmation that it aligned its rows; None if its answer is malformed."""
     try:
         return Alignment(int(values["records"]), one_line(str(values["fingerprint"])))
     except _UNREADABLE:

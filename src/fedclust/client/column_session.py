@@ -1,8 +1,8 @@
 """A client's part in studies over split columns.
 
 It keeps its rows of the shared records in memory, under the digest of these records; rounds name
-that digest. A process that was restarted has none, and says so: a job that is submitted again
-aligns again before it continues.
+that digest. A process that was restarted has no aligned rows and refuses rounds; a job that is
+submitted again aligns again before it continues.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ from .requests import (
     SharedRecords,
     Written,
 )
-from .vertical import AlignedRows, ClientColumns, FinalAssignment, labels_in, select_columns
+from .vertical import AlignedRows, ClientColumns, FinalAssignment, labels_of, select_columns
 
 
 def digest_of(shared: Array) -> str:
-    """What names the shared records in later messages."""
+    """The digest that later messages use to refer to the shared records."""
     return hashlib.sha256(repr(shared.shape).encode() + shared.tobytes()).hexdigest()
 
 
 def centers_beside(labels: Path) -> Path:
-    """Where a client's part of the centres is written."""
+    """The file for a client's part of the centres."""
     return labels.with_name(f"{labels.stem}.centers.json")
 
 
@@ -69,7 +69,7 @@ class ColumnSession:
         return self._open_files()
 
     def offer(self, request: OfferRecords) -> RecordsOffer:
-        """How many rows and columns there are, and what is wrong; no name, no value."""
+        """Report counts of rows and columns, and problems, without names or values."""
         columns = self._columns_of(request.task)
         problems, counts = columns.check()
         used = columns.used(counts)
@@ -87,19 +87,19 @@ class ColumnSession:
         return Alignment(len(mine.rows), columns.fingerprint(mine))
 
     def admit_round(self, plan: Plan, request: Request, form: RowForm, answered: int) -> Data:
-        """The rows that a plan may see, which are of one kind for each kind of plan.
+        """The rows that a plan may use: tokens for an alignment, aligned rows for distances.
 
-        Tokens are for an alignment and rows for distances; exchanged, either would leave.
+        An alignment of rows, or distances of tokens, would disclose them.
         """
         self._admission.allow_vertical(plan.algorithm, answered)
         kind = type(plan.algorithm)
         rows = self.rows(form)
         if isinstance(form, RecordTokens):
             if kind is not RecordAlignment or plan.transforms:
-                raise Refusal(f"{plan.algorithm.key} is not answered before records are aligned")
+                raise Refusal(f"{plan.algorithm.key} cannot run before records are aligned")
             return rows
         if kind not in (KeyExchange, *VERTICAL.values(), *VERTICAL_SEEDINGS.values()):
-            raise Refusal(f"{plan.algorithm.key} is not answered over split columns")
+            raise Refusal(f"{plan.algorithm.key} does not run over split columns")
         schema, down = Schema(rows.shape[1], n_records=len(rows)), request.down
         if plan.algorithm.traits.reads_rows:
             unit_box = self._columns_of(cast(SharedRecords, form).task).in_unit_box
@@ -114,7 +114,7 @@ class ColumnSession:
 
     def rows(self, form: RowForm) -> Data:
         """The tokens or the aligned rows that a form names."""
-        if isinstance(form, RecordTokens):  # numbers, but none to compute with
+        if isinstance(form, RecordTokens):  # hashes, not values
             tokens: Any = self._columns_of(form.task).tokens
             return Data(tokens, np.empty(0), policy=self._policy)
         if isinstance(form, SharedRecords):
@@ -122,7 +122,7 @@ class ColumnSession:
         raise Refusal("this request is about split rows", code=Code.REQUEST)
 
     def _aligned(self, form: SharedRecords) -> AlignedRows:
-        """The rows that are kept, if they were made of these records and for this task."""
+        """The aligned rows in memory, if they belong to these records and this task."""
         columns = self._columns_of(form.task)
         if self._kept is None or self._kept[:2] != (columns, form.records):
             raise Refusal("no aligned records in this process; resubmit the job", code=Code.STATE)
@@ -135,8 +135,8 @@ class ColumnSession:
         self._admission.allow_vertical(algorithm, 0)
         last.check({"N": len(mine.rows), "C": algorithm.n_clusters})
         if not last.is_finite():
-            raise MessageError("the last assignment is not of finite numbers")
-        check_assignment(labels_in(last), 0, algorithm.n_clusters, len(mine.rows))
+            raise MessageError("the final assignment has values that are not finite")
+        check_assignment(labels_of(last), 0, algorithm.n_clusters, len(mine.rows))
         end = FinalAssignment.of(study, algorithm, last)
         labels = target if request.labels else None
         centers = centers_beside(target)
@@ -145,9 +145,11 @@ class ColumnSession:
         return Written(written.name, written)
 
     def _columns_of(self, task: ColumnTask) -> ClientColumns:
-        """The client's columns for a task; what it reads is read once."""
+        """The client's columns for a task; files are read once."""
         if self._current is None or self._current[0] != task:
-            self._admission.record_query("offer", task.key)  # which ids are offered tells gaps
+            self._admission.record_query(
+                "offer", task.key
+            )  # the offered ids show which rows are complete
             columns = select_columns(task, self._files)
             if task.columns is None:
                 names = self._admission.select_columns([column.name for column in columns])

@@ -88,10 +88,12 @@ class ClientConfig:
 
     def files(self) -> list[Path]:
         """The client's data files; a glob may name several."""
-        found = named_files(self.place(self.data.file))
-        if not found:
-            raise ConfigError(f"{self.path}: there is no file {self.data.file}")
-        return found
+        paths = named_files(self.place(self.data.file))
+        if not paths:
+            raise ConfigError(
+                f"{self.path}: there is no file {self.data.file}; correct [data] file"
+            )
+        return paths
 
     def open_files(self, name: str, *, in_memory: bool = False) -> ClientFiles:
         """The files, as the client of that name reads them."""
@@ -105,9 +107,9 @@ class ClientConfig:
         )
 
     def policy(self, *, remembers: bool = False) -> ClientPolicy:
-        """The keeper of this client's keys, and of what its data have released, for good.
+        """The policy of this client: its keys, its limits and its ledger.
 
-        Where every message is a process of its own, keys of running runs are in a file.
+        With `remembers`, keys are kept in a file, because every message has its own process.
         """
         consent = self.consent
         limits = Limits(
@@ -122,7 +124,7 @@ class ClientConfig:
         return ClientPolicy(identity, peers=peers, limits=limits, ledger=ledger, keys=keys)
 
     def place(self, name: str) -> Path:
-        """A path of the file, as seen from its folder."""
+        """A path relative to the folder of client.toml."""
         return self.path.parent / name
 
 

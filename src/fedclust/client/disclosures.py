@@ -50,7 +50,7 @@ def _describe_round(request: AnyRequest, message: Message) -> dict[str, Any]:
 
 
 def write_disclosure(path: Path, raw: bytes, entry: Mapping[str, Any]) -> None:
-    """Append a line: on disk before the message leaves."""
+    """Append a line; it is on disk before the message is sent."""
     line = {
         "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
         **entry,
@@ -67,9 +67,9 @@ def read_disclosures(path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    found = json.loads(line)
+                    entry = json.loads(line)
                 except ValueError:
-                    raise DataError(f"{path}:{number}: this line is not readable") from None
-                yield found
+                    raise DataError(f"{path}:{number}: not a valid line of JSON") from None
+                yield entry
     except FileNotFoundError:
         return

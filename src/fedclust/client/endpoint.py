@@ -1,7 +1,7 @@
-"""The client's edge of the network: bytes in, bytes out, and never an exception.
+"""Client endpoint: decodes a request, and returns a reply or a refusal as bytes.
 
-It decodes a request, lets the session answer it, and writes what leaves to the disclosure log
-before it leaves. Errors become refusals: a code and a public text. Everything else about an error
+The session answers the request. Every answer is entered in the disclosure log before it is sent.
+Errors become refusals: a code and a public text. Everything else about an error
 stays in the client's own log.
 """
 
@@ -21,10 +21,10 @@ from .disclosures import describe_reply, write_disclosure
 from .requests import AnyReply, Caller, PreflightReport, RecordsOffer
 from .session import ClientSession
 
-_MARK = 8  # characters of a run's mark that tell its labels from another's
-_PUBLIC = {  # what is said where an error itself has nothing public
-    Code.DATA: "its data do not fit; its own log says how",
-    Code.INTERNAL: "an error occurred; its own log says which",
+_MARK = 8  # characters of a run's id in the names of its label files
+_PUBLIC = {  # for errors that have no public text of their own
+    Code.DATA: "its data do not fit the study; see the client's log",
+    Code.INTERNAL: "an internal error occurred; see the client's log",
 }
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class ClientEndpoint:
         one_message: bool = False,
     ) -> None:
         self._folder, self._name = folder, name
-        self._study = study  # that the job was signed for; None: the engine signs no jobs
+        self._study = study  # for which the job was signed; None: the engine does not sign jobs
         self._one_message = one_message  # another process answers the next message
         self._answered = answered
 
@@ -75,7 +75,7 @@ class ClientEndpoint:
         )
 
     def _labels_path(self, caller: Caller) -> Path:
-        """A file for every run: no run replaces another's labels."""
+        """A separate file for every run, so that no run replaces another's labels."""
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in caller.study) or "study"
         mark = "".join(c for c in caller.run if c.isalnum())[:_MARK]
         folder = self._config.place(self._config.output.labels)
@@ -98,7 +98,7 @@ class ClientEndpoint:
             answer = encode_answer(reply, answers=id, client=self._name)
         except Exception as error:
             answer = self._refuse(error, id, entry)
-        return self._put_on_record(answer, entry, id)
+        return self._log_answer(answer, entry, id)
 
     def _check_signed(self, caller: Caller) -> None:
         if self._study is not None and caller.study != self._study:
@@ -120,8 +120,8 @@ class ClientEndpoint:
         entry |= {"refused": public, "code": code.value}
         return encode_refusal(code, public, answers=id, client=self._name)
 
-    def _put_on_record(self, answer: bytes, entry: dict[str, Any], id: str) -> bytes:
-        """What cannot be put on record does not leave."""
+    def _log_answer(self, answer: bytes, entry: dict[str, Any], id: str) -> bytes:
+        """Log the answer; an answer that cannot be logged is replaced by a refusal."""
         try:
             path = self._config.place(self._config.output.disclosures)
         except FedclustError:
@@ -144,7 +144,7 @@ def _log_problems(reply: AnyReply) -> None:
 
 
 def _materialize(reply: AnyReply) -> AnyReply:
-    """A message whose arrays are computed, once, and finite."""
+    """Compute the arrays of a message once, and check that they are finite."""
     if not isinstance(reply, Message):
         return reply
     message = type(reply).from_arrays(reply.arrays())

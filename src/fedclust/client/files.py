@@ -29,7 +29,7 @@ class RowCounts(NamedTuple):
     complete: int
 
     def used(self, preparation: Preparation) -> int:
-        """How many take part."""
+        """How many rows take part."""
         return self.complete if preparation.fill is None else self.rows
 
 
@@ -70,7 +70,7 @@ class ClientFiles:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns, that of the ids too."""
+        """Names of all columns, including the id column."""
         return tuple(self._numeric)
 
     def held(self, name: str) -> Array:

@@ -1,9 +1,8 @@
-"""Who the clients are, as told at enrolment and not by the server.
+"""Identities of clients, which are fixed at enrolment and do not depend on the server.
 
-Masks are as good as the knowledge of whom one hides among. A kit holds the client's own secret
-(`identity.key`), with which it signs its keys of every run, and everybody's public identities
-(`peers.json`), which came with the kit. Without them the server is believed about who the others
-are, and could pose as all of them.
+A kit holds the client's secret identity (`identity.key`), which signs its keys in every run, and
+the public identities of all clients (`peers.json`). Without them a client would have to trust the
+server about who the other clients are, and the server could impersonate all of them.
 """
 
 import hashlib
@@ -23,21 +22,21 @@ Peers = Mapping[str, bytes]
 
 
 class Enrolment(NamedTuple):
-    """A client's secret identity and everybody's public ones; None where there is no file."""
+    """A client's secret identity and the public identities of all; None if the file is absent."""
 
     identity: bytes | None
     peers: Peers | None
 
 
 def read_enrolment(kit: Path) -> Enrolment:
-    """What a kit says of its client and the others."""
+    """Read the identities in a kit."""
     secret, peers = kit / IDENTITY, kit / PEERS
     known = read_peers(peers) if peers.exists() else None
     if not secret.exists():
         if known is not None:
             raise ConfigError(
-                f"{secret} is missing, and the others know this client by it: put it back, or make "
-                "another with 'fedclust client KIT --new-identity'"
+                f"{secret} is missing, but other clients expect this identity; restore the file, "
+                "or create a new one with 'fedclust client KIT --new-identity'"
             )
         return Enrolment(None, None)
     try:
@@ -46,8 +45,8 @@ def read_enrolment(kit: Path) -> Enrolment:
         raise ConfigError(f"{secret}: not readable ({problem.strerror})") from None
 
 
-def new_identity(kit: Path, name: str) -> bytes:
-    """Make a client another identity, which its own list then has; the public half."""
+def renew_identity(kit: Path, name: str) -> bytes:
+    """Give a client a new identity, also in its own list of peers, and return the public half."""
     secret = fresh_secret()
     public = signing_public(secret)
     write_secret(kit / IDENTITY, secret)
@@ -57,22 +56,24 @@ def new_identity(kit: Path, name: str) -> bytes:
 
 
 def write_secret(path: Path, secret: bytes) -> None:
-    """Write an identity as a file that only its owner can read, at any moment."""
+    """Write an identity to a file that only its user can read, at any moment."""
     write_text(path, secret.hex() + "\n", mode=0o600)
 
 
-def public_identity(kit: Path) -> bytes | None:
-    """The public half of a kit's identity; None if it has none."""
+def read_public_identity(kit: Path) -> bytes | None:
+    """The public half of a kit's identity; None if the kit has no identity."""
     return signing_public(stored_identity(kit / IDENTITY)) if (kit / IDENTITY).exists() else None
 
 
 def read_peers(path: Path) -> dict[str, bytes]:
-    """Public identities by client."""
+    """Read public identities by client."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        peers = {str(name): bytes.fromhex(identity) for name, identity in found.items()}
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        peers = {str(name): bytes.fromhex(identity) for name, identity in listed.items()}
     except (OSError, ValueError, TypeError, AttributeError) as problem:
-        raise ConfigError(f"{path}: not readable ({problem}); ask for a new one") from None
+        raise ConfigError(
+            f"{path}: not readable ({problem}); ask the coordinator for a new one"
+        ) from None
     for name, identity in peers.items():
         if len(identity) != KEY_BYTES:
             raise ConfigError(
@@ -82,18 +83,18 @@ def read_peers(path: Path) -> dict[str, bytes]:
 
 
 def write_peers(path: Path, peers: Peers) -> None:
-    """The same as a file, a line for each client."""
+    """Write public identities, one line for each client."""
     listed = {name: peers[name].hex() for name in sorted(peers)}
     write_text(path, json.dumps(listed, indent=1) + "\n")
 
 
 def fingerprint(peers: Peers) -> str:
-    """What two people read to each other to see that their lists are the same.
+    """A short digest with which two people can check that their lists are the same.
 
-    128 bits, so that nobody can make two lists that have the same.
+    It has 128 bits, so nobody can construct two different lists with the same fingerprint.
     """
-    found = hashlib.sha256()
+    listed = hashlib.sha256()
     for name in sorted(peers):
-        found.update(f"{name} {peers[name].hex()}\n".encode())
-    digits = found.hexdigest()[:32]
+        listed.update(f"{name} {peers[name].hex()}\n".encode())
+    digits = listed.hexdigest()[:32]
     return " ".join(digits[i : i + 4] for i in range(0, 32, 4))

@@ -1,4 +1,4 @@
-"""Labels and memberships of a client's rows, batch by batch, into a file that is the client's."""
+"""Labels and memberships of a client's rows, written batch by batch to a file of the client."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -34,24 +34,24 @@ def write_labels(
     The file is written completely or not at all.
     """
     sizes, rows = np.zeros(len(model.ids), dtype=int), 0
-    with _whole_or_not(target, who) as writer:
-        for columns, places in _label_batches(model, batches, id):
+    with _open_atomically(target, who) as writer:
+        for columns, nearest in _label_batches(model, batches, id):
             writer.write(columns)
-            sizes += np.bincount(places, minlength=len(sizes))
+            sizes += np.bincount(nearest, minlength=len(sizes))
             rows += len(columns[_CLUSTER])
     counted = {id: int(size) for id, size in zip(model.ids, sizes, strict=True)}
     return Labelled(counted, rows - sum(counted.values()))
 
 
 def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
-    """The same from columns that are known already."""
-    with _whole_or_not(target, who) as writer:
+    """Write labels whose columns are all in memory."""
+    with _open_atomically(target, who) as writer:
         writer.write(columns)
 
 
 @contextmanager
-def _whole_or_not(target: Path, who: str) -> Iterator[Writer]:
-    """A writer to a file that takes its place when all is written."""
+def _open_atomically(target: Path, who: str) -> Iterator[Writer]:
+    """A writer whose file appears only when it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as scratch:
         with label_writer(target, scratch) as writer:
@@ -66,17 +66,17 @@ def _label_batches(
     first = 0
     for batch, encoded in batches:
         rows, kept = model.preparation.scale_rows(encoded)
-        places = model.nearest(rows)
+        nearest = model.nearest(rows)
         name = id or "row"
         columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}
-        columns[_CLUSTER] = _spread(np.array(model.ids)[places], kept)
+        columns[_CLUSTER] = _spread(np.array(model.ids)[nearest], kept)
         if model.fuzzifier is not None:
             U = model.memberships(rows)
             columns |= {
                 f"{_MEMBERSHIP}{id}": _spread(U[:, c], kept) for c, id in enumerate(model.ids)
             }
         first += len(kept)
-        yield columns, places
+        yield columns, nearest
 
 
 def _spread(values: Array, kept: BoolArray) -> Array:
@@ -87,11 +87,11 @@ def _spread(values: Array, kept: BoolArray) -> Array:
 
 
 def refuse_id(id: str | None, key: str) -> None:
-    """Refuse an id of a name that labels have a column of: one would overwrite the other."""
+    """Refuse an id column whose name is also that of a column of labels."""
     if id is not None and (id == _CLUSTER or re.fullmatch(rf"{_MEMBERSHIP}\d+", id)):
-        raise ConfigError(f"{key}: labels have a column of this name; rename the column of ids")
+        raise ConfigError(f"{key}: label files use this column name; rename the id column")
 
 
-def writer_for(target: Path) -> None:
-    """Refuse a kind of file that cannot be written, before anything is computed."""
+def check_label_format(target: Path) -> None:
+    """Refuse a file format that labels cannot be written in, before anything is computed."""
     label_writer(target)

@@ -1,7 +1,7 @@
 """Problems with a client's data, as values: a code, a public part, a private part.
 
 Only the code and the column's name ever leave a client, and the name only if the request gave it.
-The public text follows from the code, so no value can slip into it. The detail (counts, values,
+The public text follows from the code, so it cannot contain values. The detail (counts, values,
 paths) is for the client's own console and log.
 """
 
@@ -40,7 +40,7 @@ _UNKNOWN = "has a problem that this version of fedclust does not know"
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a client's data; a problem that is not blocking is a warning."""
+    """A problem with a client's data; one that is not blocking is a warning."""
 
     client: str
     code: str

@@ -80,7 +80,7 @@ class PreparedRows(RowForm):
 
 @dataclass(frozen=True)
 class ColumnTask:
-    """What a study over split columns wants from every client, in the same words."""
+    """What a study over split columns requests; the same for every client."""
 
     columns: tuple[Column, ...] | None  # a client uses those it has; None: all numeric ones
     scaling: str
@@ -120,16 +120,16 @@ class SharedRecords(RowForm):
 
 @dataclass(frozen=True, eq=False)
 class Preflight:
-    """Do the client's data fit? Without columns, the names of its numeric ones are wanted."""
+    """Check the client's data; without columns, list its numeric ones."""
 
     columns: tuple[Column, ...] | None
-    algorithm: str  # its key; what is not allowed is refused before anything is read
+    algorithm: str  # its key; it is checked against client.toml before anything is read
     counts: bool = False  # whether row counts and warnings are wanted
     needs_memory: str = ""  # what needs all rows in memory, if anything does
 
     @property
     def key(self) -> bytes:
-        """What makes it another query: the columns, and whether counts are wanted."""
+        """The identity of the query: the columns, and whether counts are wanted."""
         columns = None if self.columns is None else [asdict(column) for column in self.columns]
         return json.dumps([columns, self.counts]).encode()
 
@@ -152,7 +152,7 @@ class WriteLabels:
 
 @dataclass(frozen=True, eq=False)
 class OfferRecords:
-    """How many records and columns can take part, and what is wrong with them."""
+    """Report how many records and columns can take part, and problems with them."""
 
     task: ColumnTask
 
@@ -200,7 +200,7 @@ class RecordsOffer:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """That a client found its rows of the shared records."""
+    """Confirmation that a client found its rows of the shared records."""
 
     records: int
     fingerprint: str  # changes if the client's rows do
@@ -208,7 +208,7 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """That a client wrote its files."""
+    """Confirmation that a client wrote its files."""
 
     file: str  # its name
     path: Path | None = None  # private: where it is

@@ -1,7 +1,6 @@
-"""One owner of columns: which of its rows take part, on which scale, and what it gets in the end.
+"""One client's columns in a study over split columns: alignment, scaling and results.
 
-The same code runs where all files are at hand and beside an owner's own data, so that the same
-numbers come out.
+The same code runs in one process and across machines, so both give the same numbers.
 """
 
 import hmac
@@ -49,13 +48,13 @@ class FinalAssignment:
     @classmethod
     def of(cls, study: str, algorithm: AnyRecordAlgorithm, last: Record) -> Self:
         """Number the clusters by size; equal sizes keep the order of the algorithm."""
-        sizes = np.bincount(labels_in(last), minlength=algorithm.n_clusters)
+        sizes = np.bincount(labels_of(last), minlength=algorithm.n_clusters)
         return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
 
     @cached_property
     def labels(self) -> IntArray:
         """The number of each record's cluster."""
-        return np.argsort(self.order)[labels_in(self.last)] + 1
+        return np.argsort(self.order)[labels_of(self.last)] + 1
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -65,7 +64,7 @@ class FinalAssignment:
 
     @cached_property
     def memberships(self) -> FloatArray | None:
-        """Of each record in each cluster, in the order of their numbers; none where hard."""
+        """Memberships of records, with clusters in the order of their numbers; None for k-means."""
         weights = self.last.arrays().get("weights")
         if weights is None:
             return None
@@ -73,23 +72,23 @@ class FinalAssignment:
         return root
 
 
-def labels_in(last: Record) -> IntArray:
-    """The cluster of each record, as an assignment has it: labels, or u^m."""
+def labels_of(last: Record) -> IntArray:
+    """The cluster of each record in an assignment, which holds labels or weights u^m."""
     arrays = last.arrays()
-    found: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
-    return found
+    labels: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
+    return labels
 
 
 @dataclass(frozen=True, eq=False)
 class AlignedRows:
     """A client's rows of the shared records, in their common order and on its own scale."""
 
-    rows: IntArray  # positions in the owner's file
+    rows: IntArray  # positions in the client's file
     X: FloatArray
     preparation: Preparation
 
     def data(self, policy: Any, form: bytes = b"") -> Data:
-        """The rows for plans, with the owner's keeper of keys and releases."""
+        """The rows for plans, with the client's policy."""
         return Data(self.X, _NOTHING, policy=policy, form=form)
 
 
@@ -125,7 +124,7 @@ class ClientColumns:
 
     @property
     def in_unit_box(self) -> bool:
-        """Whether no value is farther than one from any other of its column."""
+        """Whether public bounds scale all columns to an interval of length 1."""
         bounded = all(c.categories or c.low is not None for c in self.columns)
         return self._task.scaling == "min-max" and bounded
 
@@ -141,59 +140,64 @@ class ClientColumns:
 
     @cached_property
     def _encoded(self) -> FloatArray:
-        found = self.files.encode(self.columns)
-        if not isinstance(found, Data):
+        encoded = self.files.encode(self.columns)
+        if not isinstance(encoded, Data):
             raise DataError(f"{self._who}: all rows are needed in memory; leave out batch_rows")
-        return found.X
+        return encoded.X
 
     @cached_property
     def _offered(self) -> tuple[IntArray, Array]:
-        """Rows that may take part, in the order of their tokens: that of the file would tell."""
-        whole: BoolArray = np.ones(len(self._encoded), dtype=bool)
+        """Rows that can take part, and their tokens, sorted by token.
+
+        The order of the file could disclose something about the records.
+        """
+        complete: BoolArray = np.ones(len(self._encoded), dtype=bool)
         if self._task.missing == "drop":
-            whole = np.asarray(~np.isnan(self._encoded).any(axis=1))
-        rows, found = np.flatnonzero(whole), hash_ids(self.ids, self._secret)[whole]
-        order = np.lexsort(found.T[::-1])
-        return rows[order], found[order]
+            complete = np.asarray(~np.isnan(self._encoded).any(axis=1))
+        rows, tokens = np.flatnonzero(complete), hash_ids(self.ids, self._secret)[complete]
+        order = np.lexsort(tokens.T[::-1])
+        return rows[order], tokens[order]
 
     @property
     def tokens(self) -> Array:
-        """A keyed hash of the id of every row that may take part."""
+        """A keyed hash of the id of every row that can take part."""
         return self._offered[1]
 
     def align(self, shared: Array) -> AlignedRows:
-        """The rows of the shared records, on the owner's own scale."""
-        rows, mine = self._offered
-        if shared.ndim != 2 or shared.shape[1:] != (2,) or shared.dtype != mine.dtype:
-            raise MessageError("the shared records are not two numbers each")
+        """The rows of the shared records, on the client's own scale."""
+        rows, tokens = self._offered
+        if shared.ndim != 2 or shared.shape[1:] != (2,) or shared.dtype != tokens.dtype:
+            raise MessageError("shared records must be pairs of integers")
         if len(np.unique(shared, axis=0)) < len(shared):
-            raise MessageError("a shared record stands twice")
+            raise MessageError("a shared record is listed twice")
         try:
-            places = RecordAlignment().assign(shared, Data(mine, _NOTHING))
+            positions = RecordAlignment().assign(shared, Data(tokens, _NOTHING))
         except KeyError:
-            raise MessageError("a shared record is none that this owner offered") from None
-        found = self._encoded[rows[places]]
-        ready = self._prepared(found)
-        filled = found if ready.fill is None else np.where(np.isnan(found), ready.fill, found)
+            raise MessageError("this client did not offer one of the shared records") from None
+        values = self._encoded[rows[positions]]
+        ready = self._learn_preparation(values)
+        filled = values if ready.fill is None else np.where(np.isnan(values), ready.fill, values)
         X = np.ascontiguousarray((filled - ready.offset) / ready.scale)
         Data.of(X, client=self._who, names=ready.names)
-        return AlignedRows(rows[places], X, ready)
+        return AlignedRows(rows[positions], X, ready)
 
-    def _prepared(self, found: FloatArray) -> Preparation:
-        """The scale of the shared records, of which the owner has its columns whole.
+    def _learn_preparation(self, shared: FloatArray) -> Preparation:
+        """The scale of the shared records; the client has all values of its columns.
 
-        Columns always have their mean at zero: distances do not depend on it, and the centre of
-        a cluster without records, which is zero, then tells nothing.
+        Columns are always centred: distances do not depend on the mean, and the centre of an empty
+        cluster, which is zero, then discloses nothing.
         """
         by_encoded = [column for column in self.columns for _ in column.encoded_names]
         mean, scale = np.zeros(len(by_encoded)), np.ones(len(by_encoded))
-        for place, column in enumerate(by_encoded):  # alone: its bits depend on no other column
-            values = found[~np.isnan(found[:, place]), place]
+        for p, column in enumerate(by_encoded):  # one by one, so that bits do not depend on others
+            values = shared[~np.isnan(shared[:, p]), p]
             if len(values) == 0:
-                raise DataError(f"{self._who}: column {column.name!r} has no value to be used")
-            mean[place] = values.mean()
+                raise DataError(
+                    f"{self._who}: column {column.name!r} has no values among the shared records"
+                )
+            mean[p] = values.mean()
             if not column.categories:
-                scale[place] = self._spread(column, values, mean[place])
+                scale[p] = self._spread(column, values, mean[p])
         fill = mean if self._task.missing == "mean" else None
         return Preparation(self.columns, mean, scale, fill)
 
@@ -204,33 +208,34 @@ class ClientColumns:
         if self._task.scaling != "standard":
             return 1.0
         spread = float(np.sqrt(np.mean((values - mean) ** 2)))
-        flat = spread <= 1e-12 * max(abs(mean), 1e-300)  # what does not vary is not stretched
+        flat = spread <= 1e-12 * max(abs(mean), 1e-300)  # constant up to rounding
         return 1.0 if flat else spread
 
-    def fingerprint(self, mine: AlignedRows) -> str:
-        """What changes if the owner's rows do; of other records it is another, even if they agree.
+    def fingerprint(self, aligned: AlignedRows) -> str:
+        """A digest that changes if the client's rows change.
 
-        Else equal fingerprints would tell that records do, and so in which order they are.
+        It includes the positions of the rows. Otherwise equal fingerprints would show that
+        different records have equal values.
         """
-        words = f"{mine.X.shape} {mine.preparation.names} {mine.rows.tolist()}".encode()
-        return hmac.new(self._secret, words + mine.X.tobytes(), "sha256").hexdigest()
+        words = f"{aligned.X.shape} {aligned.preparation.names} {aligned.rows.tolist()}".encode()
+        return hmac.new(self._secret, words + aligned.X.tobytes(), "sha256").hexdigest()
 
     def finish(
-        self, mine: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None
+        self, aligned: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None
     ) -> None:
         """Write the client's part of the centres, and the clusters of its own rows."""
-        part = end.algorithm.part(end.last, mine.X)[end.order]
+        part = end.algorithm.part(end.last, aligned.X)[end.order]
         centers.parent.mkdir(parents=True, exist_ok=True)
-        write_text(centers, json.dumps(self._describe(mine.preparation, end, part), indent=1))
+        write_text(centers, json.dumps(self._describe(aligned.preparation, end, part), indent=1))
         if labels is None:
             return
         id, n = str(self.files.id), len(self._encoded)
         columns: dict[str, Array] = {id: self.files.held(id)}
-        columns["cluster"] = _at_home(end.labels, mine.rows, n)
+        columns["cluster"] = _place_values(end.labels, aligned.rows, n)
         shares = end.memberships
         if shares is not None:
             for c in range(len(end.order)):
-                columns[f"membership_{c + 1}"] = _at_home(shares[:, c], mine.rows, n)
+                columns[f"membership_{c + 1}"] = _place_values(shares[:, c], aligned.rows, n)
         write_columns(columns, labels, self._who)
 
     def _describe(
@@ -250,10 +255,10 @@ class ClientColumns:
         }
 
 
-def _at_home(values: Array, rows: IntArray, n: int) -> Array:
-    """Values of the shared records in the order of the owner's rows, masked elsewhere."""
-    home: Any = np.zeros(n, dtype=values.dtype)
-    home[rows] = values
+def _place_values(values: Array, rows: IntArray, n: int) -> Array:
+    """Values of the shared records in the order of the client's rows, masked elsewhere."""
+    all_rows: Any = np.zeros(n, dtype=values.dtype)
+    all_rows[rows] = values
     mask = np.ones(n, dtype=bool)
     mask[rows] = False
-    return np.ma.MaskedArray(home, mask=mask)
+    return np.ma.MaskedArray(all_rows, mask=mask)

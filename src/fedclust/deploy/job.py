@@ -18,7 +18,7 @@ from ..core.files import append_line, lock, write_text
 from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
-from ..study.run_directory import Folder
+from ..study.run_directory import RunDirectory
 
 OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
 _PATIENCE = 30.0  # seconds for an earlier job of the same run to end
@@ -87,7 +87,7 @@ class StudyRun:
             quorum=study.sampling.min_clients,
             record=self._incident,
         )
-        place = Folder(study, self._folder, force=self._force, resume=self._resume)
+        place = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
         pool = RemotePool(remote, tuple(asked.clients))
         carry_out(study, pool, place, on_round=self._heard)
 

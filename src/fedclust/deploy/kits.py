@@ -26,8 +26,8 @@ from ..client.identities import (
     IDENTITY,
     PEERS,
     Peers,
-    public_identity,
     read_peers,
+    read_public_identity,
     write_peers,
     write_secret,
 )
@@ -181,7 +181,7 @@ def _enrolled(
     for client in federation.clients:
         if client in fresh:
             peers[client] = signing_public(fresh[client])
-        elif found := before.get(client) or public_identity(folder / "clients" / client):
+        elif found := before.get(client) or read_public_identity(folder / "clients" / client):
             peers[client] = found
     return before, peers
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import ConfigError
 from ..core.files import write_text
-from ..study.run_directory import Folder
+from ..study.run_directory import RunDirectory
 from ..study.settings import Study
 from .job import INCIDENTS, OUTCOME
 
@@ -32,7 +32,7 @@ def place_for(study: Study, folder: Path, *, resume: bool, force: bool) -> Place
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     if resume and not work.exists():
         raise ConfigError(f"there is nothing to resume: no unfinished run of {folder}")
-    Folder(replace(study, clients={}), folder, force=force or resume, resume=False)
+    RunDirectory(replace(study, clients={}), folder, force=force or resume, resume=False)
     if not resume:
         if unfinished.exists() and not force:
             raise ConfigError(

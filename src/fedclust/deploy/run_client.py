@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..client.config import CLIENT_FILE, read_client_config
-from ..client.identities import IDENTITY, PEERS, new_identity, read_enrolment
+from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
 from .kits import Kit, read_kit
 
@@ -41,7 +41,7 @@ def run_client(folder: Path, say: Say) -> None:
 def change_identity(folder: Path, say: Say) -> None:
     """Make an identity that the coordinator has never seen, and say what others need to know."""
     kit = read_kit(folder, "client")
-    public = new_identity(folder, kit.name)
+    public = renew_identity(folder, kit.name)
     say(f"A new secret is in {folder / IDENTITY}. It stays there. Its public half is this line:")
     say(f'"{kit.name}": "{public.hex()}"')
     say(

@@ -96,8 +96,8 @@ class Keyring:
 
     def has_offered(self, run: str, public: bytes) -> bool:
         """Whether this is the key that was offered for the run."""
-        with self._remembering():
-            pass
+        if self._memory is not None and self._memory.exists():  # replaced, never changed
+            self._runs, self._answers = _read(self._memory)
         return run in self._runs and exchange_public(self._runs[run].secret) == public
 
     def shared_with(self, run: str, peer: str, public: bytes) -> bytes:

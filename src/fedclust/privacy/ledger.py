@@ -31,8 +31,12 @@ class Ledger:
         self._sent_to: dict[str, list[str]] = {}
         self._described: dict[str, set[str]] = {}
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
-        if self.path is not None:
-            with self._open() as file:
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what other processes wrote; complete lines never change, so no lock is needed."""
+        if self.path is not None and self.path.exists():
+            with open(self.path, "rb") as file:
                 self._catch_up(file)
 
     @property
@@ -45,9 +49,15 @@ class Ledger:
         """Entries that are written together, under one lock, if none of them is refused."""
         with self._open() as file:
             self._catch_up(file)
+            if file is not None:
+                file.truncate(self._read)  # no message followed an incomplete last line
             entries = Transaction(self)
             yield entries
             self._write(file, entries.pending)
+
+    def has_described(self, column: str, words: str) -> bool:
+        """Whether a column was described with these bounds or categories before."""
+        return words in self._described.get(column, ())
 
     def record_query(self, query: bytes, *, what: str, most: int | None = None) -> None:
         """Count one query in a transaction of its own."""
@@ -102,7 +112,7 @@ class Ledger:
             self._apply(entry)
 
     def _catch_up(self, file: IO[bytes] | None) -> None:
-        """Take in what other processes wrote; no message followed an incomplete last line."""
+        """Take in complete lines that other processes wrote."""
         if file is None:
             return
         file.seek(self._read)
@@ -117,8 +127,6 @@ class Ledger:
                     "damaged or edited. Keep it, and start another with a reset"
                 ) from None
         self._read += len(whole)
-        if len(whole) < len(text):
-            file.truncate(self._read)
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes] | None]:

@@ -13,7 +13,7 @@ from ..clustering.model import Model
 from ..core import AnyAlgorithm, RoundSummary, config
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
 from ..tiers import Tier
-from .journal import Told
+from .journal import RunRecord
 from .settings import Study
 
 CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are reported as one
@@ -40,7 +40,7 @@ def describe_run(
     requested: AnyAlgorithm,
     found: AnyClustering,
     tier: Tier,
-    runs: Sequence[Told],
+    runs: Sequence[RunRecord],
     match: Model | None = None,
 ) -> RunDescription:
     """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
@@ -85,11 +85,11 @@ def find_versions() -> dict[str, str]:
     return found
 
 
-def describe_privacy(tier: Tier, runs: Sequence[Told]) -> PrivacyRecord:
+def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
     """State the guarantee, and what noise that was drawn twice makes of it."""
     guarantee = tier.guarantee
     words = guarantee.words
-    again = sum(run.paid_again for run in runs)
+    again = sum(run.repeated_cost for run in runs)
     spent = tier.epsilon_after(again) if again else None
     if spent is not None:
         words += (
@@ -104,28 +104,28 @@ def describe_privacy(tier: Tier, runs: Sequence[Told]) -> PrivacyRecord:
     )
 
 
-def summarize_phases(runs: Sequence[Told]) -> tuple[PhaseRecord, ...]:
+def summarize_phases(runs: Sequence[RunRecord]) -> tuple[PhaseRecord, ...]:
     """What left the clients, phase by phase, and the content of their messages."""
-    by_phase: dict[str, list[Told]] = {}
+    by_phase: dict[str, list[RunRecord]] = {}
     for run in runs:
         by_phase.setdefault(_phase_of(run), []).append(run)
     return tuple(
         PhaseRecord(
             name=name,
             rounds=sum(run.rounds for run in part),
-            message=" ".join(dict.fromkeys(run.says for run in part)),
+            message=" ".join(dict.fromkeys(run.message for run in part)),
             bytes_up=add_bytes(part),
         )
         for name, part in by_phase.items()
     )
 
 
-def _phase_of(run: Told) -> str:
+def _phase_of(run: RunRecord) -> str:
     """The purpose of the plan, if it has one and the phase is not reported as one."""
     return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
 
 
-def add_bytes(runs: Sequence[Told]) -> dict[str, int]:
+def add_bytes(runs: Sequence[RunRecord]) -> dict[str, int]:
     """Bytes that left each client in all of the runs."""
     total: Counter[str] = Counter()
     for run in runs:

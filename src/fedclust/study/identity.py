@@ -1,4 +1,4 @@
-"""Which cluster is which: numbers that do not depend on the seed, and outlive a run."""
+"""Cluster numbers: independent of the seed, and kept from an earlier run."""
 
 from collections.abc import Sequence
 
@@ -8,24 +8,24 @@ from ..kernels import sq_distances
 from ..typing import FloatArray, IntArray
 
 
-def by_size(sizes: IntArray, centers: FloatArray) -> IntArray:
-    """From the largest to the smallest; of two of one size, by their centres' first values."""
+def sort_by_size(sizes: IntArray, centers: FloatArray) -> IntArray:
+    """Clusters from the largest to the smallest; ties are broken by the values of the centres."""
     keys = [*centers.T[::-1], -sizes]  # lexsort takes the last key first
     return np.lexsort(keys)
 
 
-def numbered(centers: FloatArray, before: FloatArray, ids: Sequence[int]) -> list[int]:
-    """The earlier run's numbers for clusters that it had, new numbers for those it had not.
+def match_ids(centers: FloatArray, before: FloatArray, ids: Sequence[int]) -> list[int]:
+    """Numbers of clusters: those of an earlier run where they match, new ones elsewhere.
 
-    Centres are paired one to one at the least total distance. A pair that lies further apart than
-    the earlier centre from its own nearest neighbour is no pair: that cluster is another one.
+    Centres are paired one to one at the least total distance. A pair does not match if its
+    distance is greater than that between the earlier centre and its nearest neighbour.
     """
     from scipy.optimize import linear_sum_assignment
 
     distance = np.sqrt(sq_distances(before, centers))
     among = np.sqrt(sq_distances(before, before))
     np.fill_diagonal(among, np.inf)
-    reach = among.min(axis=1)  # infinite where there was one cluster only
+    reach = among.min(axis=1)  # infinite if there was only one cluster
     paired = {
         int(new): ids[old]
         for old, new in zip(*linear_sum_assignment(distance), strict=True)

@@ -1,4 +1,4 @@
-"""Every run of a study on disk as it goes: a study that is stopped goes on where it was."""
+"""The journal of a study: its runs are saved on disk, so that an interrupted study can resume."""
 
 import inspect
 import json
@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from ..core import (
     ALL_CLIENTS,
+    AnyAlgorithm,
     Channel,
     ClientSampling,
     ConfigError,
@@ -20,6 +21,7 @@ from ..core import (
     Round,
     RoundSummary,
     Run,
+    Runner,
     Schema,
     Wrapper,
     load_round,
@@ -29,108 +31,117 @@ from ..core import (
 from ..core.files import append_line, write_text
 from ..privacy import IntegerGaussian
 
-_PAUSE = 1.0  # seconds between two savings of one run: a round may take less than its saving
+_PAUSE = 1.0  # seconds between two saves of a run: a save can take longer than a round
 
 OnRound = Callable[[str, Plan, Round], None]  # with the phase of the study
 
 
 @dataclass(frozen=True)
-class Told:
-    """What clients told in one run."""
+class RunRecord:
+    """What clients sent in one run."""
 
     phase: str
-    purpose: str  # of the plan within the phase, if it says
+    purpose: str  # of the plan within the phase; may be empty
     rounds: int
-    says: str  # what a message of this run says, in words
+    message: str  # the content of a message, in words
     sent: Mapping[str, int]  # bytes by client
-    took_part: Mapping[str, int]  # rounds by client
-    paid_again: float = 0.0  # squares of mu of noisy rounds that were asked more than once
+    client_rounds: Mapping[str, int]  # rounds that each client answered
+    repeated_cost: float = 0.0  # sum of mu squared over noisy rounds that were sent again
 
 
 class Journal:
-    """Runs plans as `fedclust.core.run` does, and saves what is needed to go on.
+    """Runs plans as `fedclust.core.run` does, and saves what is needed to resume.
 
-    The runs of a study follow one another in one order, so a run is known by its number. What is
-    saved is checked against the plan: a journal of another study is refused, not continued.
+    A study always runs its plans in the same order, so a run is identified by its number. A saved
+    run is checked against its plan: the journal of another study is refused.
     """
 
-    def __init__(self, folder: Path, agreement: str, on_round: OnRound | None = None) -> None:
+    def __init__(self, folder: Path, content: str, on_round: OnRound | None = None) -> None:
         self._folder, self._on_round = folder, on_round
         self._next = 0
-        self.phase = "preparing"  # what the next runs are for
-        self.told: list[Told] = []
+        self.records: list[RunRecord] = []
         folder.mkdir(parents=True, exist_ok=True)
-        self.agree("study.txt", agreement, "the study or a client's file has changed")
+        self.check_unchanged("study.txt", content, "the study or a client's file has changed")
 
-    def agree(self, file: str, agreement: str, otherwise: str) -> None:
-        """Write down what must stay as it is while the run goes on; refuse if it did not."""
-        noted = self._folder / file
-        if noted.exists() and noted.read_text(encoding="utf-8") != agreement:
+    def check_unchanged(self, file: str, content: str, change: str) -> None:
+        """Save what must not change until the study is finished; refuse if it has changed."""
+        path = self._folder / file
+        if path.exists() and path.read_text(encoding="utf-8") != content:
             raise ConfigError(
-                f"{self._folder.parent}: {otherwise} since this run was stopped; start anew, "
+                f"{self._folder.parent}: {change} since this run was interrupted; start again "
                 "without --resume"
             )
-        write_text(noted, agreement)
+        write_text(path, content)
 
-    def note(self, done: Run) -> None:
-        """Put on record what clients told in a run that is made anew whenever a study goes on."""
-        says = inspect.cleandoc(done.algorithm.up.__doc__ or "").splitlines()[0]
-        rounds_of = dict.fromkeys(done.sent, done.n_rounds)
-        self.told.append(Told(self.phase, "", done.n_rounds, says, done.sent, rounds_of))
+    def add_run(self, phase: str, done: Run) -> None:
+        """Record a run that is not saved, because every process has to run it."""
+        client_rounds = dict.fromkeys(done.sent, done.n_rounds)
+        message = _describe_message(done.algorithm)
+        record = RunRecord(phase, "", done.n_rounds, message, done.sent, client_rounds)
+        self.records.append(record)
 
-    def __call__(
-        self,
-        plan: Plan,
-        channel: Channel,
-        schema: Schema,
-        *,
-        sampling: ClientSampling = ALL_CLIENTS,
+    def runner(self, phase: str) -> Runner:
+        """A runner whose runs belong to a phase of the study."""
+
+        def run(
+            plan: Plan,
+            channel: Channel,
+            schema: Schema,
+            *,
+            sampling: ClientSampling = ALL_CLIENTS,
+        ) -> Run:
+            return self._run(phase, plan, channel, schema, sampling)
+
+        return run
+
+    def _run(
+        self, phase: str, plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling
     ) -> Run:
-        """Run the plan to its end, from where an earlier process left it."""
-        place, self._next = self._folder / f"{self._next:05d}", self._next + 1
-        left = last = self._left(place, plan)
-        kept = _Kept.of(place, left)
+        """Run the plan to its end, continuing where an earlier process stopped."""
+        path, self._next = self._folder / f"{self._next:05d}", self._next + 1
+        resume = last = _load(path, plan)
+        history = _History.load(path, resume)
         costs = [t.mu**2 for t in plan.transforms if isinstance(t, IntegerGaussian)]
-        asked = place.with_suffix(".asked")
-        if costs:  # a noisy round that is asked again is paid for again: none is asked for nothing
-            channel = _Noted(channel, asked)
+        queries = path.with_suffix(".asked")
+        if costs:  # a noisy round that is sent again costs budget again, so every query is logged
+            channel = _QueryLog(channel, queries)
         saved = time.monotonic()
-        for last in rounds(plan, channel, schema, sampling=sampling, resume=left):
-            kept.add(last)
+        for last in rounds(plan, channel, schema, sampling=sampling, resume=resume):
+            history.add(last)
             if costs or time.monotonic() - saved > _PAUSE:
-                self._save(place, plan, last, kept)
+                _save(path, plan, last, history)
                 saved = time.monotonic()
             if self._on_round:
-                self._on_round(self.phase, plan, last)
+                self._on_round(phase, plan, last)
         if last is not None:
-            self._save(place, plan, last, kept)
-        n_asked = len(asked.read_text(encoding="utf-8").splitlines()) if asked.exists() else 0
-        paid_again = sum(costs) * (n_asked - len(kept.lines))
-        return self._finished(plan, schema, last, kept, paid_again)
-
-    def _finished(
-        self, plan: Plan, schema: Schema, last: Round | None, kept: "_Kept", paid_again: float
-    ) -> Run:
-        says = inspect.cleandoc(plan.algorithm.up.__doc__ or "").splitlines()[0]
-        sent, n_rounds = kept.sent, len(kept.lines)
-        told = Told(self.phase, plan.purpose, n_rounds, says, sent, kept.rounds, paid_again)
-        self.told.append(told)
+            _save(path, plan, last, history)
+        n_queries = len(queries.read_text(encoding="utf-8").splitlines()) if queries.exists() else 0
+        repeated_cost = sum(costs) * (n_queries - len(history.lines))
+        self.records.append(history.summarize(phase, plan, repeated_cost))
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0
-        return Run(plan.algorithm, state, tuple(kept.lines), sent, number)
-
-    def _left(self, place: Path, plan: Plan) -> Round | None:
-        saved = place.with_suffix(".npz")
-        return load_round(saved, plan) if saved.exists() else None
-
-    def _save(self, place: Path, plan: Plan, last: Round, kept: "_Kept") -> None:
-        """Both files are whole at any time; the history may be one saving ahead of the state."""
-        write_text(place.with_suffix(".json"), json.dumps(kept.as_config()))
-        save_round(place.with_suffix(".npz"), plan, last)
+        sent = self.records[-1].sent
+        return Run(plan.algorithm, state, tuple(history.lines), sent, number)
 
 
-class _Noted(Wrapper):
-    """A channel that writes down every query before it is sent."""
+def _describe_message(algorithm: AnyAlgorithm) -> str:
+    """The content of a client's message, in the words of its class."""
+    return inspect.cleandoc(algorithm.up.__doc__ or "").splitlines()[0]
+
+
+def _load(path: Path, plan: Plan) -> Round | None:
+    saved = path.with_suffix(".npz")
+    return load_round(saved, plan) if saved.exists() else None
+
+
+def _save(path: Path, plan: Plan, last: Round, history: "_History") -> None:
+    """Each file is replaced as a whole; the history may be one save ahead of the state."""
+    write_text(path.with_suffix(".json"), json.dumps(history.as_config()))
+    save_round(path.with_suffix(".npz"), plan, last)
+
+
+class _QueryLog(Wrapper):
+    """A channel that logs every query before it is sent."""
 
     def __init__(self, channel: Channel, file: Path) -> None:
         super().__init__(channel)
@@ -141,8 +152,8 @@ class _Noted(Wrapper):
         return self.channel.ask(plan, request)
 
 
-class _Kept:
-    """The history of a run, round by round, so that what is ahead of the state can be cut off."""
+class _History:
+    """The rounds of a run; rounds that are ahead of the saved state are dropped on loading."""
 
     def __init__(self) -> None:
         self.lines: list[RoundSummary] = []
@@ -155,26 +166,25 @@ class _Kept:
         )
         self._sent.append(dict(last.sent))
 
-    @property
-    def sent(self) -> dict[str, int]:
+    def summarize(self, phase: str, plan: Plan, repeated_cost: float) -> RunRecord:
+        """The record of the whole run."""
         total: Counter[str] = Counter()
         for sent in self._sent:
             total.update(sent)
-        return dict(total)
-
-    @property
-    def rounds(self) -> dict[str, int]:
-        return dict(Counter(client for sent in self._sent for client in sent))
+        client_rounds = dict(Counter(client for sent in self._sent for client in sent))
+        message = _describe_message(plan.algorithm)
+        n = len(self.lines)
+        return RunRecord(phase, plan.purpose, n, message, dict(total), client_rounds, repeated_cost)
 
     def as_config(self) -> dict[str, Any]:
         return {"lines": [asdict(line) for line in self.lines], "sent": self._sent}
 
     @classmethod
-    def of(cls, place: Path, last: Round | None) -> Self:
-        kept = cls()
+    def load(cls, path: Path, last: Round | None) -> Self:
+        history = cls()
         if last is not None:
-            told = json.loads(place.with_suffix(".json").read_text(encoding="utf-8"))
+            saved = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
             n = last.number + 1
-            kept.lines = [RoundSummary(**line) for line in told["lines"]][:n]
-            kept._sent = told["sent"][:n]
-        return kept
+            history.lines = [RoundSummary(**line) for line in saved["lines"]][:n]
+            history._sent = saved["sent"][:n]
+        return history

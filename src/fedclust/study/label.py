@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ..client.labels import Labelled, refuse_id, write_labels, writer_for
+from ..client.labels import Labelled, check_label_format, refuse_id, write_labels
 from ..clustering.model import Model
 from ..clustering.preparation import encode_columns
 from ..core import ConfigError, DataError
@@ -27,10 +27,10 @@ def label_files(
             raise DataError(f"there is no file {file}")
         if file.resolve() == target.resolve():
             raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
-    writer_for(target)
+    check_label_format(target)
     refuse_id(id, "--id")
     if target.exists() and not force:
-        raise ConfigError(f"{target} is there already; give another --out, or --force")
+        raise ConfigError(f"{target} exists already; choose another --out, or use --force")
     source = _source(model, tuple(files), id, batch_rows)
     who = str(files[0])
     columns = model.preparation.columns

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..client.labels import writer_for
+from ..client.labels import check_label_format
 from ..clustering.alignment import IN_ONE_PROCESS
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
@@ -17,7 +17,7 @@ from .layouts import Layout, Survey, layout_of
 from .layouts.base import add_counts
 from .pool import ClientPool, LocalPool, open_pool
 from .read import resolve_tier
-from .run_directory import Folder
+from .run_directory import RunDirectory
 from .settings import Study
 
 
@@ -55,14 +55,14 @@ def run_study(
     one that clients across machines share: with it the result is theirs, bit for bit.
     """
     layout = layout_of(study)
-    directory = Folder(study, folder, force=force, resume=resume)
+    directory = RunDirectory(study, folder, force=force, resume=resume)
     targets = layout.label_targets(folder)
     for target in targets.values():
         if study.outputs.labels != "none":
-            writer_for(target)
+            check_label_format(target)
         existing = [file for file in layout.written_beside(target) if file.exists()]
         if existing and not force and not resume:
-            raise ConfigError(f"{existing[0]} exists already; give another --out, or --force")
+            raise ConfigError(f"{existing[0]} exists already; choose another --out, or use --force")
     pool = _open_pool(layout, targets, secret)
     return carry_out(study, pool, directory, match=match, on_round=on_round)
 
@@ -77,7 +77,7 @@ def survey_study(study: Study) -> Survey:
 def carry_out(
     study: Study,
     pool: ClientPool,
-    directory: Folder,
+    directory: RunDirectory,
     *,
     match: Model | None = None,
     on_round: OnRound | None = None,
@@ -93,9 +93,9 @@ def carry_out(
     clustered = layout.cluster(prepared, tier, journal)
     described = layout.describe(pool, prepared, clustered, tier, journal, match)
     written = layout.deliver(pool, prepared, described)
-    labels = {client: directory.final(w.path or w.file) for client, w in written.items()}
+    labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, journal.told, match)
+    about = describe_run(study, requested, found, tier, journal.records, match)
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(

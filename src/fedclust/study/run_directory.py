@@ -23,30 +23,32 @@ _WRITTEN = {
     "report.html",
     "study.toml",
 }
-_LABELS = "fedclust-labels"  # a folder of its own: a glob of the data must not find them
+_LABELS = "fedclust-labels"  # a separate folder, so that a glob of data files does not match labels
 
 
-class Folder:
-    """Where a run is written: beside its place first, so that whoever looks sees it whole."""
+class RunDirectory:
+    """The folder of a run; it is written under another name until it is complete."""
 
     def __init__(self, study: Study, folder: Path, *, force: bool, resume: bool) -> None:
         self._study, self.path, self._resume = study, folder, resume
         self._scratch = _unfinished(folder)
-        _writable(folder, force=force)
+        _refuse_overwriting(folder, force=force)
         if resume and not self._scratch.exists():
-            raise ConfigError(f"--resume: there is no unfinished run of {folder}")
+            raise ConfigError(f"--resume: {folder} has no unfinished run; leave out --resume")
 
     def journal(self, on_round: OnRound | None) -> Journal:
-        """What an unfinished run left, or a new beginning."""
+        """The journal of the unfinished run with `resume`, otherwise an empty one."""
         if not self._resume:
             shutil.rmtree(self._scratch, ignore_errors=True)
         try:
-            return Journal(self._scratch / "journal", self._agreement(), on_round)
+            return Journal(self._scratch / "journal", self._fixed_inputs(), on_round)
         except OSError as problem:
-            raise ConfigError(f"{self.path} cannot be written ({problem.strerror})") from None
+            raise ConfigError(
+                f"{self.path}: cannot be written ({problem.strerror}); choose another --out"
+            ) from None
 
-    def _agreement(self) -> str:
-        """What must not have changed for a run to go on: the study, and the clients' files."""
+    def _fixed_inputs(self) -> str:
+        """What must not change before a run is resumed: the study and the clients' files."""
         lines = [self._study.path.read_text(encoding="utf-8")]
         for client in self._study.clients:
             for file in self._study.files(client):
@@ -54,8 +56,8 @@ class Folder:
                 lines.append(f"{client} {file.name} {seen.st_size} {seen.st_mtime_ns}")
         return "\n".join(lines)
 
-    def final(self, path: Path | str) -> Path | str:
-        """Where a file will be once the folder is in its place."""
+    def final_path(self, path: Path | str) -> Path | str:
+        """Where a file will be when the run is complete."""
         if isinstance(path, Path) and path.is_relative_to(self._scratch):
             return self.path / path.relative_to(self._scratch)
         return path
@@ -67,7 +69,7 @@ class Folder:
         profile: RunProfile,
         choice: Choice | None,
     ) -> None:
-        """Write the remaining files, and put the folder in its place."""
+        """Write the remaining files, and give the folder its final name."""
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
         write_record(scratch / "model.json", model.as_config())
@@ -88,24 +90,27 @@ class Folder:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _writable(folder: Path, *, force: bool) -> None:
-    """Refuse to touch what is there, unless it is asked for and an earlier run left it."""
+def _refuse_overwriting(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that exists; with `force`, replace it if a run wrote everything in it."""
     if not folder.exists():
         return
     if not force:
-        raise ConfigError(f"{folder} is there already; give another --out, or --force")
-    there = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
-    if not {"model.json", "study.toml"} <= there:
-        raise ConfigError(f"{folder} is not the folder of a run, so --force does not replace it")
-    if foreign := sorted(there - _WRITTEN):
+        raise ConfigError(f"{folder} exists already; choose another --out, or use --force")
+    present = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    if not {"model.json", "study.toml"} <= present:
         raise ConfigError(
-            f"{folder} holds what no run has written ({', '.join(foreign)}): move it away, or give "
-            "another --out"
+            f"{folder} is not the folder of a run, so --force does not replace it; choose another "
+            "--out"
+        )
+    if foreign := sorted(present - _WRITTEN):
+        raise ConfigError(
+            f"{folder} contains files that no run has written ({', '.join(foreign)}); move them, "
+            "or choose another --out"
         )
 
 
 def label_files(study: Study, folder: Path) -> dict[str, Path]:
-    """Where each client's labels go: to its data, unless the study says otherwise."""
+    """The file for each client's labels: beside its data, or in the folder of the run."""
     kind, where = study.outputs.labels, study.outputs.labels_in
     if kind == "none":
         return {}

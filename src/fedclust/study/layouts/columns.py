@@ -127,17 +127,16 @@ class ColumnsLayout(Layout):
         This is not taken from the journal: clients that were restarted must align again, and a
         run that continues must do so with the same records and values.
         """
-        journal.phase = "aligning"
         task, offers = self._task(tier), survey.offers
         _check_comparable(pool, task)
         tokens = _AllOf(pool.over(RecordTokens(task), Schema(2)), tuple(offers))
         done = run(Plan(RecordAlignment()), tokens, Schema(2))
-        journal.note(done)
+        journal.add_run("aligning", done)
         shared: Array = done.model
         enough_shared(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
         aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
         _need_everyone(pool, offers, aligned, "found its rows of the shared records")
-        self._agree(journal, shared, offers, aligned)
+        self._check_unchanged(journal, shared, offers, aligned)
         schema = _schema(offers, len(shared), tier)
         algorithm = columns_algorithm(self.study.clustering)
         if schema.records() < algorithm.n_clusters:
@@ -145,14 +144,13 @@ class ColumnsLayout(Layout):
                 f"{schema.records()} shared records cannot make n_clusters = "
                 f"{algorithm.n_clusters}; choose fewer clusters"
             )
-        journal.phase = "clustering"
         form = SharedRecords(task, digest_of(shared))
         channel = tier.channel(_AllOf(pool.over(form, schema), tuple(offers)))
         if silent := sorted(set(offers) - set(channel.clients())):
             raise TooFewClients(f"every client is needed, and no key came from {', '.join(silent)}")
         return _Prepared(channel, schema, form, offers)
 
-    def _agree(
+    def _check_unchanged(
         self,
         journal: Journal,
         shared: Array,
@@ -162,7 +160,7 @@ class ColumnsLayout(Layout):
         lines = [hashlib.sha256(shared.tobytes()).hexdigest()]
         lines += [f"{c} {offers[c].width} {aligned[c].fingerprint}" for c in sorted(aligned)]
         changed = "clients, their records or values have changed"
-        journal.agree("records.txt", "\n".join(lines), changed)
+        journal.check_unchanged("records.txt", "\n".join(lines), changed)
 
     # Clusters
 
@@ -177,7 +175,7 @@ class ColumnsLayout(Layout):
             n_init=settings.n_init,
             seed=settings.seed,
             transforms=tier.transforms(requested, prepared.schema),
-            runner=journal,
+            runner=journal.runner("clustering"),
         )
         return Clustered(requested, found)
 
@@ -210,7 +208,7 @@ class ColumnsLayout(Layout):
                     index=inertia.name, value=found.inertia, pooled=None, better=inertia.better
                 ),
             ),
-            phases=summarize_phases(journal.told),
+            phases=summarize_phases(journal.records),
             uncounted=0,  # the server has every record's label
         )
         return Described((end, prepared), profile, len(end.labels))

@@ -39,7 +39,7 @@ from ...typing import FloatArray, IntArray
 from ..contradictions import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
 from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
-from ..identity import by_size, numbered
+from ..identity import match_ids, sort_by_size
 from ..journal import Journal
 from ..pool import ClientPool
 from ..run_directory import label_files
@@ -165,8 +165,8 @@ class RowsLayout(Layout):
     # Scale
 
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
-        journal.phase = "scaling"
-        study, preparation = self.study, self.learn_preparation(pool, survey, tier, journal)
+        runner = journal.runner("scaling")
+        study, preparation = self.study, self.learn_preparation(pool, survey, tier, runner)
         used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
         wanted, total = study.n_clusters[0], add_counts(used.values())
         if total is not None and total < wanted:
@@ -208,25 +208,29 @@ class RowsLayout(Layout):
             "privacy": tier,
             "sampling": ClientSampling(study.sampling.fraction, study.sampling.min_clients),
             "seed": settings.seed,
-            "runner": journal,
         }
         n_clusters, choice = study.n_clusters[0], None
         if settings.n_clusters == "auto":
             choice = self._choose(prepared, journal, common)
             n_clusters = choice.recommended
-        journal.phase = "clustering"
         requested = make_algorithm(settings, n_clusters)
-        channel, schema = prepared.channel, prepared.schema
-        found = cluster(requested, channel, schema, n_init=settings.n_init, **common)
+        found = cluster(
+            requested,
+            prepared.channel,
+            prepared.schema,
+            n_init=settings.n_init,
+            runner=journal.runner("clustering"),
+            **common,
+        )
         return Clustered(requested, found, choice)
 
     def _choose(self, prepared: _Prepared, journal: Journal, common: Mapping[str, Any]) -> Choice:
-        journal.phase = CHOOSING
         low, high = self.study.n_clusters
         n_rows = sum(n or 0 for n in prepared.used.values())
         ks = range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
         algorithm = make_algorithm(self.study.clustering, ks[-1])
-        choice = choose(algorithm, prepared.channel, prepared.schema, ks, **common)
+        runner = journal.runner(CHOOSING)
+        choice = choose(algorithm, prepared.channel, prepared.schema, ks, runner=runner, **common)
         if ks[-1] < high:
             more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
             choice = replace(choice, why=choice.why + more)
@@ -243,16 +247,15 @@ class RowsLayout(Layout):
         journal: Journal,
         match: Model | None,
     ) -> Described:
-        journal.phase = "describing"
         found: Clustering = clustered.found
-        min_count = self.study.privacy.min_count
-        queries = ClusterQueries(prepared.channel, prepared.schema, tier, journal, min_count)
+        runner, min_count = journal.runner("describing"), self.study.privacy.min_count
+        queries = ClusterQueries(prepared.channel, prepared.schema, tier, runner, min_count)
         sums = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
         clusters, drawn = describe_clusters(model, sums.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         used = add_counts(prepared.used.values())
-        best = next(run for run in journal.told if run.sent is found.run.sent)
+        best = next(run for run in journal.records if run.sent is found.run.sent)
         why = "a missing value in a feature"
         profile = RunProfile(
             minimum=queries.min_count,
@@ -260,8 +263,8 @@ class RowsLayout(Layout):
             map=drawn,
             quality=measure_quality(found, pooled, queries),
             uncounted=_count_uncounted(used, model, tier),
-            clients=describe_clients(prepared.rows, prepared.used, best.took_part, why),
-            phases=summarize_phases(journal.told),
+            clients=describe_clients(prepared.rows, prepared.used, best.client_rounds, why),
+            phases=summarize_phases(journal.records),
         )
         return Described(model, profile, used)
 
@@ -273,7 +276,7 @@ class RowsLayout(Layout):
         match: Model | None,
     ) -> tuple[Model, IntArray]:
         """The clusters in the order of their numbers: by size, or as an earlier run had them."""
-        order = by_size(sizes, found.centers)
+        order = sort_by_size(sizes, found.centers)
         ids = list(range(1, len(order) + 1))
         if match is not None:
             ids = _match_ids(match, preparation, found.centers[order])
@@ -318,7 +321,7 @@ def _match_ids(match: Model, preparation: Preparation, centers: FloatArray) -> l
     """Numbers of the earlier run, compared on its scale: this run's differs a little."""
     theirs = match.preparation
     moved = (centers * preparation.scale + preparation.offset - theirs.offset) / theirs.scale
-    return numbered(moved, match.centers, match.ids)
+    return match_ids(moved, match.centers, match.ids)
 
 
 def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
@@ -341,18 +344,15 @@ def _cluster_pooled(
         return found.centers
     if not compares:
         return None
-    before, journal.phase = journal.phase, COMPARING
     settings = vars(found.algorithm)
     same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
     lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
     start = settings.get("init")
-    pooled = cluster(
+    return cluster(
         lossless,
         prepared.channel,
         prepared.schema,
         init="auto" if start is None else start,
         privacy=tier,
-        runner=journal,
+        runner=journal.runner(COMPARING),
     ).centers
-    journal.phase = before
-    return pooled
