@@ -29,7 +29,7 @@ from fedclust.channels.nvflare.provision import lock_server
 from fedclust.channels.nvflare.session import Session
 from fedclust.client.disclosures import write_disclosure
 from fedclust.core import Data, Plan, Request, Schema, respond
-from fedclust.deploy.kits import ANSWERS, ASKS
+from fedclust.deploy.kits import CLIENT_COMPONENT, SERVER_COMPONENT
 
 from .timing import best_of, row, verdict
 
@@ -78,8 +78,8 @@ class Federation:
             "force": False,
             "resume": False,
         }
-        asks, answers = (TIMED, settings), (ANSWERS, {"study": "study"})
-        write_job(job, "study", asks=asks, answers=answers, clients=NAMES, min_clients=N_CLIENTS)
+        server, client = (TIMED, settings), (CLIENT_COMPONENT, {"study": "study"})
+        write_job(job, "study", server=server, client=client, clients=NAMES, min_clients=N_CLIENTS)
         begin, memory, said = self._finished(job, out)
         last = [one for one in said["rounds"] if one["plan"] == "llf-fcm"]
         first = said["rounds"][0]["end"] - begin
@@ -90,13 +90,13 @@ class Federation:
         """Run the job that does nothing with as many bytes."""
         job, out = self._place()
         write_job(
-            job, "null", asks=("", {}), answers=("", {}), clients=NAMES, min_clients=N_CLIENTS
+            job, "null", server=("", {}), client=("", {}), clients=NAMES, min_clients=N_CLIENTS
         )
         settings = {"out": str(out), "rounds": ROUNDS, "down": down, "up": up}
         controller = {"id": "controller", "path": CONTROLLER, "args": settings}
         executor = {"tasks": ["*"], "executor": {"path": EXECUTOR, "args": {}}}
-        _change(job / "asks" / "config" / "config_fed_server.json", workflows=[controller])
-        _change(job / "answers" / "config" / "config_fed_client.json", executors=[executor])
+        _change(job / "server" / "config" / "config_fed_server.json", workflows=[controller])
+        _change(job / "client" / "config" / "config_fed_client.json", executors=[executor])
         for file in job.glob("*/config/*.json"):
             _change(file, components=[])
         begin, memory, said = self._finished(job, out)
@@ -142,7 +142,7 @@ def federation(folder: Path, *, fast: bool) -> Iterator[Federation]:
     (folder / "sitecustomize.py").write_text(hidden)
     kits = folder / "kits"
     _fedclust("provision", str(folder / "federation.toml"), "--out", str(kits))
-    lock_server(kits / "server", ASKS)
+    lock_server(kits / "server", SERVER_COMPONENT)
     for kit in (kits / "server", *(kits / "clients" / name for name in NAMES)):
         resources = kit / "local" / "resources.json"
         allowed = json.loads(resources.read_text())["class_allow_list"]

@@ -20,7 +20,7 @@ import numpy as np
 
 from fedclust.algorithms import make
 from fedclust.core import Plan, Request, Schema
-from fedclust.core.envelope import encode_request
+from fedclust.core.codec import encode_request
 from fedclust.deploy.flower.folder import write_app
 
 from .timing import row, verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedclust.channels import Transport
 from fedclust.core import Plan, Round
-from fedclust.deploy.job import StudyRun
+from fedclust.deploy.job import StudyJob
 
 
 class Weighed:
@@ -32,7 +32,7 @@ class Weighed:
             yield client, answer
 
 
-class TimedStudy(StudyRun):
+class TimedStudy(StudyJob):
     """A study as it always runs; when a round of which plan was over is written beside it."""
 
     def __init__(self, out: str, **settings: Any) -> None:
@@ -45,7 +45,7 @@ class TimedStudy(StudyRun):
         super().run(self._weighed, ready)
         self._out.write_text(json.dumps({"rounds": self._ends}))
 
-    def _heard(self, phase: str, plan: Plan, done: Round) -> None:
-        super()._heard(phase, plan, done)
+    def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
+        super()._report_round(phase, plan, done)
         sizes = {"down": self._weighed.down, "up": self._weighed.up}
         self._ends.append({"plan": plan.algorithm.key, "end": time.time(), **sizes})

@@ -122,5 +122,5 @@ def test_two_teams_find_more_than_one() -> None:
         species = found.birds.y[found.shared]  # type: ignore[index]
         together = majority_accuracy(species, found.model.labels_)
         assert all(majority_accuracy(species, alone) < together for alone in found.alone.values())
-        assert found.gap < 1e-12
+        assert found.difference < 1e-12
         assert (found.model.labels_ == found.pooled).all()

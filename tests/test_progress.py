@@ -16,14 +16,14 @@ from rich.console import Console
 
 from fedclust import make
 from fedclust.channels import LocalChannel
-from fedclust.cli.progress import Watch, rounds_foretold
+from fedclust.cli.progress import Watch, predict_rounds
 from fedclust.core import Plan, Schema, rounds
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 
 
 def watched(terminal: bool, monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> str:
-    monkeypatch.setattr("fedclust.cli.progress._PATIENCE", patience)
+    monkeypatch.setattr("fedclust.cli.progress._DELAY", patience)
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100)
     plan = Plan(make("llf-cm", 4, init=X[:4] + 0.1))
@@ -51,7 +51,7 @@ def test_the_end_is_foretold_from_how_centres_slow_down() -> None:
     foretold: list[int | None] = []
     for last in rounds(plan, LocalChannel({"a": X}), Schema(2)):
         shifts.append(last.state.shift)
-        foretold.append(rounds_foretold(plan.algorithm, last, shifts))
+        foretold.append(predict_rounds(plan.algorithm, last, shifts))
     assert foretold[0] == 300  # nothing is known yet
     half = foretold[len(foretold) // 2]
     assert half is not None
@@ -64,8 +64,8 @@ def test_the_end_is_foretold_from_how_centres_slow_down() -> None:
 def test_what_does_not_slow_down_may_take_all_rounds(shifts: list[float]) -> None:
     algorithm = make("llf-cm", 2, init=X[:2])
     last: Any = SimpleNamespace(number=7, state=SimpleNamespace(centers=X[:2]))
-    assert rounds_foretold(algorithm, last, shifts) == 300
-    assert rounds_foretold(SimpleNamespace(), last, shifts) is None
+    assert predict_rounds(algorithm, last, shifts) == 300
+    assert predict_rounds(SimpleNamespace(), last, shifts) is None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -89,7 +89,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
     if process.returncode == 0:
         pytest.skip("the run was over before it could be stopped")
     assert process.returncode == 130, said
-    assert f"Go on with: fedclust run {study} --resume" in said
+    assert f"Continue with: fedclust run {study} --resume" in said
     assert not (tmp_path / "study-run").exists()
     study.write_text(study.read_text())
     assert subprocess.run([*command, "--resume"], timeout=120).returncode == 0

@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded import STEPS
-from fedclust.algorithms.bounded_c_means import Around
+from fedclust.algorithms.bounded_c_means import CentersAndReach
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Data, Message, Plan, Refusal, Request, Schema, TooFewClients
@@ -73,7 +73,7 @@ class CuriousServer(LocalChannel):
 
 def _look(plan: Plan, request: Request, who: str, message: Any) -> Look:
     centers = np.asarray(request.down.arrays()["centers"])
-    if isinstance(request.down, Around):  # noised: sums around centres, in the cube
+    if isinstance(request.down, CentersAndReach):  # noised: sums around centres, in the cube
         algorithm: Any = plan.algorithm
         sums = message.values.reshape(len(centers), -1) / STEPS
         count = sums[:, 0] / (request.down.reach / 2)

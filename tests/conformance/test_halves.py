@@ -1,5 +1,6 @@
 """Halves of rows: disjoint, dealt in the same way every time, clustered side by side."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.choose_k import choose
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans, halves
-from fedclust.core import ConfigError, Data, Plan, Request, Schema, respond, run
+from fedclust.core import ConfigError, Data, EmptyRound, Plan, Request, Schema, respond, run
 from fedclust.tiers import transforms_for
 
 from .cases import SCHEMA, Recorder, split, table
@@ -91,10 +92,8 @@ def test_under_the_papers_rules_no_row_leaves_through_a_half(kind: Any, seed: in
     chosen = kind(6, init=start, max_rounds=5, split=seed)
     channel = Recorder(data)
     plan = Plan(chosen, transforms_for(chosen, 2, "paper"), seed)
-    try:
+    with suppress(EmptyRound):  # the rules may withhold everything
         run(plan, channel, SCHEMA)
-    except RuntimeError as nobody:
-        assert "anything to send" in str(nobody)
     assert leaked(channel, data) == 0
 
 

@@ -67,9 +67,9 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Plan(make("llf-fcm", 4, max_rounds=8, tol=0.0), seed=5), "another n_clusters .3, now 4"),
-        (Plan(PLAN.algorithm, seed=6), "another seed"),
-        (Plan(PLAN.algorithm, (MinSamples(2),), seed=5), "another transforms"),
+        (Plan(make("llf-fcm", 4, max_rounds=8, tol=0.0), seed=5), "different n_clusters .3, now 4"),
+        (Plan(PLAN.algorithm, seed=6), "different seed"),
+        (Plan(PLAN.algorithm, (MinSamples(2),), seed=5), "different transforms"),
     ],
 )
 def test_another_plan_is_refused(tmp_path: Path, other: Plan, words: str) -> None:
@@ -100,7 +100,7 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
         arrays = dict(saved)
     for header in ("[1]", '{"plan": 3}'):
         np.savez(path, **{**arrays, "fedclust": np.array(header)})
-        with pytest.raises(CheckpointError, match="its header is no table"):
+        with pytest.raises(CheckpointError, match="its header is not a JSON object"):
             load_round(path, PLAN)
     without = str(arrays["fedclust"]).replace('"cohort"', '"cohorts"')
     np.savez(path, **{**arrays, "fedclust": np.array(without)})

@@ -6,7 +6,7 @@ import pytest
 from fedclust import ConfigError, make, make_seeding
 from fedclust.algorithms import from_config
 from fedclust.core import Data
-from fedclust.core.random import NO_RANDOMNESS, derived, stream
+from fedclust.core.random import NO_RANDOMNESS, derive_seed, stream
 from fedclust.metrics import Evaluation
 
 
@@ -60,7 +60,7 @@ def test_what_an_algorithm_lacks_is_said() -> None:
     index = Evaluation(1, np.zeros((1, 2)))
     assert index.lossless
     assert not seeding.lossless
-    with pytest.raises(NotImplementedError, match="evaluation assigns nothing"):
+    with pytest.raises(NotImplementedError, match="evaluation does not assign"):
         index.assign(0.0, Data.of([[1.0]]))
 
 
@@ -73,7 +73,7 @@ def test_random_streams_depend_on_seed_party_and_round_alone() -> None:
     }
     assert len(draws) == 18
     assert stream(1, "a", 2).random() == stream(1, "a", 2).random()
-    assert derived("x", 1) != derived("x1")
+    assert derive_seed("x", 1) != derive_seed("x1")
 
 
 def test_a_random_stream_continues() -> None:
@@ -88,5 +88,5 @@ def test_blends_of_two_rows_are_refused() -> None:
 
 
 def test_a_step_that_says_it_draws_nothing_is_held_to_it() -> None:
-    with pytest.raises(AttributeError, match="rng.random: this algorithm's client step draws"):
+    with pytest.raises(AttributeError, match="rng.random: the client step has no random numbers"):
         NO_RANDOMNESS.random()

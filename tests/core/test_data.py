@@ -33,7 +33,7 @@ def test_no_rows_are_fine_no_columns_are_not() -> None:
     [
         ([1.0, 2.0], r"client 'b': expected a table of rows and columns, got shape \(2,\)"),
         ([["x", 1.0]], "client 'b': not all values are numbers"),
-        ([[1j, 1.0]], "client 'b': complex numbers have no order"),
+        ([[1j, 1.0]], "client 'b': complex numbers are not supported"),
         ([[1.0, 2.0], [3.0]], "client 'b': not all values are numbers"),
         (
             [[1.0, np.nan], [1.0, 2.0]],
@@ -60,7 +60,7 @@ def test_columns_without_names_are_counted() -> None:
         ([1.0], r"2 rows, but sample_weight of shape \(1,\)"),
         ([1.0, -1.0], "finite and not negative"),
         ([1.0, np.nan], "finite and not negative"),
-        (["a", "b"], "sample_weight holds values that are no numbers"),
+        (["a", "b"], "sample_weight holds values that are not numbers"),
     ],
 )
 def test_bad_weights_are_refused(weight: list[float], words: str) -> None:
@@ -71,7 +71,7 @@ def test_bad_weights_are_refused(weight: list[float], words: str) -> None:
 def test_bounds_are_public_or_not_known() -> None:
     low, high = Schema(2, low=np.zeros(2), high=np.ones(2)).box()
     assert (low.tolist(), high.tolist()) == ([0, 0], [1, 1])
-    with pytest.raises(ConfigError, match="no public bounds .* give bounds="):
+    with pytest.raises(ConfigError, match="no public bounds: give bounds="):
         Schema(2).box()
 
 

@@ -92,7 +92,7 @@ def test_an_owner_that_is_killed_comes_back_and_the_run_is_that_in_one_process(
     clients["west"].kill()
     fed.client("west")
     assert server.ends(300) == 0, server.said()
-    assert "submitting again" in server.said()
+    assert "submitting the job again" in server.said()
     same_result(fed, study)
 
 
@@ -114,5 +114,5 @@ def test_an_owner_that_stays_away_stops_the_study_in_words_and_it_resumes(
     fed.client("west")
     second = fed.server(study, "--resume")
     assert second.ends(200) == 0, second.said()
-    assert "the run goes on where it was" in second.said()
+    assert "the run continues from its last saved round" in second.said()
     same_result(fed, study)

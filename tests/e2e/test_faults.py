@@ -73,8 +73,8 @@ def test_after_a_job_process_dies_the_run_goes_on_where_it_was(fed: Federation) 
     server.says(UNDER_WAY)
     job_process(clients["south"]).kill()
     assert server.ends(150) == 0, server.said()
-    assert "submitting again" in server.said()
-    assert "the run goes on where it was" in server.said()
+    assert "submitting the job again" in server.said()
+    assert "the run continues from its last saved round" in server.said()
     assert same_result(fed, study)
 
 
@@ -103,10 +103,10 @@ def test_a_server_that_is_killed_resumes_bit_for_bit(fed: Federation) -> None:
     first.kill()
     refused = fed.server(study)
     assert refused.ends() == 1
-    assert "--resume continues it" in refused.said()
+    assert "continue it with --resume" in refused.said()
     second = fed.server(study, "--resume")
     assert second.ends(150) == 0, second.said()
-    assert "the run goes on where it was" in second.said()
+    assert "the run continues from its last saved round" in second.said()
     assert same_result(fed, study)
     assert not list(fed.folder.glob(".study-run*"))
 
@@ -122,8 +122,8 @@ def test_a_command_that_is_killed_alone_resumes_with_the_server_it_left(fed: Fed
     first.ends()
     second = fed.server(study, "--resume")
     assert second.ends(150) == 0, second.said()
-    assert "using the server that runs" in second.said()
-    assert "the run goes on where it was" in second.said()
+    assert "using the server that is running" in second.said()
+    assert "the run continues from its last saved round" in second.said()
     assert same_result(fed, study)
 
 
@@ -141,10 +141,10 @@ def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None
     server.says("connected: north, south")
     doctor = fed.command("doctor", "doctor", str(intruder), "--json")
     assert doctor.ends() == 1
-    found = {check["what"]: check["says"] for check in json.loads(doctor.said())}
+    found = {check["name"]: check["message"] for check in json.loads(doctor.said())}
     assert "does not accept this certificate" in found["connection"]
     assert server.ends() == 1
-    assert "2 clients came within 15 s, not the 3 needed (there: north, south)" in server.said()
+    assert "2 clients connected within 15 s (3 needed; connected: north, south)" in server.said()
     assert "west" not in server.said()
     log = (fed.folder / "kits" / "server" / "log.txt").read_text()
     assert "SSL north" in log
@@ -180,7 +180,7 @@ def test_hostile_answers_are_left_out_with_a_sentence(fed: Federation, tmp_path:
     assert {line["n_clients"] for line in history(fed.folder / "study-run")} == {2}
     noted = (fed.folder / "study-run" / "incidents.jsonl").read_text()
     for words in (
-        "not a message of fedclust",
+        "not a fedclust message",
         "its checksum does not fit",
         "more than the",
         "no bytes",

@@ -13,7 +13,7 @@ from fedclust.channels.nvflare.job import write_job
 from fedclust.channels.nvflare.process import running, server_command
 from fedclust.channels.nvflare.provision import lock_server
 from fedclust.channels.nvflare.session import Session
-from fedclust.deploy.kits import ANSWERS, ASKS
+from fedclust.deploy.kits import CLIENT_COMPONENT, SERVER_COMPONENT
 
 from .processes import Federation, federation, wait_for
 
@@ -25,7 +25,7 @@ EVIL = "from pathlib import Path\nPath({marker!r}).write_text('hello')\n"
 @contextlib.contextmanager
 def connected(fed: Federation) -> Iterator[Session]:
     kits = fed.folder / "kits"
-    lock_server(kits / "server", ASKS)
+    lock_server(kits / "server", SERVER_COMPONENT)
     fed.client("north")
     with (
         running(server_command(kits / "server"), kits / "server"),
@@ -49,12 +49,12 @@ def job(fed: Federation, name: str, **client: Any) -> Path:
     write_job(
         folder,
         name,
-        asks=(ASKS, {**words, "deadline": 1.0, "force": False, "resume": False}),
-        answers=(ANSWERS, {"study": "s"}),
+        server=(SERVER_COMPONENT, {**words, "deadline": 1.0, "force": False, "resume": False}),
+        client=(CLIENT_COMPONENT, {"study": "s"}),
         clients=["north"],
         min_clients=1,
     )
-    path = folder / "answers" / "config" / "config_fed_client.json"
+    path = folder / "client" / "config" / "config_fed_client.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **client}))
     return folder
 
@@ -63,9 +63,9 @@ def test_neither_code_nor_other_classes_nor_curiosity_get_in(tmp_path: Path) -> 
     marker = tmp_path / "evil-was-here"
     with federation(tmp_path) as fed, connected(fed) as session:
         with_code = job(fed, "code")
-        (with_code / "answers" / "custom").mkdir()
+        (with_code / "client" / "custom").mkdir()
         evil = EVIL.format(marker=str(marker))
-        (with_code / "answers" / "custom" / "evil.py").write_text(evil)
+        (with_code / "client" / "custom" / "evil.py").write_text(evil)
         assert ended(session, with_code) != "FINISHED:COMPLETED"
         trainer = {"path": "nvflare.app_common.np.np_trainer.NPTrainer", "args": {}}
         other = job(fed, "other", executors=[{"tasks": ["*"], "executor": trainer}])

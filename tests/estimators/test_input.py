@@ -40,9 +40,12 @@ from .row_owners import owners, pd, rows
             {"algorithm": "k-fed", "max_rounds": 9},
             "max_rounds=9: 'k-fed' has no parameter max_rounds",
         ),
-        ({"algorithm": "k-fed", "init": "careful"}, "k-fed needs no start: leave init='auto'"),
+        (
+            {"algorithm": "k-fed", "init": "careful"},
+            "k-fed takes no initial centres; leave",
+        ),
         ({"init": "carefull"}, "init='carefull' is not one of .* did you mean 'careful'"),
-        ({"init": "uniform"}, "no public bounds of the features are known: give bounds="),
+        ({"init": "uniform"}, "no public bounds: give bounds="),
         ({"init": np.zeros((2, 2))}, r"init must be an array of 3 centres, got \(2, 2\)"),
         ({"init": np.zeros((3, 5))}, "init has 5 columns, the data 2"),
         ({"bounds": 3}, r"bounds must be \(low, high\), each a number or 2 numbers"),
@@ -127,7 +130,7 @@ def _frame(*columns: str) -> Any:
 
 
 def test_min_clients_above_the_number_of_clients_is_refused() -> None:
-    with pytest.raises(TooFewClients, match="3 clients are there, but min_clients=9"):
+    with pytest.raises(TooFewClients, match="3 clients are connected, but min_clients=9"):
         FederatedKMeans(3, min_clients=9).fit(rows(), clients=owners())
 
 

@@ -77,18 +77,18 @@ from .column_owners import frames, pd, rows
             lambda m: m.fit({"a": rows(), "b": rows()}).predict({"a": rows(), "b": rows()[:, :2]}),
             "owner 'b': 2 columns, expected 4 as in the fit",
         ),
-        (lambda m: m.fit_frames({"a": frames()["bank"]}, "customer"), "of two owners or more"),
+        (lambda m: m.fit_frames({"a": frames()["bank"]}, "customer"), "with two owners or more"),
         (
             lambda m: m.fit_frames(frames(), "client"),
-            "owner 'bank': there is no id column 'client'",
+            "owner 'bank': id column 'client' does not exist",
         ),
         (
             lambda m: m.fit_frames(frames(), {"bank": "customer"}),
-            "owner 'telecom': there is no id column None",
+            "owner 'telecom': id column None does not exist",
         ),
         (
             lambda m: m.fit_frames({**frames(), "c": frames()["bank"][["customer"]]}, "customer"),
-            "owner 'c': its table has an id column and nothing else",
+            "owner 'c': its table has no column besides the id",
         ),
     ],
 )
@@ -104,8 +104,8 @@ def test_wrong_data_gives_a_one_line_error(call: Any, message: str) -> None:
         ({"n_clusters": 0}, "n_clusters must be an integer"),
         ({"n_init": 0}, "n_init must be an integer"),
         ({"init": "kmeans++"}, "init='kmeans..' is not one of .* did you mean 'k-means..'"),
-        ({"init": [[1, 2], [3]]}, "init must be a word, a record number for each cluster"),
-        ({"init": [0.5, 1.5, 2.5]}, "init must be a word, a record number for each cluster"),
+        ({"init": [[1, 2], [3]]}, "init must be a name, a record number per cluster"),
+        ({"init": [0.5, 1.5, 2.5]}, "init must be a name, a record number per cluster"),
         ({"init": [1, 2, 2]}, "init must name 3 different records out of 150"),
         ({"message_dtype": "float16"}, "message_dtype must be 'float64' or 'float32'"),
         ({"max_rounds": 0}, "max_rounds must be an integer"),
@@ -133,7 +133,7 @@ def test_owners_of_columns_are_checked() -> None:
         VerticalKMeans(3).fit([rows(), rows()], owners=["a", "b"])
     with pytest.raises(ConfigError, match="record numbers are unknown before alignment"):
         VerticalKMeans(3, init=[1, 2, 3]).fit_frames(frames(), "customer")
-    with pytest.raises(ConfigError, match="id: give the id column's name, or one for each owner"):
+    with pytest.raises(ConfigError, match="id: expected the name of the id column"):
         VerticalKMeans(3).fit_frames(frames(), 0)  # type: ignore[arg-type]
 
 

@@ -30,4 +30,4 @@ class SweepMeans(CenterAlgorithm[CenterState, Sums]):
         return sums.keep(local.records >= self.min_rows)
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
-        return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))
+        return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedclust.algorithms import make
 from fedclust.core import Plan, Request, Schema
-from fedclust.core.envelope import (
+from fedclust.core.codec import (
     encode_request,
 )
 from fedclust.core.wire import pack, unpack

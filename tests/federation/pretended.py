@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fedclust.deploy.coordinator import How, run_federated
-from fedclust.deploy.job import StudyRun
+from fedclust.deploy.coordinator import RunOptions, run_federated
+from fedclust.deploy.job import StudyJob
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
 
@@ -33,7 +33,7 @@ report = false
 """
 
 
-QUICK = How(deadline=5.0, wait=0.5, grace=0.0, attempts=3)
+QUICK = RunOptions(deadline=5.0, wait=0.5, grace=0.0, attempts=3)
 
 
 class Pretended:
@@ -60,11 +60,11 @@ class Pretended:
         return self.there
 
     def submit(self, job: Path) -> str:
-        config = json.loads((job / "asks" / "config" / "config_fed_server.json").read_text())
+        config = json.loads((job / "server" / "config" / "config_fed_server.json").read_text())
         arguments = config["components"][0]["args"]
         self.jobs.append(arguments)
         if len(self.jobs) > self.die_in_job:
-            run = StudyRun(**arguments).run
+            run = StudyJob(**arguments).run
             self.job = threading.Thread(target=run, args=(self.transport, self.ready))
             self.job.start()
         return str(len(self.jobs))
@@ -96,10 +96,10 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
 
     monkeypatch.setattr(process, "running", running)
     monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
-    monkeypatch.setattr(provision, "lock_server", lambda kit, asks: None)
+    monkeypatch.setattr(provision, "lock_server", lambda kit, component: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
-    monkeypatch.setattr("fedclust.deploy.coordinator._STATUS", 0.1)
+    monkeypatch.setattr("fedclust.deploy.coordinator._STATUS_INTERVAL", 0.1)
     return made
 
 

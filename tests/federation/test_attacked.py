@@ -12,11 +12,11 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
-from fedclust.algorithms.cells import COUNTS, Stage
+from fedclust.algorithms.cells import COUNTS, CellBroadcast
 from fedclust.algorithms.centers import Centers
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Plan, Record, Request, Schema
-from fedclust.core.envelope import encode_request
+from fedclust.core.codec import encode_request
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import ClientCounts, Contingency, Evaluation
 from fedclust.privacy import FixedPoint, IntegerGaussian, MinSamples, PairwiseMasks, QueryLimit
@@ -238,7 +238,7 @@ def test_cells_are_those_of_up_to_three_directions(
     tmp_path: Path, basis: FloatArray, spread: float
 ) -> None:
     seeding = CellSeeding(3, np.full(2, -10_000.0), np.full(2, 10_000.0))
-    down = Stage(COUNTS, np.zeros(2), basis, np.zeros((3, len(basis))), spread)
+    down = CellBroadcast(COUNTS, np.zeros(2), basis, np.zeros((3, len(basis))), spread)
     site = write_kits(tmp_path)["west"]
     why, _ = asked(site, Plan(seeding), down)
     assert "none from the server" in why or "another size" in why or "finite" in why

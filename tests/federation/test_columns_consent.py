@@ -13,7 +13,7 @@ import pytest
 from fedclust.algorithms import make, make_seeding
 from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.algorithms.vertical_assignment import VerticalAssignment
-from fedclust.algorithms.vertical_seeding import Drawn
+from fedclust.algorithms.vertical_seeding import DrawnRecords
 from fedclust.channels import RemoteChannel
 from fedclust.client.column_session import digest_of
 from fedclust.client.config import read_client_config
@@ -204,7 +204,7 @@ def test_a_start_asks_for_few_records_at_once(tmp_path: Path) -> None:
     channel, schema, remote = aligned_remote(tmp_path, ALLOWED + "max_clusters = 20")
     seeding: Any = make_seeding("vertical-k-means++", 3)
     for n, answers in ((20, 3), (21, 0)):
-        request = Request(0, tuple(OWNERS), Drawn(np.arange(n)))
+        request = Request(0, tuple(OWNERS), DrawnRecords(np.arange(n)))
         assert len(list(Quiet(channel).ask(Plan(seeding), request))) == answers
     assert "distances to 21 records" in describe_reasons(remote.reasons())
     assert schema.records() > 21
@@ -229,10 +229,10 @@ def test_weights_that_move_centres_out_of_the_records_are_refused(key: str, weig
     last = chosen.broadcast(state)
     odd = replace(last, kept=np.full((6, 1), weight), which=np.array([1]))
     with pytest.raises(MessageError, match="weights from 0 to 1"):
-        chosen.part(odd, np.zeros((6, 2)))
+        chosen.local_centers(odd, np.zeros((6, 2)))
     if key == "vertical-llf-fcm":
         with pytest.raises(MessageError, match="weights from 0 to 1"):
-            chosen.part(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
+            chosen.local_centers(replace(last, weights=np.full((6, 3), weight)), np.zeros((6, 2)))
 
 
 def test_bounds_cannot_be_tried_out_one_after_the_other(

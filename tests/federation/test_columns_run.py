@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fedclust.client.config import read_client_config
-from fedclust.deploy.coordinator import _gone_before_it_began
-from fedclust.deploy.job import StudyRun
+from fedclust.deploy.coordinator import _count_clients_if_waiting
+from fedclust.deploy.job import StudyJob
 from fedclust.study.layouts import layout_of
 from fedclust.study.read import read_study, resolve_tier
 from fedclust.study.run import run_study
@@ -30,12 +30,12 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
         "force": False,
         "resume": False,
     }
-    StudyRun(**arguments).run(InProcess(sites), tuple(OWNERS))
+    StudyJob(**arguments).run(InProcess(sites), tuple(OWNERS))
     assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
     run_study(study, tmp_path / "here", secret=SECRET)
     assert told(tmp_path / "run") == told(tmp_path / "here")
     two = {name: site for name, site in reopened(tmp_path).items() if name != "shop"}
-    StudyRun(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
+    StudyJob(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
     outcome = json.loads((tmp_path / "outcome.json").read_text())
     assert outcome["again"]
     assert "every client is needed, and shop cannot" in outcome["error"]
@@ -84,7 +84,7 @@ class Session:
 def test_a_job_that_waits_for_those_who_left_is_noticed(
     state: str, there: int, left: int | None
 ) -> None:
-    assert _gone_before_it_began(Session(state, there), "1", 3) == left
+    assert _count_clients_if_waiting(Session(state, there), "1", 3) == left
 
 
 def test_the_client_file_that_the_documentation_shows_can_be_read(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_owners_write_no_labels_if_the_study_wants_none(tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
     study = write_study(tmp_path, more=NONE)
     study.path.write_text(study.path.read_text().replace('labels = "csv"', 'labels = "none"'))
-    run = StudyRun(str(study.path), str(tmp_path / "run"), str(tmp_path), "r", 1.0, False, False)
+    run = StudyJob(str(study.path), str(tmp_path / "run"), str(tmp_path), "r", 1.0, False, False)
     run.run(InProcess(sites), tuple(OWNERS))
     assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
     for owner in OWNERS:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedclust.cli import app
-from fedclust.cli.signals import ended_by_signals
+from fedclust.cli.signals import exit_on_signals
 from fedclust.client.config import read_client_config
 from fedclust.privacy import Ledger
 from fedclust.privacy.accounting import mu_for
@@ -42,13 +42,13 @@ def test_provision_and_doctor(tmp_path: Path) -> None:
     assert "Made 0 kits" in again.output
     assert again.exit_code == 0
     kit = tmp_path / "federation-kits" / "clients" / "north"
-    assert "<name>-renewal.zip, to be unpacked" in command("provision", file, "--renew").output
+    assert "<name>-renewal.zip to each client" in command("provision", file, "--renew").output
     assert kit.with_name("north-renewal.zip").exists()
     shown = command("doctor", kit)
     assert shown.exit_code == 1
     assert "there is no file data.csv" in shown.output
     found = json.loads(command("doctor", kit, "--json").output)
-    assert {"certificate", "policy", "data"} <= {check["what"] for check in found}
+    assert {"certificate", "policy", "data"} <= {check["name"] for check in found}
 
 
 def test_a_wrong_file_is_a_sentence(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_wrong_file_is_a_sentence(tmp_path: Path) -> None:
 def test_what_left_is_shown_in_sum_and_one_by_one(tmp_path: Path) -> None:
     sites = write_kits(tmp_path, 'studies = ["s"]')
     kit = tmp_path / "west"
-    assert "Nothing has left" in command("disclosures", kit).output
+    assert "No message has left" in command("disclosures", kit).output
     for _ in range(3):
         sites["west"].answer(request(PLAN), "ana@example.org")
     sites["west"].answer(request(PLAN, study="other"), "ana@example.org")
@@ -73,9 +73,9 @@ def test_what_left_is_shown_in_sum_and_one_by_one(tmp_path: Path) -> None:
         "llf-fcm",
         "3",
     ]
-    assert "Questions answered about these data: 1 of 1,000 allowed" in summed
+    assert "Queries answered: 1 of 1,000 allowed" in summed
     reset = command("disclosures", kit, "--reset-ledger", "the data of another year").output
-    assert "Questions answered about these data: 0 of 1,000 allowed" in reset
+    assert "Queries answered: 0 of 1,000 allowed" in reset
     assert "the data of another year" in (kit / "ledger.jsonl").read_text()
     every = command("disclosures", kit, "--all").output
     assert every.count("weight [3], total [3, 2]") == 3
@@ -95,13 +95,13 @@ def test_a_client_starts_only_with_a_readable_file(
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
-    assert "startup ends in 4 days: it has to be renewed" in done.output
-    assert "there is no peers.json: the server is believed" in done.output
+    assert "startup expires in 4 days" in done.output
+    assert "peers.json is missing" in done.output
     assert "connecting to h, port 1" in done.output
     assert "ended with status 1" in done.output
     (kit / "identity.key").write_text("00" * 32)
     (kit / "identity.key").chmod(0o644)
-    assert "identity.key: now only its owner can" in command("client", kit).output
+    assert "identity.key; changed its mode to 600" in command("client", kit).output
     assert (kit / "identity.key").stat().st_mode & 0o077 == 0
     monkeypatch.undo()
     unusable = command("client", kit)
@@ -142,7 +142,7 @@ def test_status_asks_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session, "Session", silent)
     alone = command("status", "--kits", tmp_path)
     assert alone.exit_code == 1
-    assert "no server answers at h, port 1: it runs while 'fedclust server'" in alone.output
+    assert "no server answers at h, port 1. It runs only while 'fedclust server'" in alone.output
 
 
 def test_without_nvflare_the_commands_say_what_to_install(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_sigterm_cleans_up_before_it_ends() -> None:
     cleaned = []
 
     def block() -> None:
-        with ended_by_signals():
+        with exit_on_signals():
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
                 signal.pause()
@@ -214,4 +214,4 @@ def test_an_interrupted_server_says_how_to_go_on(
     (tmp_path / "s.toml").write_text('[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n')
     done = command("server", tmp_path / "s.toml", "--kits", tmp_path)
     assert done.exit_code == 130
-    assert "the same command with --resume goes on from the last round" in done.output
+    assert "run the same command with --resume" in done.output

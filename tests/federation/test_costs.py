@@ -21,7 +21,7 @@ from fedclust.client import files as study_client
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.client.files import ClientFiles
 from fedclust.core import files
-from fedclust.core.envelope import ROUND
+from fedclust.core.codec import ROUND
 from fedclust.core.wire import unpack
 from fedclust.privacy import keyring, ledger
 from fedclust.study.settings import Study

@@ -10,9 +10,9 @@ import pytest
 
 from fedclust.channels import Incident, LocalChannel, RemoteChannel
 from fedclust.core import FedclustError, TooFewClients, rounds, run
-from fedclust.core.envelope import (
+from fedclust.core.codec import (
+    decode_message,
     encode_reply,
-    message_of,
 )
 from fedclust.core.wire import pack, unpack
 
@@ -50,11 +50,11 @@ def stale(raw: bytes) -> bytes:
 
 HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing": (lambda raw: b"", "too short"),
-    "noise": (lambda raw: bytes(range(256)), "not a message"),
-    "a pickle": (lambda raw: b"\x80\x04\x95" + bytes(100), "not a message"),
-    "half": (lambda raw: raw[: len(raw) // 2], "ends before"),
+    "noise": (lambda raw: bytes(range(256)), "not a fedclust message"),
+    "a pickle": (lambda raw: b"\x80\x04\x95" + bytes(100), "not a fedclust message"),
+    "half": (lambda raw: raw[: len(raw) // 2], "cut off"),
     "oversized": (lambda raw: raw + bytes(2**20), "more than the"),
-    "another name": (lambda raw: forged(raw, client="north"), "signed 'north'"),
+    "another name": (lambda raw: forged(raw, client="north"), "names another client: 'north'"),
     "another request": (lambda raw: forged(raw, answers="/99"), "another request"),
     "another kind": (lambda raw: forged(raw, kind="look"), "neither a reply"),
     "escape codes": (
@@ -62,7 +62,7 @@ HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         "refused:  .2Jno ",
     ),
     "too many rows": (lambda raw: with_arrays(raw, weight=np.ones(4)), "shape"),
-    "more arrays": (lambda raw: with_arrays(raw, extra=np.ones(4)), "has the fields"),
+    "more arrays": (lambda raw: with_arrays(raw, extra=np.ones(4)), "expected the fields"),
     "NaN": (lambda raw: with_arrays(raw, weight=np.full(3, np.nan)), "not finite"),
     "beyond sums": (lambda raw: with_arrays(raw, weight=np.full(3, 1e305)), "not finite, or too"),
     "wrong axes": (lambda raw: with_arrays(raw, weight=np.ones((3, 1))), "shape"),
@@ -97,7 +97,7 @@ def test_the_second_of_two_answers_is_left_out(tmp_path: Path) -> None:
         lambda n, client, raw: [raw, with_arrays(raw, weight=np.ones(3))], tmp_path
     )
     assert done.model.tobytes() == run(PLAN, LocalChannel(as_data()), SCHEMA).model.tobytes()
-    assert {incident.what for incident in noted} == {"answered twice"}
+    assert {incident.what for incident in noted} == {"replied twice to the same request"}
 
 
 def test_an_answer_of_nobody_asked_is_left_out(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_answer_of_nobody_asked_is_left_out(tmp_path: Path) -> None:
     remote = RemoteChannel(transport, about={"study": "s"}, record=noted.append)
     done = run(PLAN, remote.over(PLAIN, SCHEMA), SCHEMA)
     assert done.history[0].n_clients == 3
-    assert noted == [Incident("llf-fcm", 0, "mallory", "was not asked")]
+    assert noted == [Incident("llf-fcm", 0, "mallory", "replied to a request that it was not sent")]
 
 
 def test_a_silent_client_rests_longer_each_time(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_where_no_quorum_is_awake_those_who_rest_are_asked(tmp_path: Path) -> No
     )
     assert done.n_rounds == 6
     remote = RemoteChannel(transport, quorum=3, about={"study": "s"})
-    remote._missed("west", "late", ("x", 0))
+    remote._note_silence("west", "late", ("x", 0))
     assert remote.clients() == sorted(NAMES)
 
 
@@ -160,7 +160,7 @@ def test_ten_thousand_damaged_answers_never_raise_anything_else(tmp_path: Path) 
     sizes = PLAN.algorithm.sizes(SCHEMA)
     for _ in range(10_000):
         try:
-            message = message_of(
+            message = decode_message(
                 unpack(resealed(mutated(reply, rng)), 2**12), PLAN.algorithm.up, sizes
             )
         except FedclustError:

@@ -178,8 +178,8 @@ def test_the_coordinator_is_told_to_hand_the_list_round(kits: Path) -> None:
     file = written(kits.parent, THREE + 'east = "East clinic"\n')
     shown = command("provision", file, "--out", kits)
     assert "Made 1 kits" in shown
-    assert re.search(r"give .*peers\.json to north, south, west, who put it into", shown)
-    assert "Whenever it changes, give it to everybody" in (kits / "README.md").read_text()
+    assert re.search(r"send .*peers\.json to north, south, west, to replace", shown)
+    assert "Whenever it changes, send it to all clients" in (kits / "README.md").read_text()
     assert "peers.json to" not in command("provision", file, "--out", kits)
 
 
@@ -208,7 +208,7 @@ def test_kits_of_before_there_were_identities_can_be_brought_up_to_date(kits: Pa
         (kits / "clients" / name / "identity.key").unlink()
     file = written(kits.parent, THREE + 'east = "East clinic"\n')
     shown = command("provision", file, "--out", kits)
-    assert "Nobody knows the identity of north, south, west" in shown
+    assert "No identity is known for north, south, west" in shown
     assert not (kits / "clients" / "east" / "peers.json").exists()
     lines: dict[str, str] = {}
     for name in NAMES:

@@ -31,10 +31,14 @@ def test_a_federation_file_is_read(tmp_path: Path) -> None:
         ("ana@example.org", "ana", ":6: coordinator must be an e-mail"),
         ("port = 8123", "port = 99999", ":5: port must be at most"),
         ("port = 8123", "prot = 8123", "did you mean 'port'"),
-        ("north =", '"north/east" =', "choose a name of letters"),
-        ("north =", "server =", "choose a name of letters"),
-        ('"North clinic"', "3", "client 'north': give a description"),
-        ('[clients]\nnorth = "North clinic"\nsouth = "South clinic"', "", "no \\[clients\\]"),
+        ("north =", '"north/east" =', "use letters, digits"),
+        ("north =", "server =", "use letters, digits"),
+        ('"North clinic"', "3", "client 'north': the description must be text"),
+        (
+            '[clients]\nnorth = "North clinic"\nsouth = "South clinic"',
+            "",
+            "\\[clients\\] is missing",
+        ),
         ("[clients]", "[client]", "did you mean 'clients'"),
     ],
 )
@@ -91,17 +95,17 @@ def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:
     north = read_kit(kits / "clients" / "north", "client")
     assert north.federation.port == 8123
     assert "North clinic" in (north.folder / "README.md").read_text()
-    with pytest.raises(ConfigError, match="kit of client 'north', not of a server"):
+    with pytest.raises(ConfigError, match="client kit .of 'north'.; a server kit is needed"):
         read_kit(kits / "clients" / "north", "server")
     with pytest.raises(ConfigError, match=r"is not a kit: .* did you mean .*/kits/server\?$"):
         read_kit(kits, "server")
     with pytest.raises(ConfigError, match=r"did you mean .*/north or .*/south\?$"):
         read_kit(kits, "client")
-    with pytest.raises(ConfigError, match=r"is not a kit: there is no fedclust.json in it$"):
+    with pytest.raises(ConfigError, match=r"is not a kit: it has no fedclust.json$"):
         read_kit(kits / "authority", "client")
     with pytest.raises(ConfigError, match="there is no folder"):
         read_kit(kits / "nowhere", "client")
-    with pytest.raises(ConfigError, match=r"north.zip is a file: unpack it"):
+    with pytest.raises(ConfigError, match=r"north.zip is a file, not a folder"):
         read_kit(kits / "clients" / "north.zip", "client")
     names = zipfile.ZipFile(kits / "clients" / "north.zip").namelist()
     assert {"north/client.toml", "north/startup/client.key", "north/README.md"} <= set(names)
@@ -203,7 +207,7 @@ def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path
     from fedclust.deploy.kits import renew
 
     federation = read_federation(written(tmp_path))
-    with pytest.raises(ConfigError, match="there are no kits to renew"):
+    with pytest.raises(ConfigError, match="has no kits to renew"):
         renew(federation, tmp_path / "kits")
     shutil.copytree(kits / "server", tmp_path / "kits" / "server")
     with pytest.raises(ConfigError, match="cannot read the keys of the authority"):
@@ -212,10 +216,10 @@ def test_what_cannot_be_renewed_is_said_in_a_sentence(kits: Path, tmp_path: Path
 
 def test_a_kit_that_was_moved_stores_where_it_is(kits: Path, tmp_path: Path) -> None:
     from fedclust.channels.nvflare.provision import lock_server
-    from fedclust.deploy.kits import ASKS
+    from fedclust.deploy.kits import SERVER_COMPONENT
 
     shutil.copytree(kits / "server", tmp_path / "moved")
-    lock_server(tmp_path / "moved", ASKS)
+    lock_server(tmp_path / "moved", SERVER_COMPONENT)
     text = (tmp_path / "moved" / "local" / "resources.json").read_text()
     assert str(tmp_path / "moved" / "store") in text
     assert "/tmp/nvflare" not in text

@@ -22,7 +22,7 @@ def test_keys_that_only_clients_can_set_are_said_to_be_unused(
     tmp_path: Path, server: Pretended, lines: str, words: str
 ) -> None:
     """The same study was run in one process before: it goes on, and nothing is ignored silently."""
-    assert any(words in line.get("say", "") for line in run(tmp_path, STUDY + lines))
+    assert any(words in line.get("message", "") for line in run(tmp_path, STUDY + lines))
     assert len(server.jobs) == 1
 
 

@@ -99,7 +99,7 @@ def test_who_lists_algorithms_lists_their_protected_kin(tmp_path: Path) -> None:
 def test_a_plan_survives_as_configuration() -> None:
     """The same fields, arrays with their types included."""
     from fedclust.algorithms.registry import build_plan
-    from fedclust.core.envelope import decode_plan, encode_plan
+    from fedclust.core.codec import decode_plan, encode_plan
 
     for algorithm in plans():
         plan = Plan(algorithm, transforms_for(algorithm, 2, "paper"), seed=9)

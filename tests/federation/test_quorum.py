@@ -10,7 +10,7 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
-from fedclust.deploy.coordinator import How, _Quorum
+from fedclust.deploy.coordinator import RunOptions, _Quorum
 from fedclust.privacy import CheckedChannel, FixedPoint, SecureChannel
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
@@ -53,7 +53,7 @@ def study(folder: Path, clients: str = "", least: int = 1) -> Study:
 
 def test_without_a_list_of_clients_the_others_get_their_grace(tmp_path: Path) -> None:
     quorum = _Quorum.of(study(tmp_path), Unprotected())
-    there = quorum.awaited(Arriving(*NAMES), How(grace=6.0), lambda line: None)
+    there = quorum.wait(Arriving(*NAMES), RunOptions(grace=6.0), lambda line: None)
     assert there == list(NAMES)
 
 
@@ -61,7 +61,7 @@ def test_where_everybody_listed_is_there_nobody_is_waited_for(tmp_path: Path) ->
     listed = '[clients]\nnorth = "a.csv"\nsouth = "b.csv"\n'
     quorum = _Quorum.of(study(tmp_path, listed), Unprotected())
     arriving = Arriving(*NAMES)
-    there = quorum.awaited(arriving, How(grace=1e9), lambda line: None)
+    there = quorum.wait(arriving, RunOptions(grace=1e9), lambda line: None)
     assert there == ["north", "south"]
     assert arriving.asked == 2
 
@@ -71,14 +71,16 @@ def test_masks_raise_the_quorum_and_say_so(tmp_path: Path, tier: Any) -> None:
     said: list[str] = []
     quorum = _Quorum.of(study(tmp_path, least=2), tier)
     assert quorum.needed == tier.min_cohort
-    with pytest.raises(TooFewClients, match=f"2 clients came .*, not the {tier.min_cohort} needed"):
-        quorum.awaited(Arriving("a", "b"), How(wait=9.0), lambda line: said.append(line["say"]))
-    assert f"({tier.min_cohort} needed: with tier = {tier.name!r} nobody can hide" in said[-1]
+    with pytest.raises(TooFewClients, match=rf"2 clients connected .* \({tier.min_cohort} needed"):
+        quorum.wait(
+            Arriving("a", "b"), RunOptions(wait=9.0), lambda line: said.append(line["message"])
+        )
+    assert f"({tier.min_cohort} needed: the minimum for tier = {tier.name!r}" in said[-1]
 
 
 def test_a_study_may_ask_for_more_than_masks_do(tmp_path: Path) -> None:
     quorum = _Quorum.of(study(tmp_path, least=5), Secure())
-    assert (quorum.needed, quorum.words) == (5, "5 needed")
+    assert (quorum.needed, quorum.text) == (5, "5 needed")
 
 
 def masked(folder: Path, spoil: Spoil) -> tuple[Plan, InProcess, RemoteChannel]:

@@ -10,7 +10,7 @@ from fedclust.algorithms import make
 from fedclust.algorithms.registry import build_plan
 from fedclust.clustering.preparation import Moments
 from fedclust.core import Code, FedclustError, Plan, Request
-from fedclust.core.envelope import (
+from fedclust.core.codec import (
     decode_request,
     encode_request,
 )
@@ -55,9 +55,9 @@ def changed(raw: bytes, **words: Any) -> bytes:
         (changed(request(PLAN), transforms=[["Exec", {}]]), "no transform 'Exec'"),
         (changed(request(PLAN), transforms=[["MinCount", {"count": -1}]]), "count must be"),
         (changed(request(PLAN), transforms="none"), "not a list"),
-        (changed(request(PLAN), transforms=[["MinCount"]]), "its name and its settings"),
+        (changed(request(PLAN), transforms=[["MinCount"]]), "pairs of a name"),
         (changed(request(PLAN), round="1"), "'round' is not an integer"),
-        (changed(request(PLAN), cohort="all"), "cohort is not a list"),
+        (changed(request(PLAN), cohort="all"), "'cohort' is not a list"),
         (changed(request(PLAN), kind="shell"), "unknown kind of request 'shell'"),
         (changed(request(PLAN), algorithm=3), "'algorithm' is not text"),
         (changed(request(PLAN), about=None), "'about' is not a table"),
@@ -70,9 +70,9 @@ def changed(raw: bytes, **words: Any) -> bytes:
             changed(request(PLAN), data={"columns": [{"name": "person", "categories": []}]}),
             "person",
         ),
-        (with_arrays(request(PLAN), other=np.ones(1)), "neither the plan's"),
+        (with_arrays(request(PLAN), other=np.ones(1)), "neither to the plan"),
         (with_arrays(request(PLAN), **{"down.centers": np.ones((3, 3))}), "shape"),
-        (b"GET / HTTP/1.1" + bytes(40), "not a message"),
+        (b"GET / HTTP/1.1" + bytes(40), "not a fedclust message"),
     ],
 )
 def test_a_client_refuses_what_it_cannot_or_will_not_build(

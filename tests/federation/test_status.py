@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from fedclust.cli.status import _sentence
-from fedclust.deploy.status import progress_of
+from fedclust.cli.status import _describe
+from fedclust.deploy.status import read_progress
 
 from .pretended import STUDY, Pretended, run
 
 
 def write(folder: Path, lines: list[dict[str, Any]], most: int | None = 100) -> None:
-    about = {"study": "heart", "work": str(folder), "most": most}
+    about = {"study": "heart", "work": str(folder), "max_rounds": most}
     (folder / "running.json").write_text(json.dumps(about))
     (folder / "progress.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -30,12 +30,12 @@ def rounds(n: int, apart: float = 2.0, **more: Any) -> list[dict[str, Any]]:
 
 def test_rounds_and_the_time_that_is_left_at_most(tmp_path: Path) -> None:
     write(tmp_path, [{"when": "", "incident": {}}, *rounds(11)])
-    found = progress_of(tmp_path)
+    found = read_progress(tmp_path)
     assert found is not None
-    assert found["left"] == pytest.approx(2.0 * 89)
-    assert found["since"] == pytest.approx(2.0, abs=1.0)
-    assert _sentence(found) == (
-        "Study 'heart': clustering (llf-cm), round 11 of at most 100, 3 answers, 2 s ago; at most "
+    assert found["seconds_left"] == pytest.approx(2.0 * 89)
+    assert found["seconds_ago"] == pytest.approx(2.0, abs=1.0)
+    assert _describe(found) == (
+        "Study 'heart': clustering (llf-cm), round 11 of at most 100, 3 replies, 2 s ago; at most "
         "0:02:58 left."
     )
 
@@ -44,25 +44,25 @@ def test_rounds_and_the_time_that_is_left_at_most(tmp_path: Path) -> None:
     ("lines", "most", "says"),
     [
         ([], 100, "Study 'heart': starting."),
-        (rounds(1), 100, "round 1 of at most 100, 3 answers, "),  # one tells no pace
-        (rounds(3), None, "clustering (llf-cm), round 3, 3 answers, "),
-        (rounds(2, phase="scaling", plan="moments"), 100, "scaling (moments), round 2, 3 answers"),
+        (rounds(1), 100, "round 1 of at most 100, 3 replies, "),  # one tells no pace
+        (rounds(3), None, "clustering (llf-cm), round 3, 3 replies, "),
+        (rounds(2, phase="scaling", plan="moments"), 100, "scaling (moments), round 2, 3 replies"),
     ],
 )
 def test_what_is_not_known_is_not_said(
     tmp_path: Path, lines: list[dict[str, Any]], most: int | None, says: str
 ) -> None:
     write(tmp_path, lines, most)
-    found = progress_of(tmp_path)
+    found = read_progress(tmp_path)
     assert found is not None
-    assert says in _sentence(found)
-    assert "left" not in _sentence(found)
+    assert says in _describe(found)
+    assert "left" not in _describe(found)
 
 
 def test_without_a_study_there_is_nothing_to_say(tmp_path: Path) -> None:
-    assert progress_of(tmp_path) is None
+    assert read_progress(tmp_path) is None
     (tmp_path / "running.json").write_text("{")
-    assert progress_of(tmp_path) is None
+    assert read_progress(tmp_path) is None
 
 
 def test_a_study_is_announced_while_it_runs(
@@ -72,7 +72,7 @@ def test_a_study_is_announced_while_it_runs(
     real = server.submit
 
     def submit(job: Path) -> str:
-        seen.append(progress_of(tmp_path / "kits" / "admin"))
+        seen.append(read_progress(tmp_path / "kits" / "admin"))
         return real(job)
 
     monkeypatch.setattr(server, "submit", submit)

@@ -16,7 +16,7 @@ import numpy as np
 import fedclust
 from fedclust.algorithms import ALGORITHMS
 from fedclust.client.endpoint import ClientEndpoint
-from fedclust.deploy.job import StudyRun
+from fedclust.deploy.job import StudyJob
 from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 
@@ -139,7 +139,7 @@ def _run_wire(case: Case, folder: Path) -> Result:
     )
     work = folder / "work"
     work.mkdir()
-    run = StudyRun(str(path), str(folder / "run"), str(work), "net", 60.0, False, False)
+    run = StudyJob(str(path), str(folder / "run"), str(work), "net", 60.0, False, False)
     run.run(transport, tuple(study.clients))
     outcome = json.loads((work / "outcome.json").read_text())
     if not outcome["done"]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, MessageError
 from fedclust.algorithms import make
-from fedclust.algorithms.bounded_c_means import Around, BoundedCMeans
+from fedclust.algorithms.bounded_c_means import BoundedCMeans, CentersAndReach
 from fedclust.algorithms.cell_seeding import CellSeeding
-from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, Stage
+from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, CellBroadcast
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
 from fedclust.privacy import ClientPolicy, IntegerGaussian, Ledger, Limits
@@ -36,10 +36,10 @@ def question(chosen: Any, rng: np.random.Generator, kind: int) -> Any:
     wild = rng.choice([1.0, 1.0, 100.0, 1e200])
     if isinstance(chosen, BoundedCMeans):
         centers = chosen.middle + rng.normal(size=(k, F)) * chosen.unit * wild
-        return Around(centers, float(rng.uniform(1e-3, 2 * R)))
+        return CentersAndReach(centers, float(rng.uniform(1e-3, 2 * R)))
     P = min(F, 3)
     basis, seeds = rng.normal(size=(P, F)), rng.normal(size=(k, P))
-    return Stage(kind, rng.uniform(-1, 1, F), basis, seeds, float(rng.uniform(1e-3, 2 * R)))
+    return CellBroadcast(kind, rng.uniform(-1, 1, F), basis, seeds, float(rng.uniform(1e-3, 2 * R)))
 
 
 @pytest.mark.parametrize("kind", ["k-means", "fuzzy", MOMENTS, COUNTS, LIFT])
@@ -73,7 +73,7 @@ def test_no_record_changes_a_message_by_more_than_the_sensitivity(kind: Any, see
 def test_the_sensitivity_is_reached() -> None:
     """So that it is no larger than it has to be."""
     chosen = BoundedCMeans(2, np.zeros(2), np.ones(2))
-    down = Around(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
+    down = CentersAndReach(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
     row = Data(np.array([[0.4, 0.1]]), NO_WEIGHTS)
     length = np.linalg.norm(chosen.client_step(down, row, None).values)  # type: ignore[arg-type]
     assert length > 0.999 * chosen.sensitivity(down)
@@ -82,13 +82,13 @@ def test_the_sensitivity_is_reached() -> None:
 @pytest.mark.parametrize(
     "down",
     [
-        Around(np.full((2, 2), np.nan), 0.5),
-        Around(np.zeros((2, 2)), -1.0),
-        Around(np.zeros((2, 2)), math.nan),
-        Around(np.zeros((2, 2)), 1e9),
+        CentersAndReach(np.full((2, 2), np.nan), 0.5),
+        CentersAndReach(np.zeros((2, 2)), -1.0),
+        CentersAndReach(np.zeros((2, 2)), math.nan),
+        CentersAndReach(np.zeros((2, 2)), 1e9),
     ],
 )
-def test_broadcasts_that_would_break_the_bound_are_refused(down: Around) -> None:
+def test_broadcasts_that_would_break_the_bound_are_refused(down: CentersAndReach) -> None:
     with pytest.raises(MessageError, match="a reach that are none"):
         BoundedCMeans(2, np.zeros(2), np.ones(2)).client_step(
             down,
@@ -99,7 +99,7 @@ def test_broadcasts_that_would_break_the_bound_are_refused(down: Around) -> None
 
 def test_stages_that_would_break_the_bound_are_refused() -> None:
     chosen = CellSeeding(2, np.zeros(2), np.ones(2))
-    bad = Stage(COUNTS, np.zeros(2), np.full((2, 2), np.nan), np.zeros((2, 2)), 1.0)
+    bad = CellBroadcast(COUNTS, np.zeros(2), np.full((2, 2), np.nan), np.zeros((2, 2)), 1.0)
     data = Data(np.ones((3, 2)), NO_WEIGHTS)
     for down in (bad, replace(bad, basis=np.eye(2), spread=-1.0)):
         with pytest.raises(MessageError, match="a spread that are none"):
@@ -142,7 +142,7 @@ def test_noise_is_gaussian_and_whole() -> None:
 
 def asked(policy: ClientPolicy, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
     chosen = BoundedCMeans(2, BOX.low, BOX.high)  # type: ignore[arg-type]
-    down = Around(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
+    down = CentersAndReach(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
     data = Data(np.random.default_rng(0).random((50, 2)), NO_WEIGHTS, policy=policy)
     plan = Plan(chosen, (IntegerGaussian(mu, share),))
     sent: Any = respond(plan, Request(round, ("a", "b", "c"), down), "a", data)
@@ -228,7 +228,7 @@ def test_the_audit_finds_no_more_than_was_promised() -> None:
     two means are mu standard deviations apart, which the promise allows, and no more.
     """
     chosen = BoundedCMeans(2, np.zeros(2), np.ones(2))
-    down = Around(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
+    down = CentersAndReach(np.array([[0.0, 0.0], [1.0, 1.0]]), 0.4)
     with_it = chosen.client_step(down, Data(np.array([[0.4, 0.0]]), NO_WEIGHTS), None)  # type: ignore[arg-type]
     vector = with_it.values.astype(float)
     mu, n = 0.8, 4000

@@ -180,7 +180,7 @@ def test_sums_beyond_the_grid_are_refused() -> None:
     state = far.start(schema, plan.rng("server", -1))
     request = Request(0, ("a",), far.broadcast(state))
     data = Data.of(np.linspace(0, 1, 50)[:, None])
-    with pytest.raises(MessageError, match="too large for the plan's grid"):
+    with pytest.raises(MessageError, match="overflows the plan's grid"):
         respond(plan, request, "a", data)
     near = replace(request, cohort=tuple("abcdefghij"), down=Centers(np.array([[0.0], [2e5]])))
     with pytest.raises(MessageError, match="client 'a': 10 sums of this size could overflow"):

@@ -212,7 +212,7 @@ def test_estimators_warn_of_clusters_that_noise_hides(monkeypatch: pytest.Monkey
     monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
     tables = {name: rows(40, seed) for seed, name in enumerate("abc")}
     model = FederatedKMeans(3, privacy="dp", bounds=([0, 0], [1, 1]), random_state=0)
-    with pytest.warns(UserWarning, match="so few rows that noise hides them"):
+    with pytest.warns(UserWarning, match="too few rows for the noise"):
         model.fit(tables)
 
 

@@ -36,7 +36,7 @@ def test_the_budget_command(tmp_path: Path, tier: str) -> None:
     ("change", "words"),
     [
         ({"tier": "none"}, "--tier must be one of dp, secure"),
-        ({"n_clients": 2}, "needs 3 clients"),
+        ({"n_clients": 2}, "needs at least 3 clients"),
         ({"n_seeds": 0}, "--seeds must be at least 1, got 0"),
         ({"n_features": 0}, "--features must be at least 1, got 0"),
     ],
@@ -48,5 +48,5 @@ def test_what_cannot_be_tried_is_said(change: dict[str, object], words: str) -> 
 
 
 def test_pictures_are_of_two_kinds(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="pictures are .png or .svg files"):
+    with pytest.raises(ConfigError, match="use a .png or .svg file"):
         draw([], tmp_path / "x.pdf")

@@ -32,7 +32,7 @@ def test_a_draft_names_what_the_files_share(tmp_path: Path) -> None:
     assert survey_study(study).passes
     again = invoke(app, ["init", *files, "--out", str(out)])
     assert again.exit_code == 1
-    assert "is there already" in " ".join(again.output.split())
+    assert "exists already" in " ".join(again.output.split())
 
 
 def test_answers_make_a_study(tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_answers_make_a_study(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["no.csv"], "client 'no': there is no file"),
-        (["a.csv", "x/a.csv"], "two clients are called 'a'; give NAME=PATH"),
+        (["a.csv", "x/a.csv"], "two clients are named 'a'; give NAME=PATH"),
         (["a.csv", "b.csv"], "the clients' files share no column"),
-        (["a.csv", "--n-clusters", "few"], 'n_clusters must be a whole number or "auto"'),
+        (["a.csv", "--n-clusters", "few"], 'n_clusters must be a positive integer or "auto"'),
     ],
 )
 def test_what_cannot_be_drafted_is_said(
@@ -68,7 +68,7 @@ def test_what_cannot_be_drafted_is_said(
 def test_no_answer_is_no_study(tmp_path: Path) -> None:
     shown = invoke(app, ["init", "--out", str(tmp_path / "s.toml")], input="\n\n")
     assert shown.exit_code == 1
-    assert "needs the files of one client at least" in " ".join(shown.output.split())
+    assert "needs the file of at least one client" in " ".join(shown.output.split())
 
 
 def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Pa
     assert study.files("st. mary's") == [file]
     assert study.data.id == "id"
     assert [column.name for column in study.features or ()] == ['blood "pressure"', " größe"]
-    assert "holds words" in target.read_text()
+    assert "holds text" in target.read_text()
 
 
 def test_large_files_are_known_by_their_columns(
@@ -95,7 +95,7 @@ def test_large_files_are_known_by_their_columns(
     monkeypatch.setattr("fedclust.cli.tools.draft._SAMPLE_BYTES", 10)
     target = tmp_path / "s.toml"
     target.write_text(draft({"north": tmp_path / "north.csv"}, target))
-    assert "age = {}" in target.read_text() or "# age: holds words" in target.read_text()
+    assert "age = {}" in target.read_text() or "# age: holds text" in target.read_text()
     np.savez(tmp_path / "t.npz", x=np.arange(3.0))
     assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target)
 
@@ -118,7 +118,7 @@ def test_every_example_is_a_study(tmp_path: Path, name: str) -> None:
 def test_examples_that_are_not_there_are_named(tmp_path: Path) -> None:
     shown = invoke(app, ["example", "penguin", str(tmp_path / "x")])
     assert shown.exit_code == 1
-    assert "there is no example 'penguin'; there are penguins" in " ".join(shown.output.split())
+    assert "unknown example 'penguin'; choose one of penguins" in " ".join(shown.output.split())
 
 
 def test_dates_indices_and_empty_columns_are_no_ids_and_no_features(tmp_path: Path) -> None:

@@ -56,17 +56,17 @@ def test_frames_get_labels_and_memberships(done: Outcome) -> None:
 
 def test_hard_clusters_have_no_memberships(tmp_path: Path) -> None:
     model = run_study(read_study(write(tmp_path)), tmp_path / "run").model
-    with pytest.raises(ConfigError, match="llf-cm finds labels, not memberships"):
+    with pytest.raises(ConfigError, match="llf-cm gives labels, not memberships"):
         model.predict_proba({"age": [1.0], "weight": [2.0]})
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda c: {**c, "format": 9}, "format 9 is not known; this fedclust reads format 1"),
+        (lambda c: {**c, "format": 9}, "unknown format 9; this fedclust reads format 1"),
         (lambda c: {k: v for k, v in c.items() if k != "clusters"}, "clusters: missing"),
         (lambda c: {**c, "clusters": 3}, "clusters: expected a list, got 3"),
-        (lambda c: [c], "format None is not known"),
+        (lambda c: [c], "unknown format None"),
         (lambda c: {**c, "rounds": "many"}, "rounds: expected an integer, got 'many'"),
     ],
 )

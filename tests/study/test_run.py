@@ -112,7 +112,7 @@ def test_the_commands(tmp_path: Path) -> None:
     path, invoke = str(write(tmp_path)), CliRunner().invoke
     shown = invoke(app, ["check", path])
     assert shown.exit_code == 0
-    assert "The study can be run." in shown.output
+    assert "The study can run." in shown.output
     told = json.loads(invoke(app, ["check", path, "--json"]).output)
     assert told["passes"]
     assert told["rows"] == {"north": 40, "south": 40}
@@ -184,7 +184,7 @@ def test_odd_places_are_refused_in_a_sentence(
         assert shown.exit_code == 1
         assert "Errno" not in shown.output
     shown = CliRunner().invoke(app, ["init", "north.csv", "--out", "no/s.toml"])
-    assert "there is no folder no" in shown.output
+    assert "the folder no does not exist" in shown.output
 
 
 def test_rows_that_were_left_out_are_told(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def test_algorithms_without_a_start_are_simulated_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "clients", "split", "words"),
     [
-        (("n_clusters = 2", 'n_clusters = "auto"'), 5, "iid", "needs a number of clusters"),
-        (("n_clusters = 2", "n_clusters = 2"), 79, "iid", "from 1 to the 78 rows there are"),
+        (("n_clusters = 2", 'n_clusters = "auto"'), 5, "iid", "needs a number for n_clusters"),
+        (("n_clusters = 2", "n_clusters = 2"), 79, "iid", "from 1 to 78"),
         (("n_clusters = 2", "n_clusters = 2"), 5, "fair", "--split must be one of iid, dirichlet"),
         (("[clustering]", "[data]\nbatch_rows = 9\n[clustering]"), 5, "iid", "set batch_rows = 0"),
     ],
@@ -52,7 +52,7 @@ def test_the_simulate_command(tmp_path: Path) -> None:
     path = str(write(tmp_path))
     shown = CliRunner().invoke(app, ["simulate", path, "--clients", "20"])
     assert shown.exit_code == 0, shown.output
-    assert "llf-cm: 20 clients of 3 to 4 rows" in shown.output
-    assert "1.000000 of that of one client with all rows" in shown.output
+    assert "llf-cm: 20 clients with 3 to 4 rows" in shown.output
+    assert "1.000000 times that of one client with all rows" in shown.output
     shown = CliRunner().invoke(app, ["simulate", path, "--clients", "20", "--json"])
     assert json.loads(shown.stdout)["clients"] == 20

@@ -125,7 +125,7 @@ def test_a_column_that_is_empty_among_the_shared_records_is_refused(tmp_path: Pa
 def test_other_commands_say_what_they_cannot(tmp_path: Path) -> None:
     path = write(tmp_path)
     study = read_study(path)
-    with pytest.raises(ConfigError, match="cannot be dealt to more clients"):
+    with pytest.raises(ConfigError, match="cannot be simulated"):
         simulate(study, 5)
     run_study(study, tmp_path / "run")
     with pytest.raises(ConfigError, match="run exists already"):

@@ -187,11 +187,9 @@ def test_clusters_made_of_noise_are_called_so(
     monkeypatch.setattr(drawn, lambda scale, n: np.zeros(n, dtype=np.int64))
     path = three(tmp_path, STUDY.replace('"none"', '"dp"\nepsilon = 0.1'))
     shown = CliRunner().invoke(app, ["run", str(path)])
-    assert "Warning: all clusters have so few rows that noise hides them" in " ".join(
-        shown.output.split()
-    )
+    assert "Warning: all clusters have too few rows for the noise" in " ".join(shown.output.split())
     report = (tmp_path / "study-run" / "report.html").read_text()
-    assert "Warning: all clusters have so few rows" in report
+    assert "Warning: all clusters have too few rows" in report
     path.write_text(STUDY.replace('"none"', '"dp"\nepsilon = 100.0'))
     loud = CliRunner().invoke(app, ["run", str(path), "--force"])
     assert loud.exit_code == 0

@@ -16,8 +16,8 @@ from typing import Annotated, Any, ClassVar, Self
 from ..core import Data, Role, Rule, Traits, Work, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, memberships
 from ..typing import FloatArray, Rng
-from .centers import CenterAlgorithm, Centers, CenterState, Sums, held_by
-from .fuzzy_c_means import unsolvable
+from .centers import CenterAlgorithm, Centers, CenterState, Sums, find_supported
+from .fuzzy_c_means import underdetermined_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +64,18 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
         if self.plain_support:
             support = self._sum_of_u(data, centers)
         sums = Sums(support, support[:, None] * centers)
-        return sums.keep(held_by(data, centers, self._min_count))
+        return sums.keep(find_supported(data, centers, self._min_count))
 
     def _sum_of_u(self, data: Data, centers: FloatArray) -> FloatArray:
         u = memberships(data.X, centers, self.fuzzifier)
         return data.weight @ u if len(data.weight) else u.sum(axis=0)
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
-        return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 8
+        return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 8
 
     def rule(self, n_features: int) -> Rule:
         """That of LLF-FCM: of two records, one of them heavy, a fuzzy mean may be that one."""
-        return unsolvable(self.n_clusters, n_features)
+        return underdetermined_rule(self.n_clusters, n_features)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

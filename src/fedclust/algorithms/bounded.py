@@ -19,7 +19,7 @@ STEPS = 2.0**20  # per unit of the cube
 
 
 @dataclass(frozen=True, eq=False)
-class WholeSums(Summed):
+class IntegerSums(Summed):
     """One vector of whole numbers."""
 
     values: Annotated[IntArray, Dims("T")]
@@ -31,9 +31,9 @@ class WholeSums(Summed):
         return self
 
 
-def whole(values: FloatArray) -> WholeSums:
+def to_integer_sums(values: FloatArray) -> IntegerSums:
     """A sum of records' vectors that were rounded one by one, in steps."""
-    return WholeSums(values.astype(np.int64))
+    return IntegerSums(values.astype(np.int64))
 
 
 S = TypeVar("S", bound=Record)
@@ -41,7 +41,7 @@ D = TypeVar("D", bound=Record)
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedAlgorithm(Algorithm[S, D, WholeSums], Generic[S, D]):
+class BoundedAlgorithm(Algorithm[S, D, IntegerSums], Generic[S, D]):
     """An algorithm that knows how much one record can change a message."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -76,30 +76,30 @@ class BoundedAlgorithm(Algorithm[S, D, WholeSums], Generic[S, D]):
         """The longest row in the cube."""
         return float(np.linalg.norm((self.high - self.low) / 2)) / self.unit
 
-    def in_cube(self, data: Data) -> FloatArray:
+    def to_cube(self, data: Data) -> FloatArray:
         """A client's rows in the cube."""
         inside = np.clip(data.X.astype(np.float64), self.low, self.high)
         cube: FloatArray = (inside - self.middle) / self.unit
         return cube
 
-    def in_data(self, cube: FloatArray) -> FloatArray:
+    def to_data_units(self, cube: FloatArray) -> FloatArray:
         """Places in the cube in the units of the data, within the bounds."""
         return np.clip(cube * self.unit + self.middle, self.low, self.high)
 
 
-def weights_of(data: Data) -> FloatArray:
+def cap_weights(data: Data) -> FloatArray:
     """At most one per record, or a record would count for several."""
     return np.minimum(data.weight, 1.0) if len(data.weight) else np.ones(len(data))
 
 
-def clipped(rows: FloatArray, longest: float) -> FloatArray:
+def clip_lengths(rows: FloatArray, longest: float) -> FloatArray:
     """Rows, those that are too long shortened."""
     length = np.sqrt(np.einsum("nf,nf->n", rows, rows))
     short: FloatArray = rows * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
     return short
 
 
-def summed_by(label: IntArray, steps: FloatArray, k: int) -> FloatArray:
+def sum_by_label(label: IntArray, steps: FloatArray, k: int) -> FloatArray:
     """Rows of whole numbers, added up by label, one after the other: exact in float64."""
     sums = np.stack([np.bincount(label, column, k) for column in steps.T], axis=1)
     return np.asarray(sums.ravel(), np.float64)

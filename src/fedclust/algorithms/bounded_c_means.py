@@ -15,7 +15,15 @@ import numpy as np
 from ..core import Data, Dims, MessageError, Record, Role, Schema, checks
 from ..kernels import memberships, nearest, sq_distances
 from ..typing import Array, FloatArray, Rng
-from .bounded import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
+from .bounded import (
+    STEPS,
+    BoundedAlgorithm,
+    IntegerSums,
+    cap_weights,
+    clip_lengths,
+    sum_by_label,
+    to_integer_sums,
+)
 
 _FLOOR = 2.0  # standard deviations of a weight's noise below which a centre stays
 
@@ -31,7 +39,7 @@ class CubeState(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Around(Record):
+class CentersAndReach(Record):
     """The centres, and how far from them a row counts as it is."""
 
     centers: Annotated[FloatArray, Dims("C", "F")]
@@ -39,7 +47,7 @@ class Around(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
+class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
     """A fixed number of rounds of clipped sums around centres."""
 
     init: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, F)
@@ -71,8 +79,8 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
             centers = np.clip(self.init, self.low, self.high)
         return CubeState((centers - self.middle) / self.unit, np.zeros(len(centers)), 0, np.inf)
 
-    def broadcast(self, state: CubeState) -> Around:
-        return Around(self.in_data(state.centers), self._reach(state.centers))
+    def broadcast(self, state: CubeState) -> CentersAndReach:
+        return CentersAndReach(self.to_data_units(state.centers), self._reach(state.centers))
 
     def _reach(self, centers: FloatArray) -> float:
         """The usual distance between neighbours; of centres that are public anyway."""
@@ -83,16 +91,16 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         usual = float(np.sqrt(np.median(apart.min(axis=1))))
         return float(np.clip(usual, 0.02 * self.radius, self.radius))
 
-    def client_step(self, down: Around, data: Data, rng: Rng) -> WholeSums:
+    def client_step(self, down: CentersAndReach, data: Data, rng: Rng) -> IntegerSums:
         # Bounds on a record's influence must hold whatever the server sends.
         if not np.isfinite(down.centers).all() or not 0 < down.reach <= 2 * self.radius:
             raise MessageError(f"{self.key}: centres or a reach that are none from the server")
-        rows, weight = self.in_cube(data), weights_of(data)
+        rows, weight = self.to_cube(data), cap_weights(data)
         centers = (np.clip(down.centers, self.low, self.high) - self.middle) / self.unit
         if not self.soft:
             label = nearest(rows, centers)[0]
             vectors = self._vectors(rows - centers[label], down.reach) * weight[:, None]
-            return whole(summed_by(label, np.rint(vectors * STEPS), self.n_clusters))
+            return to_integer_sums(sum_by_label(label, np.rint(vectors * STEPS), self.n_clusters))
         shares = memberships(rows, centers, self.fuzzifier) ** self.fuzzifier
         sums = [
             np.rint(
@@ -100,17 +108,17 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
             ).sum(axis=0)
             for center, share in zip(centers, shares.T, strict=True)
         ]
-        return whole(np.concatenate(sums))
+        return to_integer_sums(np.concatenate(sums))
 
     def _vectors(self, gaps: FloatArray, reach: float) -> FloatArray:
         """What a record adds at full weight: half the reach for itself, and its clipped gap."""
-        return np.hstack([np.full((len(gaps), 1), reach / 2), clipped(gaps, reach)])
+        return np.hstack([np.full((len(gaps), 1), reach / 2), clip_lengths(gaps, reach)])
 
-    def sensitivity(self, down: Around) -> float:
+    def sensitivity(self, down: CentersAndReach) -> float:
         rounding = np.sqrt(down.centers.size + len(down.centers)) / 2
         return float(np.sqrt(1.25) * down.reach * STEPS + rounding)
 
-    def server_step(self, state: CubeState, merged: WholeSums, rng: Rng) -> CubeState:
+    def server_step(self, state: CubeState, merged: IntegerSums, rng: Rng) -> CubeState:
         k, F = state.centers.shape
         if len(merged.values) != k * (F + 1):
             raise MessageError(f"{len(merged.values)} sums came for {k} centres of {F} features")
@@ -118,9 +126,9 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         sums = merged.values.reshape(k, F + 1) / STEPS
         weight = sums[:, 0] / (reach / 2)
         sure = weight > max(1.0, _FLOOR * self.noise * np.sqrt(1.25) * 2)
-        step = clipped(sums[:, 1:] / np.where(sure, weight, 1.0)[:, None], reach)
+        step = clip_lengths(sums[:, 1:] / np.where(sure, weight, 1.0)[:, None], reach)
         moved = np.where(sure[:, None], state.centers + step, state.centers)
-        inside = (self.in_data(moved) - self.middle) / self.unit
+        inside = (self.to_data_units(moved) - self.middle) / self.unit
         shift = float(np.linalg.norm(inside - state.centers))
         known = sure.astype(float)
         return replace(state, centers=inside, sure=known, round=state.round + 1, shift=shift)
@@ -129,7 +137,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, Around]):
         return state.round >= self.rounds
 
     def model(self, state: CubeState) -> FloatArray:
-        return self.in_data(state.centers)
+        return self.to_data_units(state.centers)
 
     def assign(self, model: FloatArray, data: Data) -> Array:
         if self.soft:

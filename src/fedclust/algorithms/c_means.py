@@ -33,7 +33,7 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
         return Sums(sums.weight, sums.total, sums.records)
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
-        return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 5
+        return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 5
 
     @property
     def lossless(self) -> bool:

@@ -13,7 +13,15 @@ import numpy as np
 from ..core import ConfigError, Data, MessageError, Role, Schema, checks
 from ..kernels import divide_or_keep, k_means, nearest
 from ..typing import FloatArray, Rng
-from .bounded import STEPS, BoundedAlgorithm, WholeSums, clipped, summed_by, weights_of, whole
+from .bounded import (
+    STEPS,
+    BoundedAlgorithm,
+    IntegerSums,
+    cap_weights,
+    clip_lengths,
+    sum_by_label,
+    to_integer_sums,
+)
 from .cells import (
     CELLS,
     COUNTS,
@@ -21,22 +29,22 @@ from .cells import (
     LIFT,
     MOMENTS,
     OVER,
+    CellBroadcast,
     CellState,
-    Stage,
-    cells_of,
+    cell_middles,
     check_stage,
-    directions,
-    middles,
-    moments,
+    find_directions,
+    locate_cells,
     moments_sensitivity,
-    projected,
+    project,
+    sum_moments,
 )
 
 _MOST_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class CellSeeding(BoundedAlgorithm[CellState, Stage]):
+class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
     """Counts in cells at the clients, k-means over the cells at the server."""
 
     # Per direction; None: 128, 24 or 10 in one, two or three directions.
@@ -76,29 +84,31 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
         nowhere, anywhere = np.zeros((k, P)), np.zeros((k, F))
         return CellState(self.stages[0], np.zeros(F), basis, nowhere, self.radius, anywhere)
 
-    def broadcast(self, state: CellState) -> Stage:
-        return Stage(state.stage, state.center, state.basis, state.seeds, state.spread)
+    def broadcast(self, state: CellState) -> CellBroadcast:
+        return CellBroadcast(state.stage, state.center, state.basis, state.seeds, state.spread)
 
-    def client_step(self, down: Stage, data: Data, rng: Rng) -> WholeSums:
+    def client_step(self, down: CellBroadcast, data: Data, rng: Rng) -> IntegerSums:
         check_stage(down, len(self.low), self.radius)
-        rows, weight = self.in_cube(data), weights_of(data)
+        rows, weight = self.to_cube(data), cap_weights(data)
         if down.stage == MOMENTS:
-            return moments(rows, weight, self.radius)
+            return sum_moments(rows, weight, self.radius)
         if down.stage == COUNTS:
-            cells = cells_of(projected(rows, down), self.per_direction)
+            cells = locate_cells(project(rows, down), self.per_direction)
             n_cells = self.per_direction ** len(down.basis)
-            return whole(summed_by(cells, np.rint(weight * STEPS)[:, None], n_cells))
-        return self._lifted(rows, weight, down)
+            return to_integer_sums(sum_by_label(cells, np.rint(weight * STEPS)[:, None], n_cells))
+        return self._lift(rows, weight, down)
 
-    def _lifted(self, rows: FloatArray, weight: FloatArray, down: Stage) -> WholeSums:
+    def _lift(self, rows: FloatArray, weight: FloatArray, down: CellBroadcast) -> IntegerSums:
         """Weight and sum of the rows nearest to each seed, around the mean of all."""
         lengths = np.linalg.norm(down.basis, axis=1)
-        label = nearest(projected(rows, down) * lengths, down.seeds * lengths)[0]
-        around = clipped(rows - down.center, down.spread)
+        label = nearest(project(rows, down) * lengths, down.seeds * lengths)[0]
+        around = clip_lengths(rows - down.center, down.spread)
         vectors = np.hstack([np.full((len(rows), 1), down.spread), around])
-        return whole(summed_by(label, np.rint(vectors * weight[:, None] * STEPS), self.n_clusters))
+        return to_integer_sums(
+            sum_by_label(label, np.rint(vectors * weight[:, None] * STEPS), self.n_clusters)
+        )
 
-    def sensitivity(self, down: Stage) -> float:
+    def sensitivity(self, down: CellBroadcast) -> float:
         F = len(self.low)
         if down.stage == MOMENTS:
             return moments_sensitivity(F, self.radius)
@@ -106,19 +116,19 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
             return STEPS
         return float(np.sqrt(2) * down.spread * STEPS + np.sqrt(F + 1) / 2)
 
-    def server_step(self, state: CellState, merged: WholeSums, rng: Rng) -> CellState:
+    def server_step(self, state: CellState, merged: IntegerSums, rng: Rng) -> CellState:
         values = merged.values.astype(np.float64)
         if state.stage == MOMENTS:
-            mean, basis, spread = directions(values, len(self.low), self.radius)
+            mean, basis, spread = find_directions(values, len(self.low), self.radius)
             return replace(state, stage=COUNTS, center=mean, basis=basis, spread=spread)
         if state.stage == COUNTS:
-            return self._with_seeds(state, values / STEPS, rng)
+            return self._place_seeds(state, values / STEPS, rng)
         sums = values.reshape(self.n_clusters, -1) / STEPS
         held = np.maximum(sums[:, 0] / state.spread, 0.0)
         lifted = state.center + divide_or_keep(sums[:, 1:], held, np.zeros_like(sums[:, 1:]))
-        return replace(state, stage=OVER, centers=self.in_data(lifted))
+        return replace(state, stage=OVER, centers=self.to_data_units(lifted))
 
-    def _with_seeds(self, state: CellState, counts: FloatArray, rng: Rng) -> CellState:
+    def _place_seeds(self, state: CellState, counts: FloatArray, rng: Rng) -> CellState:
         per, P = self.per_direction, len(state.basis)
         if len(counts) != per**P:
             raise MessageError(f"{len(counts)} counts came for {per**P} cells")
@@ -127,9 +137,9 @@ class CellSeeding(BoundedAlgorithm[CellState, Stage]):
             held = np.array([np.argmax(counts)])
         # Distances between cells are those of the data: directions have lengths.
         lengths = np.linalg.norm(state.basis, axis=1)
-        places, mass = middles(held, per, P) * lengths, np.maximum(counts[held], 1e-9)
+        places, mass = cell_middles(held, per, P) * lengths, np.maximum(counts[held], 1e-9)
         seeds = k_means(places, self.n_clusters, rng, mass, restarts=self.restarts) / lengths
-        centers = self.in_data(state.center + seeds @ state.basis)
+        centers = self.to_data_units(state.center + seeds @ state.basis)
         after = LIFT if LIFT in self.stages else OVER
         return replace(state, stage=after, seeds=seeds, centers=centers)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import Dims, MessageError, Record
 from ..typing import FloatArray, IntArray
-from .bounded import WholeSums, whole
+from .bounded import IntegerSums, to_integer_sums
 
 DIRECTIONS = 3
 CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions
@@ -30,7 +30,7 @@ class CellState(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Stage(Record):
+class CellBroadcast(Record):
     """What clients need to know of it."""
 
     stage: int
@@ -40,7 +40,7 @@ class Stage(Record):
     spread: float
 
 
-def check_stage(down: Stage, F: int, radius: float) -> None:
+def check_stage(down: CellBroadcast, F: int, radius: float) -> None:
     """Client: bounds on a record's influence must hold whatever the server sends."""
     given = (down.basis, down.center, down.seeds)
     finite = all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given)
@@ -60,7 +60,7 @@ class Directions(NamedTuple):
     spread: float
 
 
-def moments(rows: FloatArray, weight: FloatArray, radius: float) -> WholeSums:
+def sum_moments(rows: FloatArray, weight: FloatArray, radius: float) -> IntegerSums:
     """Weight, sum and products of rows; the lengths of the parts are in fixed proportion."""
     F = rows.shape[1]
     steps = np.rint(rows * np.sqrt(weight)[:, None] * _STEPS)
@@ -69,7 +69,7 @@ def moments(rows: FloatArray, weight: FloatArray, radius: float) -> WholeSums:
         products += part.T @ part
     first = np.hstack([np.full((len(rows), 1), radius), rows]) * weight[:, None]
     sums = np.rint(first * _first_unit(radius)).sum(axis=0)
-    return whole(np.concatenate([sums, products[np.triu_indices(F)]]))
+    return to_integer_sums(np.concatenate([sums, products[np.triu_indices(F)]]))
 
 
 def moments_sensitivity(F: int, radius: float) -> float:
@@ -78,7 +78,7 @@ def moments_sensitivity(F: int, radius: float) -> float:
     return float(np.sqrt(1.5) * radius**2 * _STEPS**2 + rounding)
 
 
-def directions(values: FloatArray, F: int, radius: float) -> Directions:
+def find_directions(values: FloatArray, F: int, radius: float) -> Directions:
     """Mean, main directions and spread, from the moments of all clients."""
     if len(values) != 1 + F + F * (F + 1) // 2:
         raise MessageError("the moments have another size than their columns make")
@@ -99,7 +99,7 @@ def _first_unit(radius: float) -> float:
     return _STEPS**2 * radius / 2
 
 
-def projected(rows: FloatArray, down: Stage) -> FloatArray:
+def project(rows: FloatArray, down: CellBroadcast) -> FloatArray:
     """Rows in the space of the cells, most of them within [-1, 1]."""
     # Not by a matrix product: its last bit depends on where in the table a row stands.
     places = np.zeros((len(rows), len(down.basis)))
@@ -109,14 +109,14 @@ def projected(rows: FloatArray, down: Stage) -> FloatArray:
     return places
 
 
-def cells_of(places: FloatArray, per_direction: int) -> IntArray:
+def locate_cells(places: FloatArray, per_direction: int) -> IntArray:
     """The cell of each place; the outermost cells reach to infinity."""
     inside = np.clip(np.floor((places + 1.0) / 2.0 * per_direction), 0, per_direction - 1)
     at = tuple(inside.astype(np.int64).T)
     return cast(IntArray, np.ravel_multi_index(at, (per_direction,) * places.shape[1]))
 
 
-def middles(cells: IntArray, per_direction: int, n_directions: int) -> FloatArray:
+def cell_middles(cells: IntArray, per_direction: int, n_directions: int) -> FloatArray:
     """The middle of each cell."""
     at = np.stack(np.unravel_index(cells, (per_direction,) * n_directions), axis=1)
     return np.asarray((at + 0.5) / per_direction * 2.0 - 1.0)

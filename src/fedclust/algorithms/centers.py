@@ -21,7 +21,7 @@ from ..core import (
     Summed,
     checks,
 )
-from ..core.message import in_steps
+from ..core.message import round_to_grid
 from ..kernels import k_means, match_centers, memberships, nearest
 from ..kernels.grid import Grid
 from ..typing import Array, BoolArray, FloatArray, Rng
@@ -35,7 +35,7 @@ class CenterState(Record):
     round: int
     shift: float
 
-    def moved_to(self, centers: FloatArray) -> Self:
+    def move_to(self, centers: FloatArray) -> Self:
         """The state after a round; the shift is the Frobenius norm of the change."""
         shift = float(np.linalg.norm(centers - self.centers))
         return replace(self, centers=centers, round=self.round + 1, shift=shift)
@@ -61,7 +61,7 @@ class Sums(Summed):
         if self.weight.dtype == np.int64:
             return self
         moved = self.total - self.weight[:, None] * grid.offset
-        return type(self)(in_steps(self.weight, grid.mass), in_steps(moved, grid.unit))
+        return type(self)(round_to_grid(self.weight, grid.mass), round_to_grid(moved, grid.unit))
 
     def off_grid(self, grid: Grid) -> Self:
         weight = self.weight / grid.mass
@@ -77,11 +77,11 @@ class Candidates(Stacked):
     support: Annotated[FloatArray | None, Dims("K", stays=True)] = None  # records behind each row
 
     @classmethod
-    def none(cls, n_features: int) -> Self:
+    def empty(cls, n_features: int) -> Self:
         """No local centre at all."""
         return cls(np.empty((0, n_features)), np.empty(0), np.empty(0))
 
-    def of_at_least(self, min_count: int) -> Self:
+    def keep_supported(self, min_count: int) -> Self:
         """Only the local centres that so many records stand behind: fewer are not sent."""
         return self.keep(np.asarray(self.support) >= min_count)
 
@@ -116,13 +116,15 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
 
     def start(self, schema: Schema, rng: Rng) -> S:
         if self.init is None:
-            return self.at(rng.uniform(*schema.box(), (self.n_clusters, schema.n_features)))
+            return self.initial_state(
+                rng.uniform(*schema.box(), (self.n_clusters, schema.n_features))
+            )
         if self.init.shape[1] != schema.n_features:
             width = self.init.shape[1]
             raise ConfigError(f"init has {width} columns, the data {schema.n_features}")
-        return self.at(np.array(self.init, dtype=np.float64))
+        return self.initial_state(np.array(self.init, dtype=np.float64))
 
-    def at(self, centers: FloatArray) -> S:
+    def initial_state(self, centers: FloatArray) -> S:
         """The state before the first round."""
         return cast(S, CenterState(centers, 0, np.inf))
 
@@ -146,7 +148,7 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
         return state.centers
 
     def assign(self, model: FloatArray, data: Data) -> Array:
-        return _assigned(self, model, data)
+        return _assign(self, model, data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,17 +180,17 @@ class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
         return state.centers
 
     def assign(self, model: FloatArray, data: Data) -> Array:
-        return _assigned(self, model, data)
+        return _assign(self, model, data)
 
 
-def _assigned(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:
+def _assign(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:
     """Memberships under a fuzzy algorithm, else the index of the nearest centre."""
     if algorithm.soft:
         return memberships(data.X, centers, algorithm.parameter("fuzzifier"))
     return nearest(data.X, centers)[0]
 
 
-def held_by(data: Data, centers: FloatArray, min_count: int) -> BoolArray:
+def find_supported(data: Data, centers: FloatArray, min_count: int) -> BoolArray:
     """Which centres are nearest to at least `min_count` of the client's records."""
     if min_count <= 1:
         return np.ones(len(centers), dtype=bool)

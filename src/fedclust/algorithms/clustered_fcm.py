@@ -49,7 +49,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
         if len(data) == 0:
-            return Candidates.none(data.X.shape[1])
+            return Candidates.empty(data.X.shape[1])
         centers, support = fuzzy_c_means(
             data.X,
             down.centers,
@@ -59,7 +59,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
             tol=self.local_tol * self.unit(down.centers),
         )
         records = np.bincount(nearest(data.X, centers)[0], minlength=self.n_clusters)
-        return Candidates(centers, support, records.astype(float)).of_at_least(self.min_count)
+        return Candidates(centers, support, records.astype(float)).keep_supported(self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         first = state.round == 0
@@ -72,7 +72,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
             warm=not (first and self.seed_once),
             previous=state.centers,
         )
-        return state.moved_to(centers)
+        return state.move_to(centers)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

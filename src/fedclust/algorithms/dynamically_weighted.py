@@ -20,7 +20,7 @@ from .momentum import MomentumState, WeightedKMeans
 # Eq. 4 has two cases: weights by rows where anybody has rows, equal weights where nobody has.
 # A client without rows of a cluster votes with a weight that rounding removes as soon as anybody
 # has one, whatever the weights of rows are.
-_NOBODY = 2.0**-500
+_TINY_WEIGHT = 2.0**-500
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7
-        weight = held + _NOBODY * (held == 0) * (len(data) > 0)
-        return Sums(weight, weight[:, None] * self.trained(down, data))
+        weight = held + _TINY_WEIGHT * (held == 0) * (len(data) > 0)
+        return Sums(weight, weight[:, None] * self.train(down, data))
 
     def server_step(self, state: MomentumState, merged: Sums, rng: Rng) -> MomentumState:
         target = divide_or_keep(merged.total, merged.weight, state.centers)  # Eqs. 4-5
-        return self.stepped(state, target)
+        return self.step(state, target)

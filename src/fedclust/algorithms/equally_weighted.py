@@ -32,8 +32,8 @@ class EquallyWeighted(WeightedKMeans[LocalCenters]):
     key: ClassVar[str] = "ewf"
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> LocalCenters:
-        sent = LocalCenters(self.trained(down, data), np.ones(1))
+        sent = LocalCenters(self.train(down, data), np.ones(1))
         return sent if len(data) else sent.identity()
 
     def server_step(self, state: MomentumState, merged: LocalCenters, rng: Rng) -> MomentumState:
-        return self.stepped(state, merged.total / merged.clients)  # Eq. 8
+        return self.step(state, merged.total / merged.clients)  # Eq. 8

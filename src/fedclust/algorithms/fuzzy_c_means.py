@@ -18,7 +18,7 @@ from ..typing import Rng
 from .centers import CenterAlgorithm, Centers, CenterState, Sums
 
 
-def unsolvable(n_clusters: int, n_features: int) -> Rule:
+def underdetermined_rule(n_clusters: int, n_features: int) -> Rule:
     """Section IV-B: a client takes part if N_m > C(F+1)/F, more unknowns than equations."""
     return Rule(min_samples=math.floor(n_clusters * (n_features + 1) / n_features) + 1)
 
@@ -41,14 +41,14 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
         return Sums(*sums)  # Algorithm 3
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
-        return state.moved_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 7
+        return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 7
 
     @property
     def lossless(self) -> bool:
         return True
 
     def rule(self, n_features: int) -> Rule:
-        return unsolvable(self.n_clusters, n_features)
+        return underdetermined_rule(self.n_clusters, n_features)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

@@ -20,7 +20,7 @@ import numpy as np
 from ..core import Data, Dims, Role, Summed, Traits, Work, checks
 from ..kernels import divide_or_keep, fuzzy_c_means, fuzzy_sums
 from ..typing import FloatArray, Rng
-from .centers import CenterAlgorithm, Centers, CenterState, held_by
+from .centers import CenterAlgorithm, Centers, CenterState, find_supported
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +64,13 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
         if not self.scaled:
             gradient = records * gradient
         sent = Gradients(gradient, 2.0 * sums.weight, records)
-        return sent.keep(held_by(data, at, self.min_count))
+        return sent.keep(find_supported(data, at, self.min_count))
 
     def server_step(self, state: CenterState, merged: Gradients, rng: Rng) -> CenterState:
         still = np.zeros_like(state.centers)
         divisor = merged.curvature if self.scaled else np.repeat(merged.records, self.n_clusters)
         step = self.learning_rate * divide_or_keep(merged.gradient, divisor, still)
-        return state.moved_to(state.centers - step)
+        return state.move_to(state.centers - step)
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:

@@ -28,7 +28,7 @@ from ..kernels import (
 )
 from ..typing import FloatArray, Rng
 from .centers import Candidates, OneRound
-from .one_shot import local_clusters
+from .one_shot import count_local_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ class KFed(OneRound[Candidates]):
         return self.n_local or self.n_clusters
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
-        k = local_clusters(len(data), self._n_local, self.min_count)
+        k = count_local_clusters(len(data), self._n_local, self.min_count)
         if k == 0:
-            return Candidates.none(data.X.shape[1])
+            return Candidates.empty(data.X.shape[1])
         start = self._core_means(data, k, rng)
         found = lloyd(data.X, start, data.weight, steps=self.steps)
         sent = Candidates(found.centers, found.weight, found.records)
-        return sent.of_at_least(self.min_count)
+        return sent.keep_supported(self.min_count)
 
     def _core_means(self, data: Data, k: int, rng: Rng) -> FloatArray:
         w = data.weight if len(data.weight) else np.ones(len(data))

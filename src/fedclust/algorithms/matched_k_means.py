@@ -53,7 +53,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         weight = found.weight
         if self.recount and held.any():
             weight = hard_sums(data.X, found.centers, data.weight).weight
-        return Candidates(found.centers, weight, found.records).of_at_least(self.min_count)
+        return Candidates(found.centers, weight, found.records).keep_supported(self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         centers = cluster_candidates(  # line 10, Eq. 1
@@ -65,7 +65,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
             warm=self.warm_start,
             previous=state.centers,
         )
-        return state.moved_to(centers)
+        return state.move_to(centers)
 
     def rule(self, n_features: int) -> Rule:
         """Section 2: clusters of fewer than p records are omitted (by the client itself)."""

@@ -55,10 +55,10 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
         checks.integer(self, "patience", 2)
         checks.integer(self, "min_count")
 
-    def at(self, centers: FloatArray) -> MomentumState:
+    def initial_state(self, centers: FloatArray) -> MomentumState:
         return MomentumState(centers, 0, np.inf, centers, np.full(self.patience, np.inf))
 
-    def trained(self, down: Centers, data: Data) -> FloatArray:
+    def train(self, down: Centers, data: Data) -> FloatArray:
         """Client, Algorithm 2. A centre without rows here stays: it may have rows elsewhere."""
         return lloyd(
             data.X,
@@ -69,11 +69,11 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
             min_count=self.min_count,
         ).centers
 
-    def stepped(self, state: MomentumState, target: FloatArray) -> MomentumState:
+    def step(self, state: MomentumState, target: FloatArray) -> MomentumState:
         """Server, Eq. 6: towards the aggregated centres, and on along the last move."""
         pull = self.learning_rate * (target - state.centers)
         glide = self.momentum * (state.centers - state.previous)
-        moved = state.moved_to(state.centers + pull + glide)
+        moved = state.move_to(state.centers + pull + glide)
         movements = np.append(state.movements[1:], moved.shift)
         return replace(moved, previous=state.centers, movements=movements)
 

@@ -37,12 +37,12 @@ class OneShotKMeans(OneRound[Candidates]):
         checks.integer(self, "min_count")
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
-        k = local_clusters(len(data), self.n_clusters, self.min_count)
+        k = count_local_clusters(len(data), self.n_clusters, self.min_count)
         if k == 0:
-            return Candidates.none(data.X.shape[1])
+            return Candidates.empty(data.X.shape[1])
         centers = k_means(data.X, k, rng, data.weight, restarts=self.local_restarts)
         sums = hard_sums(data.X, centers, data.weight)
-        return Candidates(centers, sums.weight, sums.records).of_at_least(self.min_count)
+        return Candidates(centers, sums.weight, sums.records).keep_supported(self.min_count)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return cluster_candidates(
@@ -56,6 +56,6 @@ class OneShotKMeans(OneRound[Candidates]):
         return cls(n_clusters, **{**settings, **changes})
 
 
-def local_clusters(n_rows: int, k: int, min_count: int) -> int:
+def count_local_clusters(n_rows: int, k: int, min_count: int) -> int:
     """As many clusters as a client can look for and still have `min_count` rows for each."""
     return min(k, n_rows // min_count)

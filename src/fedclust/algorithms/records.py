@@ -27,7 +27,7 @@ from ..core import (
     checks,
 )
 from ..core.algorithm import Partition
-from ..core.message import in_steps
+from ..core.message import round_to_grid
 from ..kernels.columns import Distances, add_matrices, distance_change, weighted_means
 from ..kernels.grid import Grid
 from ..typing import BoolArray, FloatArray, IntArray, Rng
@@ -58,7 +58,7 @@ class PartialDistances(Summed):
         """
         found: Any = self.d2
         parts = found.by_column() if isinstance(found, Distances) else (np.asarray(found),)
-        return type(self)(reduce(np.add, (in_steps(part, grid.square) for part in parts)))
+        return type(self)(reduce(np.add, (round_to_grid(part, grid.square) for part in parts)))
 
     def off_grid(self, grid: Grid) -> Self:
         return type(self)(self.d2 / grid.square)
@@ -137,24 +137,27 @@ class RecordAlgorithm(Algorithm[RecordState, D, PartialDistances], Generic[D]):
         return RecordState(nowhere, labels, np.empty((n, 0)), np.empty(0, int), 0, np.inf, 1.0)
 
     def client_step(self, down: D, data: Data, rng: Rng) -> PartialDistances:
-        return PartialDistances(Distances(data.X, self.part(down, data.X), self.message_dtype))  # type: ignore[arg-type]
+        distances = Distances(data.X, self.local_centers(down, data.X), self.message_dtype)
+        return PartialDistances(distances)  # type: ignore[arg-type]
 
     @abstractmethod
-    def part(self, down: D, X: FloatArray) -> FloatArray:
+    def local_centers(self, down: D, X: FloatArray) -> FloatArray:
         """Owner: its part of the centres (C, F_m), which stays with it."""
 
     @abstractmethod
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
         """Server: the weights (N, E) that make the centres of some clusters in the next round."""
 
-    def moved(self, state: RecordState, d2: FloatArray) -> RecordState:
+    def update_distances(self, state: RecordState, d2: FloatArray) -> RecordState:
         """The state with the new distances, and how far they are from the old."""
         if state.round == 0:  # there are no old ones
             return replace(state, d2=d2, round=1, size=distance_change(d2, d2)[1])
         shift, size = distance_change(d2, state.d2)
         return replace(state, d2=d2, round=state.round + 1, shift=shift, size=size)
 
-    def keeping(self, before: RecordState, state: RecordState, empty: BoolArray) -> RecordState:
+    def keep_empty_centers(
+        self, before: RecordState, state: RecordState, empty: BoolArray
+    ) -> RecordState:
         """The state with the weights of clusters that nobody is in any more."""
         now = np.flatnonzero(empty)
         if len(now) == 0 and len(before.which) == 0:
@@ -187,7 +190,7 @@ def check_weights(*given: FloatArray) -> None:
         raise MessageError("expected weights from 0 to 1 from the server")
 
 
-def with_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:
+def restore_kept(means: FloatArray, X: FloatArray, kept: FloatArray, which: IntArray) -> FloatArray:
     """An owner's part of the centres, where some clusters keep the centre they had."""
     if len(which):
         means = means.copy()

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 
 from ..core import Algorithm, AnyAlgorithm, ConfigError, Plan, Transform, did_you_mean
-from ..core.envelope import PlanConfig, one_line
+from ..core.codec import PlanConfig, one_line
 from ..core.registry import Registry
 from ..core.traits import limited_parameters
 
@@ -45,17 +45,17 @@ def _class_name(entry: EntryPoint) -> str:
     return entry.attr.rpartition(".")[2]
 
 
-def _keyed(places: Mapping[str, str], *groups: str) -> Registry[AnyAlgorithm]:
+def _make_registry(places: Mapping[str, str], *groups: str) -> Registry[AnyAlgorithm]:
     found = {key: f"{_PACKAGE}.algorithms.{place}" for key, place in places.items()}
     return Registry(found, *groups, check=_check_algorithm)
 
 
-def _by_class(*places: str) -> dict[str, str]:
+def _index_by_class(*places: str) -> dict[str, str]:
     return {place.rpartition(".")[2]: place for place in places}
 
 
 # The key of an algorithm, and the module and class in this folder that it stands for.
-ALGORITHMS = _keyed(
+ALGORITHMS = _make_registry(
     {
         "llf-cm": "c_means.CMeans",
         "llf-fcm": "fuzzy_c_means.FuzzyCMeans",
@@ -73,20 +73,20 @@ ALGORITHMS = _keyed(
     },
     _GROUPS[0],
 )
-VERTICAL = _keyed(
+VERTICAL = _make_registry(
     {
         "vertical-llf-cm": "vertical_c_means.VerticalCMeans",
         "vertical-llf-fcm": "vertical_fuzzy_c_means.VerticalFuzzyCMeans",
     }
 )
-VERTICAL_SEEDINGS = _keyed(
+VERTICAL_SEEDINGS = _make_registry(
     {
         "records": "vertical_seeding.RecordSeeding",
         "partition": "vertical_seeding.PartitionSeeding",
         "vertical-k-means++": "vertical_seeding.DistanceSeeding",
     }
 )
-SEEDINGS = _keyed(
+SEEDINGS = _make_registry(
     {
         "uniform": "seeding.UniformSeeding",
         "client": "seeding.RandomClientSeeding",
@@ -98,14 +98,14 @@ SEEDINGS = _keyed(
     _GROUPS[1],
 )
 # What tiers put in the place of other algorithms and seedings.
-STAND_INS = _keyed(
+STAND_INS = _make_registry(
     {"bounded-c-means": "bounded_c_means.BoundedCMeans", "cells": "cell_seeding.CellSeeding"}
 )
 _KEYED = (ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS, STAND_INS)
 
 # All that a client can build, by the name of the class: a key may stand for two of them.
 PLANS: Registry[AnyAlgorithm] = Registry(
-    _by_class(
+    _index_by_class(
         *(place for keyed in _KEYED for place in keyed.places.values()),
         *(
             f"{_PACKAGE}.{place}"
@@ -132,7 +132,7 @@ PLANS: Registry[AnyAlgorithm] = Registry(
     check=_check_algorithm,
 )
 TRANSFORMS: Registry[Transform] = Registry(
-    _by_class(
+    _index_by_class(
         *(
             f"{_PACKAGE}.privacy.{place}"
             for place in (
@@ -194,7 +194,7 @@ def unregister_transform(kind: type[Transform]) -> None:
 def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
     """The algorithm of that key; preset "reference" does what its authors' code did."""
     kind = _find(key, "algorithm", ALGORITHMS, VERTICAL)
-    return _configured(kind, n_clusters, preset, settings)
+    return _configure(kind, n_clusters, preset, settings)
 
 
 def make_seeding(
@@ -202,7 +202,7 @@ def make_seeding(
 ) -> AnyAlgorithm:
     """The seeding of that key."""
     kind = _find(key, "init", SEEDINGS, VERTICAL_SEEDINGS)
-    return _configured(kind, n_clusters, preset, settings)
+    return _configure(kind, n_clusters, preset, settings)
 
 
 def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
@@ -213,7 +213,7 @@ def from_config(config: Mapping[str, Any]) -> AnyAlgorithm:
     if settings.get("init") is not None:
         records = kind.partition == "vertical"  # numbers of records or clusters, not coordinates
         settings["init"] = np.array(settings["init"], dtype=np.int64 if records else np.float64)
-    return _configured(kind, settings.pop("n_clusters"), "default", settings)
+    return _configure(kind, settings.pop("n_clusters"), "default", settings)
 
 
 def summary(key: str) -> str:
@@ -241,7 +241,7 @@ def _find(key: str, parameter: str, *registries: Registry[AnyAlgorithm]) -> type
     )
 
 
-def _configured(
+def _configure(
     kind: type[AnyAlgorithm], n_clusters: int, preset: str, settings: Mapping[str, Any]
 ) -> AnyAlgorithm:
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClusterMeans]):
             own = (merged.cluster == c) & (merged.weight > 0)
             if own.any():
                 centers[c] = weighted_median(merged.mean[own], merged.weight[own])
-        return state.moved_to(centers)
+        return state.move_to(centers)
 
 
 def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ class UniformSeeding(OneRound[Candidates]):
         return CenterState(drawn, 1, 0.0)
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
-        return Candidates.none(data.X.shape[1])
+        return Candidates.empty(data.X.shape[1])
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return merged.centers
@@ -61,7 +61,7 @@ class RandomClientSeeding(OneRound[Candidates]):
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
-        return _with_support(seeds, data)
+        return _count_support(seeds, data)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return pad_centers(merged.centers, self.n_clusters)
@@ -101,7 +101,7 @@ class CarefulSeeding(OneRound[Candidates]):
         seeds = kmeans_plusplus(
             data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
         )
-        return _with_support(seeds, data)
+        return _count_support(seeds, data)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return cluster_candidates(
@@ -118,10 +118,10 @@ def _unguarded(neighbours: int) -> str:
     )
 
 
-def _with_support(seeds: FloatArray, data: Data) -> Candidates:
+def _count_support(seeds: FloatArray, data: Data) -> Candidates:
     """Seeds, and the rows nearest to each."""
     if len(seeds) == 0:
-        return Candidates.none(data.X.shape[1])
+        return Candidates.empty(data.X.shape[1])
     near = hard_sums(data.X, seeds, data.weight)
     return Candidates(seeds, near.weight, near.records)
 

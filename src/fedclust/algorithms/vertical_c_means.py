@@ -25,7 +25,7 @@ from .records import (
     check_assignment,
     check_weights,
     one_hot,
-    with_kept,
+    restore_kept,
 )
 
 
@@ -47,21 +47,21 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
     def broadcast(self, state: RecordState) -> Labels:
         return Labels(state.labels, state.kept, state.which)
 
-    def part(self, down: Labels, X: FloatArray) -> FloatArray:
+    def local_centers(self, down: Labels, X: FloatArray) -> FloatArray:
         check_assignment(down.labels, -1, self.n_clusters, len(X))
         check_assignment(down.which, 0, self.n_clusters, len(down.which))
         check_weights(down.kept)
         means = labelled_means(X, down.labels, self.n_clusters)  # Eq. 16
-        return with_kept(means, X, down.kept, down.which)
+        return restore_kept(means, X, down.kept, down.which)
 
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
         return one_hot(state.labels, clusters)
 
     def server_step(self, state: RecordState, merged: PartialDistances, rng: Rng) -> RecordState:
-        moved = self.moved(state, merged.d2)
+        moved = self.update_distances(state, merged.d2)
         labels = nearest_of(merged.d2)
         empty = np.bincount(labels, minlength=self.n_clusters) == 0
-        return replace(self.keeping(state, moved, empty), labels=labels)
+        return replace(self.keep_empty_centers(state, moved, empty), labels=labels)
 
     def model(self, state: RecordState) -> IntArray:
         """The cluster of each record; nobody holds whole centres."""

@@ -24,7 +24,7 @@ from .records import (
     check_assignment,
     check_weights,
     one_hot,
-    with_kept,
+    restore_kept,
 )
 
 # The logarithm of a weight that is none: e^-745 is zero in double precision, e^-103 in single.
@@ -56,14 +56,14 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
     def broadcast(self, state: RecordState) -> Weights:
         return Weights(self._all_weights(state, self.message_dtype), state.kept, state.which)
 
-    def part(self, down: Weights, X: FloatArray) -> FloatArray:
+    def local_centers(self, down: Weights, X: FloatArray) -> FloatArray:
         check_assignment(down.which, 0, self.n_clusters, len(down.which))
         if down.weights.shape != (len(X), self.n_clusters):
             raise MessageError(
                 f"expected weights of {len(X)} records in {self.n_clusters} clusters"
             )
         check_weights(down.weights, down.kept)
-        return with_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
+        return restore_kept(weighted_means(X, down.weights), X, down.kept, down.which)  # Eq. 17
 
     def weights(self, state: RecordState, clusters: IntArray) -> FloatArray:
         return self._all_weights(state, np.float64)[:, clusters]
@@ -74,8 +74,8 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
         return powered_memberships(state.d2, self.fuzzifier, self.fuzzifier, dtype)
 
     def server_step(self, state: RecordState, merged: PartialDistances, rng: Rng) -> RecordState:
-        moved = self.moved(state, merged.d2)
-        return self.keeping(state, moved, self._without_weight(merged.d2))
+        moved = self.update_distances(state, merged.d2)
+        return self.keep_empty_centers(state, moved, self._without_weight(merged.d2))
 
     def _without_weight(self, d2: FloatArray) -> BoolArray:
         """Clusters so far from all records, for the fuzzifier, that every u^m is lost."""

@@ -26,14 +26,14 @@ class SeedState(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn(Record):
+class DrawnRecords(Record):
     """The records to measure distances to."""
 
     drawn: Annotated[IntArray, Dims("L")]
 
 
 @dataclass(frozen=True, eq=False)
-class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
+class RecordSeeding(Algorithm[SeedState, DrawnRecords, PartialDistances]):
     """A random record for each cluster; no owner is asked."""
 
     n_clusters: Annotated[int, Role.CLUSTERS]
@@ -49,17 +49,17 @@ class RecordSeeding(Algorithm[SeedState, Drawn, PartialDistances]):
         n = schema.records()
         if n < self.n_clusters:
             raise ConfigError(f"{self.key}: {n} records cannot start {self.n_clusters} clusters")
-        return self.begun(n, rng)
+        return self.begin(n, rng)
 
-    def begun(self, n: int, rng: Rng) -> SeedState:
+    def begin(self, n: int, rng: Rng) -> SeedState:
         """The state before the first round."""
         records = rng.choice(n, self.n_clusters, replace=False)
         return SeedState(records, np.zeros(n), records[:0])
 
-    def broadcast(self, state: SeedState) -> Drawn:
-        return Drawn(state.drawn)
+    def broadcast(self, state: SeedState) -> DrawnRecords:
+        return DrawnRecords(state.drawn)
 
-    def client_step(self, down: Drawn, data: Data, rng: Rng) -> PartialDistances:
+    def client_step(self, down: DrawnRecords, data: Data, rng: Rng) -> PartialDistances:
         check_assignment(down.drawn, 0, len(data), len(down.drawn))
         found = Distances(data.X, data.X[down.drawn], self.message_dtype)
         return PartialDistances(found)  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ class PartitionSeeding(RecordSeeding):
 
     key: ClassVar[str] = "partition"
 
-    def begun(self, n: int, rng: Rng) -> SeedState:
+    def begin(self, n: int, rng: Rng) -> SeedState:
         return SeedState(
             rng.permutation(np.arange(n) % self.n_clusters), np.zeros(n), np.empty(0, int)
         )
@@ -99,7 +99,7 @@ class DistanceSeeding(RecordSeeding):
 
     key: ClassVar[str] = "vertical-k-means++"
 
-    def begun(self, n: int, rng: Rng) -> SeedState:
+    def begin(self, n: int, rng: Rng) -> SeedState:
         none = np.empty(0, int)
         return SeedState(none, np.broadcast_to(np.inf, n), rng.choice(n, 1))
 

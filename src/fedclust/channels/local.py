@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import Batches, Data, Message, Plan, Request, respond
-from ..core.envelope import answer_to, decode_request, encode_reply, encode_request, record_of
+from ..core.codec import decode_answer, decode_record, decode_request, encode_reply, encode_request
 from ..core.wire import unpack
 from ..kernels.threads import map_in_parallel, worth_a_thread
 from ..privacy import ClientPolicy
@@ -37,8 +37,8 @@ class LocalChannel:
             message = respond(plan, request, client, self._data[client])
             if self._strict:
                 raw = encode_reply(message, client=client)
-                frame = answer_to(raw, answers="", client=client)
-                message = record_of(plan.algorithm.up, frame.arrays)
+                frame = decode_answer(raw, answers="", client=client)
+                message = decode_record(plan.algorithm.up, frame.arrays)
             return client, message
 
         return answer_in_parallel(answer, {c: self._data[c].shape for c in to})

@@ -1,8 +1,8 @@
-"""Clients behind a network: bytes out, answers in by a deadline, and a record of what went wrong.
+"""Clients over a network: sends requests, collects replies by a deadline, records failures.
 
 An engine supplies a `Transport`. What it delivers is checked here, once for all engines: a reply
-that is late, malformed, oversized, stale, doubled, or of the wrong shape is left out of its round
-and put on record with a sentence; the round goes on if enough others answered.
+that is late, malformed, oversized, stale, duplicated, or of the wrong shape is left out of its
+round and recorded as an incident. The round goes on if enough other clients replied.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..core import Code, Message, MessageError, Plan, Reason, Request, Schema
-from ..core.envelope import answer_to, encode_request, message_of, one_line
+from ..core.codec import decode_answer, decode_message, encode_request, one_line
 from ..core.errors import Rejected
 from ..core.wire import Frame, pack
 from ..typing import Array
 
 T = TypeVar("T")
-REPLY_LIMIT = 64 * 2**20  # bytes; a client that needs more is asked something unusual
+REPLY_LIMIT = 64 * 2**20  # bytes; usual replies are far smaller
 DEADLINE = 120.0  # seconds
 
 
 class Transport(Protocol):
-    """An engine's part: bytes to clients, and bytes back."""
+    """What an engine supplies: it carries bytes to clients and back."""
 
     def clients(self) -> Iterable[str]:
         """Names of the clients that are connected."""
@@ -29,12 +29,12 @@ class Transport(Protocol):
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterable[tuple[str, bytes | str]]:
-        """Each client's answer; text is the reason why there is none."""
+        """Each client's answer; a `str` is the reason why there is none."""
 
 
 @dataclass(frozen=True)
 class Incident:
-    """An answer that was left out, and why."""
+    """A reply that was not used, and why."""
 
     plan: str
     round: int
@@ -59,9 +59,11 @@ class RemoteChannel:
         self._transport, self._run, self._about = transport, run, dict(about or {})
         self._deadline, self._limit, self.quorum = deadline, limit, quorum
         self._record = record
-        self._asked = 0
-        self._silence: dict[str, tuple[int, int]] = {}  # misses in a row, and when to ask again
-        self._unfit: set[str] = set()  # clients that this run goes on without
+        self._n_requests = 0
+        self._silence: dict[
+            str, tuple[int, int]
+        ] = {}  # consecutive misses; the request at which to try again
+        self._excluded: set[str] = set()  # clients that take no further part in this run
         self._reasons: dict[str, Reason] = {}  # since each client's last good answer
 
     def over(self, data: Any, schema: Schema) -> "Rows":
@@ -73,36 +75,36 @@ class RemoteChannel:
 
         Unresponsive clients are skipped with exponential back-off while a quorum remains.
         """
-        there = sorted(set(self._transport.clients()) - self._unfit)
-        awake = [c for c in there if self._silence.get(c, (0, 0))[1] <= self._asked]
-        return awake if len(awake) >= self.quorum else there
+        connected = sorted(set(self._transport.clients()) - self._excluded)
+        awake = [c for c in connected if self._silence.get(c, (0, 0))[1] <= self._n_requests]
+        return awake if len(awake) >= self.quorum else connected
 
     def send(
         self, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
     ) -> dict[str, Any]:
         """Send a request other than a round to every client, and collect the values they reply."""
-        id = self._next()
+        id = self._next_id()
         raw = pack({"kind": kind, "id": id, "about": self._about, **header}, arrays or {})
-        cohort = sorted(set(self._transport.clients()) - self._unfit)
-        return dict(self._answers(cohort, raw, id, lambda f: f.header.get("values"), (kind, 0)))
+        cohort = sorted(set(self._transport.clients()) - self._excluded)
+        return dict(self._collect(cohort, raw, id, lambda f: f.header.get("values"), (kind, 0)))
 
     def ask(
         self, plan: Plan, request: Request, data: Any, schema: Schema
     ) -> Iterator[tuple[str, Message]]:
-        """Messages that arrived and are well-formed."""
-        id, algorithm = self._next(), plan.algorithm
+        """Send a round's request and yield the valid messages."""
+        id, algorithm = self._next_id(), plan.algorithm
         raw = encode_request(plan, request, id=id, about=self._about, data=data)
         sizes = algorithm.sizes(schema)
         place = (algorithm.key, request.round)
-        return self._answers(
-            request.to, raw, id, lambda frame: message_of(frame, algorithm.up, sizes), place
+        return self._collect(
+            request.to, raw, id, lambda frame: decode_message(frame, algorithm.up, sizes), place
         )
 
-    def _next(self) -> str:
-        self._asked += 1
-        return f"{self._run}/{self._asked}"
+    def _next_id(self) -> str:
+        self._n_requests += 1
+        return f"{self._run}/{self._n_requests}"
 
-    def _answers(
+    def _collect(
         self,
         cohort: Sequence[str],
         raw: bytes,
@@ -114,49 +116,53 @@ class RemoteChannel:
         for client, answer in self._transport.exchange(cohort, raw, self._deadline):
             if client not in waiting:
                 twice = client in cohort
-                what = "answered twice" if twice else "was not asked"
-                self._note(client, Reason(Code.REPLY, what), place)
+                what = (
+                    "replied twice to the same request"
+                    if twice
+                    else "replied to a request that it was not sent"
+                )
+                self._note_reason(client, Reason(Code.REPLY, what), place)
                 continue
             waiting.discard(client)
             if isinstance(answer, str):
-                self._missed(client, answer, place)
+                self._note_silence(client, answer, place)
                 continue
             self._silence.pop(client, None)
             try:
-                frame = answer_to(answer, answers=id, client=client, limit=self._limit)
+                frame = decode_answer(answer, answers=id, client=client, limit=self._limit)
                 yield client, read(frame)
             except Rejected as refusal:
-                self._note(client, Reason(refusal.code, str(refusal)), place)
+                self._note_reason(client, Reason(refusal.code, str(refusal)), place)
             except MessageError as error:
-                self._note(client, Reason(Code.REPLY, str(error)), place)
+                self._note_reason(client, Reason(Code.REPLY, str(error)), place)
             else:
                 self._reasons.pop(client, None)
         for client in sorted(waiting):
-            self._missed(client, f"no answer within {self._deadline:g} seconds", place)
+            self._note_silence(client, f"no answer within {self._deadline:g} seconds", place)
 
     def exclude(self, client: str, reason: Reason, place: str) -> None:
-        """Ask a client no more, and record why."""
-        self._unfit.add(client)
-        self._note(client, reason, (place, 0))
+        """Send a client no more requests, and record why."""
+        self._excluded.add(client)
+        self._note_reason(client, reason, (place, 0))
 
     def record_malformed(self, client: str, kind: str) -> None:
         """Record a reply whose values cannot be understood."""
-        self._note(client, Reason(Code.REPLY, "sent a malformed reply"), (kind, 0))
+        self._note_reason(client, Reason(Code.REPLY, "sent a malformed reply"), (kind, 0))
 
     def record_left_out(self, plan: Plan, request: Request, client: str, what: str) -> None:
         """Record why a reply that arrived was not used."""
-        self._note(client, Reason(Code.REPLY, what), (plan.algorithm.key, request.round))
+        self._note_reason(client, Reason(Code.REPLY, what), (plan.algorithm.key, request.round))
 
     def reasons(self) -> dict[str, Reason]:
         """Why there is no usable answer, by client, since its last good one."""
         return dict(self._reasons)
 
-    def _missed(self, client: str, why: str, place: tuple[str, int]) -> None:
+    def _note_silence(self, client: str, why: str, place: tuple[str, int]) -> None:
         misses = self._silence.get(client, (0, 0))[0] + 1
-        self._silence[client] = misses, self._asked + 2 ** min(misses, 16) - 1
-        self._note(client, Reason(Code.SILENT, why), place)
+        self._silence[client] = misses, self._n_requests + 2 ** min(misses, 16) - 1
+        self._note_reason(client, Reason(Code.SILENT, why), place)
 
-    def _note(self, client: str, reason: Reason, place: tuple[str, int]) -> None:
+    def _note_reason(self, client: str, reason: Reason, place: tuple[str, int]) -> None:
         reason = reason._replace(text=one_line(reason.text))
         if self._reasons.get(client) != reason:  # the same reason in every round is one incident
             self._reasons[client] = reason
@@ -176,12 +182,12 @@ class Rows:
         return self.remote.clients()
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
-        """Replies of those it goes to; what is missing or wrong is left out."""
+        """Valid replies of the clients it is sent to."""
         return self.remote.ask(plan, request, self.data, self.schema)
 
     @property
     def quorum(self) -> int:
-        """Fewest answers to a request that went to as many."""
+        """Fewest replies that a request to at least as many clients needs."""
         return self.remote.quorum
 
     def reasons(self) -> dict[str, Reason]:

@@ -1,4 +1,4 @@
-"""The command line: one file per command; parse, call, print."""
+"""The command line: one module per command, which parses options, calls, and prints."""
 
 from typing import Annotated, Any
 
@@ -31,25 +31,25 @@ from . import (
 
 
 class _Commands(TyperGroup):
-    """Mistakes of a user are answered in one sentence, without a traceback."""
+    """Shows a user's mistake as one message, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (FedclustError, OSError) as problem:
-            _say(f"fedclust: {problem}")
+        except (FedclustError, OSError) as error:
+            _print_error(f"fedclust: {error}")
             raise typer.Exit(1) from None
 
 
-def _say(words: str) -> None:
-    """A sentence on a line of its own, however wide the screen is: logs are searched by lines."""
-    Console(stderr=True).print(words, style="red", markup=False, highlight=False, soft_wrap=True)
+def _print_error(text: str) -> None:
+    """Print on one line, however narrow the terminal: logs are searched by line."""
+    Console(stderr=True).print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 app = typer.Typer(
     name="fedclust",
     cls=_Commands,
-    help="Federated clustering: the clusters of everybody's data, and no row leaves its owner.",
+    help="Federated clustering: find clusters in data of several owners; no row leaves its owner.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -88,4 +88,4 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Federated clustering: the clusters of everybody's data, and no row leaves its owner."""
+    """Federated clustering: find clusters in data of several owners; no row leaves its owner."""

@@ -1,4 +1,4 @@
-"""``fedclust algorithms``: what there is to choose from."""
+"""``fedclust algorithms``: list the algorithms."""
 
 from collections.abc import Mapping
 
@@ -10,16 +10,16 @@ from ..core import AnyAlgorithm, Summed
 
 
 def algorithms() -> None:
-    """List the algorithms: their keys, what they promise, and what they send."""
+    """List the algorithms, with their results, number of rounds, and kind of messages."""
     console = Console()
-    console.print(_table("Algorithms over rows split between owners", ALGORITHMS))
-    console.print(_table("Algorithms over columns split between owners", VERTICAL))
+    console.print(_table("Algorithms for rows split between owners", ALGORITHMS))
+    console.print(_table("Algorithms for columns split between owners", VERTICAL))
 
 
 def _table(title: str, registry: Mapping[str, type[AnyAlgorithm]]) -> Table:
     table = Table(title=title)
     table.add_column("key", no_wrap=True)
-    for heading in ("finds", "rounds", "lossless", "messages", "what it is"):
+    for heading in ("result", "rounds", "lossless", "messages", "description"):
         table.add_column(heading)
     for key, kind in registry.items():
         chosen = make(key, 2)

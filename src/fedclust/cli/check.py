@@ -1,4 +1,4 @@
-"""``fedclust check``: whether the data of every client fit the study."""
+"""``fedclust check``: check whether the data of every client fit the study."""
 
 import json
 from pathlib import Path
@@ -14,9 +14,9 @@ def check(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check every client's file before anything is computed, and list all problems at once.
+    """Check the files of all clients and list all problems; nothing is computed.
 
-    Exit code 0: the study can be run (there may be warnings); 1: it cannot.
+    Exit code 0: the study can run (there may be warnings); 1: it cannot.
     """
     from ..study import read_study, survey_study
 
@@ -53,5 +53,9 @@ def check(
             kind = "blocking" if problem.blocking else "warning"
             table.add_row(*map(escape, (problem.client, problem.column, problem.text, kind)))
         console.print(table)
-    console.print("The study can be run." if survey.passes else "The study cannot be run yet.")
+    console.print(
+        "The study can run."
+        if survey.passes
+        else "The study cannot run yet: fix the blocking problems."
+    )
     raise typer.Exit(0 if survey.passes else 1)

@@ -1,4 +1,4 @@
-"""``fedclust client``: answer for one client, in the foreground."""
+"""``fedclust client``: run a client in the foreground."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,26 +6,28 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .signals import ended_by_signals
+from .signals import exit_on_signals
 
 
 def client(
-    kit: Annotated[Path, typer.Argument(help="The client's kit: a folder.")],
+    kit: Annotated[Path, typer.Argument(help="Folder of the client's kit.")],
     new_identity: Annotated[
         bool,
-        typer.Option("--new-identity", help="Make an identity that only you know, and stop."),
+        typer.Option(
+            "--new-identity", help="Make a new identity key that only you know, and exit."
+        ),
     ] = False,
 ) -> None:
-    """Connect out to the server, and answer what client.toml allows, until ended (Ctrl-C)."""
+    """Connect to the server and answer the requests that client.toml allows, until Ctrl-C."""
     from ..deploy.run_client import change_identity, run_client
 
     console = Console()
 
-    def say(words: str) -> None:
-        console.print(words, markup=False, highlight=False, soft_wrap=True)
+    def show(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     if new_identity:
-        change_identity(kit, say)
+        change_identity(kit, show)
         return
-    with ended_by_signals():
-        run_client(kit, say)
+    with exit_on_signals():
+        run_client(kit, show)

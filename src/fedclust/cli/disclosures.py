@@ -1,4 +1,4 @@
-"""``fedclust disclosures``: what has left a client."""
+"""``fedclust disclosures``: show the messages that left a client."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -10,16 +10,16 @@ from rich.table import Table
 
 
 def disclosures(
-    kit: Annotated[Path, typer.Argument(help="The client's kit: a folder.")],
-    every: Annotated[bool, typer.Option("--all", help="Every message, not sums.")] = False,
+    kit: Annotated[Path, typer.Argument(help="Folder of the client's kit.")],
+    every: Annotated[bool, typer.Option("--all", help="List every message, not totals.")] = False,
     reset_ledger: Annotated[
         str | None,
-        typer.Option(help="Count questions anew, and write down why: for other data, say."),
+        typer.Option(help="Reset the query count, and log this reason, such as new data."),
     ] = None,
 ) -> None:
-    """Show the messages that left this client: to whom, for which study, how many bytes.
+    """Show the messages that left this client: recipient, study and bytes.
 
-    The ledger counts the questions that were answered about its data, over all studies.
+    The ledger counts the queries that the client answered, over all studies.
     """
     from ..client.config import CLIENT_FILE, read_client_config
     from ..client.disclosures import read_disclosures
@@ -29,39 +29,39 @@ def disclosures(
     policy, consent = file.policy(), file.consent
     if reset_ledger is not None:
         policy.ledger.reset(reset_ledger)
-    answered, most = policy.ledger.n_queries, consent.max_queries
-    typer.echo(f"Questions answered about these data: {answered:,} of {most:,} allowed")
+    answered, limit = policy.ledger.n_queries, consent.max_queries
+    typer.echo(f"Queries answered: {answered:,} of {limit:,} allowed")
     if answered >= MAX_QUERIES:
         typer.echo(
-            f"Studies of the tiers guarded and secure stop at {MAX_QUERIES} of them, unless their "
-            '[privacy] max_queries is more; --reset-ledger "why" starts the count anew'
+            f"Studies with tier guarded or secure stop at {MAX_QUERIES} queries unless they set a "
+            'larger [privacy] max_queries; reset the count with --reset-ledger "reason"'
         )
     if policy.ledger.spent or consent.epsilon is not None:
-        limit = "no limit" if consent.epsilon is None else f"{consent.epsilon:g} allowed"
-        typer.echo(f"Epsilon spent, at delta {consent.delta:g}: {policy.epsilon:.3g} of {limit}")
+        bound = "no limit" if consent.epsilon is None else f"{consent.epsilon:g} allowed"
+        typer.echo(f"Epsilon spent, at delta {consent.delta:g}: {policy.epsilon:.3g} of {bound}")
     path = file.place(file.output.disclosures)
     lines = list(read_disclosures(path))
     console = Console()
     if not lines:
-        console.print(f"Nothing has left: {path} is empty or not there.", markup=False)
+        console.print(f"No message has left: {path} is empty or does not exist.", markup=False)
         return
-    console.print(_each(lines) if every else _summed(lines))
-    console.print(f"Each line with its time and SHA-256: {path}", markup=False)
+    console.print(_list_messages(lines) if every else _summarize(lines))
+    console.print(f"Times and SHA-256 of all messages: {path}", markup=False)
 
 
-def _each(lines: list[dict[str, Any]]) -> Table:
-    table = Table("when (UTC)", "to", "study", "message", "what", "hidden by", "bytes")
+def _list_messages(lines: list[dict[str, Any]]) -> Table:
+    table = Table("when (UTC)", "to", "study", "message", "content", "protected by", "bytes")
     for line in lines:
         what = f"refused: {line['refused']}" if "refused" in line else _shapes(line.get("what"))
         if "wrote" in line:
-            what = f"nothing; wrote {line['wrote']} here"
+            what = f"nothing; wrote {line['wrote']} on this machine"
         when, study = line["when"][:19].replace("T", " "), line.get("study", "")
-        row = (when, line["to"], study, _name(line), what, _hidden(line), line["bytes"])
+        row = (when, line["to"], study, _name(line), what, _protection(line), line["bytes"])
         table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
     return table
 
 
-def _summed(lines: list[dict[str, Any]]) -> Table:
+def _summarize(lines: list[dict[str, Any]]) -> Table:
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         kind = "refused" if "refused" in line else line.get("plan", line.get("kind", ""))
@@ -74,11 +74,11 @@ def _summed(lines: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _hidden(line: dict[str, Any]) -> str:
-    """What stood between the rows and this message, in a word or two."""
+def _protection(line: dict[str, Any]) -> str:
+    """The kinds of protection that were applied to this message."""
     names = " ".join(line.get("transforms", ()))
-    ways = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "ChangeGuard": "guard"}
-    return ", ".join(word for name, word in ways.items() if name in names)
+    kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "ChangeGuard": "guard"}
+    return ", ".join(word for name, word in kinds.items() if name in names)
 
 
 def _name(line: dict[str, Any]) -> str:

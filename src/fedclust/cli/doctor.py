@@ -1,4 +1,4 @@
-"""``fedclust doctor``: whether a kit can run."""
+"""``fedclust doctor``: check whether a kit can run."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,12 @@ from rich.table import Table
 
 
 def doctor(
-    kit: Annotated[Path, typer.Argument(help="Anybody's kit: a folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    kit: Annotated[Path, typer.Argument(help="Folder of the kit: client, server or admin.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look at software, keys, policy, data and connection; all problems at once.
+    """Check software, keys, policy, data and connection, and list all problems.
 
-    Exit code 0: the kit can run; 1: something has to be mended first.
+    Exit code 0: the kit can run; 1: at least one check failed.
     """
     from ..deploy.doctor import examine_kit
 
@@ -23,9 +23,9 @@ def doctor(
     if as_json:
         typer.echo(json.dumps([check._asdict() for check in checks]))
     else:
-        table = Table("", "what", "found")
+        table = Table("", "check", "result")
         for check in checks:
-            mark = "[green]good[/]" if check.good else "[red]mend[/]"
-            table.add_row(mark, check.what, check.says.replace("[", r"\["))
+            mark = "[green]OK[/]" if check.ok else "[red]FAIL[/]"
+            table.add_row(mark, check.name, check.message.replace("[", r"\["))
         Console().print(table)
-    raise typer.Exit(0 if all(check.good for check in checks) else 1)
+    raise typer.Exit(0 if all(check.ok for check in checks) else 1)

@@ -1,4 +1,4 @@
-"""``fedclust example``: a study to try, with a file for each client."""
+"""``fedclust example``: write an example study, with a file for each client."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,20 +9,20 @@ from ..core import ConfigError
 
 
 def example(
-    name: Annotated[str, typer.Argument(help="penguins, heart_disease, wholesale_customers.")],
+    name: Annotated[str, typer.Argument(help="penguins, heart_disease or wholesale_customers.")],
     folder: Annotated[Path, typer.Argument(help="A new folder for the files.")],
 ) -> None:
-    """Write a public data set as one CSV file for each owner, and a study of them.
+    """Write a public data set as one CSV file per owner, and a study file for it.
 
-    The penguins come with fedclust. The others are read from the folder that FEDCLUST_DATA
-    names, or downloaded, which needs the extra 'data' of fedclust.
+    The penguins are part of fedclust. The other data sets are read from the folder in
+    FEDCLUST_DATA, or downloaded, which needs fedclust[data].
     """
     from .tools.examples import EXAMPLES, write_example
 
     if name not in EXAMPLES:
-        raise ConfigError(f"there is no example {name!r}; there are {', '.join(EXAMPLES)}")
+        raise ConfigError(f"unknown example {name!r}; choose one of {', '.join(EXAMPLES)}")
     if folder.exists():
-        raise ConfigError(f"{folder} is there already; give a folder that is not")
+        raise ConfigError(f"{folder} exists already; choose a new folder")
     write_example(name, folder)
     typer.echo(f"Wrote {folder}/study.toml and a file for each client. Next:")
     typer.echo(f"  fedclust check {folder}/study.toml")

@@ -1,4 +1,4 @@
-"""``fedclust flower-app``: a study as an app of Flower."""
+"""``fedclust flower-app``: write a study as a Flower app."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,17 +8,17 @@ import typer
 
 def flower_app(
     folder: Annotated[Path, typer.Argument(help="A new folder for the app.")],
-    study: Annotated[Path, typer.Option(help="The study file, where the SuperLink runs.")],
+    study: Annotated[Path, typer.Option(help="The study file, on the SuperLink's machine.")],
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder there; else beside the study.")
+        Path | None, typer.Option(help="The run's folder there; default: beside the study.")
     ] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds for a client's answer.")] = 120.0,
-    min_clients: Annotated[int, typer.Option(help="Fewest clients to begin with.")] = 1,
+    deadline: Annotated[float, typer.Option(help="Seconds to wait for a client's reply.")] = 120.0,
+    min_clients: Annotated[int, typer.Option(help="Minimum number of clients at the start.")] = 1,
     kits: Annotated[
-        Path | None, typer.Option(help="For a simulation: a folder with one for each client.")
+        Path | None, typer.Option(help="For a simulation: a folder with one kit per client.")
     ] = None,
 ) -> None:
-    """Write a folder with which `flwr run` runs a study; no code goes with it."""
+    """Write an app folder for `flwr run`; it contains no code."""
     from ..deploy.flower.folder import ENVIRONMENT, write_app
 
     write_app(
@@ -31,7 +31,7 @@ def flower_app(
             "kits": str(kits.absolute()) if kits else "",
         },
     )
-    typer.echo(f"Wrote {folder}. At the SuperLink, the SuperNodes and here, set first:")
+    typer.echo(f"Wrote {folder}. First set, on the SuperLink, on all SuperNodes and here:")
     for name, value in ENVIRONMENT.items():
         typer.echo(f"  export {name}={value}")
-    typer.echo(f"then run it over the connection of your Flower: flwr run {folder} CONNECTION")
+    typer.echo(f"Then run it over one of your Flower connections: flwr run {folder} CONNECTION")

@@ -1,4 +1,4 @@
-"""``fedclust label``: clusters for rows that were not there when the clusters were found."""
+"""``fedclust label``: assign new rows to the clusters of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +11,17 @@ def label(
     data: Annotated[list[Path], typer.Argument(help="Files with the columns of the study.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Where labels go, such as labels.csv; else to Parquet beside the data."),
+        typer.Option(
+            help="File for the labels, such as labels.csv; default: Parquet, beside the data."
+        ),
     ] = None,
-    id: Annotated[str | None, typer.Option(help="A column that names rows.")] = None,
-    force: Annotated[bool, typer.Option(help="Replace a file of labels.")] = False,
+    id: Annotated[str | None, typer.Option(help="Column that identifies rows.")] = None,
+    force: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False,
 ) -> None:
-    """Assign new rows to the clusters of a run, in batches: files may be larger than memory.
+    """Assign new rows to the clusters of a run; files may be larger than memory.
 
-    Writes one line per row: its id or number, its cluster, and for fuzzy clusters its
-    memberships. Rows with gaps that the study left out have an empty cluster.
+    Writes one line per row: its id or number, its cluster and, for fuzzy clusters, its memberships.
+    If the study leaves out rows with missing values, the cluster of such rows is empty.
     """
     from ..clustering.model import load
     from ..study.label import label_files
@@ -29,5 +31,5 @@ def label(
     for number, size in done.sizes.items():
         typer.echo(f"cluster {number}: {size:,} rows")
     if done.left_out:
-        typer.echo(f"without a cluster, because of gaps: {done.left_out:,} rows")
+        typer.echo(f"no cluster because of missing values: {done.left_out:,} rows")
     typer.echo(f"Labels: {target}")

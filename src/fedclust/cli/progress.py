@@ -1,4 +1,4 @@
-"""Progress of a study for a person who watches; nothing where nobody does."""
+"""Progress bar of a study; shown only in a terminal."""
 
 import math
 import time
@@ -9,12 +9,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..core import Plan, Round
 
-_PATIENCE = 2.0  # seconds before anything is shown
-_LOOK_BACK = 5  # rounds from which the end of a run is foretold
+_DELAY = 2.0  # seconds before the bar is shown
+_LOOK_BACK = 5  # rounds from which the number of rounds is predicted
 
 
 class Watch:
-    """A line with the phase, the round, and the time left of the run that is going on."""
+    """Shows the phase, the round and the remaining time of a run."""
 
     def __init__(self, console: Console) -> None:
         self._quiet = not console.is_terminal
@@ -26,7 +26,7 @@ class Watch:
             console=console,
             transient=True,
         )
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._shifts: list[float] = []
         self._task: Any = None
         self._shown = False
@@ -39,11 +39,11 @@ class Watch:
             self._bar.stop()
 
     def __call__(self, phase: str, plan: Plan, last: Round) -> None:
-        """A round has ended."""
+        """Update the bar after a round."""
         if last.number == 0:
             self._shifts.clear()
         self._shifts.append(getattr(last.state, "shift", math.nan))
-        if self._quiet or time.monotonic() - self._begun < _PATIENCE:
+        if self._quiet or time.monotonic() - self._started < _DELAY:
             return
         if not self._shown:
             self._bar.start()
@@ -56,19 +56,19 @@ class Watch:
             self._task,
             description=f"{phase} ({plan.algorithm.key})",
             completed=last.number + 1,
-            total=rounds_foretold(plan.algorithm, last, self._shifts),
+            total=predict_rounds(plan.algorithm, last, self._shifts),
         )
 
 
-def rounds_foretold(algorithm: Any, last: Round, shifts: list[float]) -> int | None:
-    """How many rounds a run will take if centres go on to slow down as they did; None: unknown."""
-    most = getattr(algorithm, "max_rounds", None)
-    if most is None or len(shifts) <= _LOOK_BACK or not hasattr(algorithm, "unit"):
-        return most
+def predict_rounds(algorithm: Any, last: Round, shifts: list[float]) -> int | None:
+    """Predict the number of rounds from how fast the centres slow down; None: unknown."""
+    limit = getattr(algorithm, "max_rounds", None)
+    if limit is None or len(shifts) <= _LOOK_BACK or not hasattr(algorithm, "unit"):
+        return limit
     now, before = shifts[-1], shifts[-1 - _LOOK_BACK]
     target = algorithm.tol * algorithm.unit(last.state.centers)
     if not (0 < now < before < math.inf) or target <= 0:
-        return int(most)
+        return int(limit)
     rate = math.log(before / now) / _LOOK_BACK
     left = max(0.0, math.log(now / target) / rate)
-    return min(int(most), last.number + 1 + math.ceil(left))
+    return min(int(limit), last.number + 1 + math.ceil(left))

@@ -1,4 +1,4 @@
-"""``fedclust provision``: certificates and kits for a federation."""
+"""``fedclust provision``: make the certificates and kits of a federation."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,47 +9,49 @@ from rich.console import Console
 
 def provision(
     federation: Annotated[Path, typer.Argument(help="The federation file.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the kits; else beside it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the kits; default: beside the federation file.")
+    ] = None,
     renew: Annotated[
-        bool, typer.Option("--renew", help="New certificates for the kits that are there.")
+        bool, typer.Option("--renew", help="Renew the certificates of existing kits.")
     ] = False,
 ) -> None:
     """Make a kit for the server, one for each client, and the coordinator's certificate.
 
-    Run again after a client was added: kits that are there are not touched. With --renew nothing
-    but their certificates is.
+    Run it again after adding a client; existing kits do not change. With --renew, only the
+    certificates of existing kits change.
     """
     from ..deploy.federation_file import read_federation
     from ..deploy.kits import provision
     from ..deploy.kits import renew as renew_kits
 
-    asked = read_federation(federation)
+    settings = read_federation(federation)
     folder = out or federation.with_name(f"{federation.stem}-kits")
     if renew:
-        done = renew_kits(asked, folder)
-        _say(f"New certificates in {folder}: {', '.join(done)}.")
-        _say(
-            f"Hand out {folder}/clients/<name>-renewal.zip, to be unpacked over the client's kit; "
-            "copy server/startup and admin/startup to the server's machine. Certificates of before "
-            "are accepted until they end."
+        done = renew_kits(settings, folder)
+        _print(f"New certificates in {folder}: {', '.join(done)}.")
+        _print(
+            f"Send {folder}/clients/<name>-renewal.zip to each client, to be unpacked over its "
+            "kit, and copy server/startup and admin/startup to the server's machine. The old "
+            "certificates stay valid until they expire."
         )
         return
-    made = provision(asked, folder)
-    _say(f"Made {len(made.new)} kits in {folder}: {', '.join(made.new) or 'all were there'}.")
+    made = provision(settings, folder)
+    _print(f"Made {len(made.new)} kits in {folder}: {', '.join(made.new) or 'all exist already'}.")
     if made.outdated:
-        _say(
-            f"The list of identities has changed: give {folder / 'peers.json'} to "
-            f"{', '.join(made.outdated)}, who put it into their kits. Until they have, they refuse "
-            "to be hidden among clients that they do not know."
+        _print(
+            f"The list of identities has changed: send {folder / 'peers.json'} to "
+            f"{', '.join(made.outdated)}, to replace the file in their kits. Until then they "
+            "reject any cohort that includes a client they do not know."
         )
     if made.unknown:
-        _say(
-            f"Nobody knows the identity of {', '.join(made.unknown)}, so clients believe the "
-            "server about who the others are. 'fedclust client KIT --new-identity' makes one: "
-            f"add the line it prints to {folder / 'peers.json'}, and give that file to everybody."
+        _print(
+            f"No identity is known for {', '.join(made.unknown)}, so clients have to trust the "
+            "server about each other. Run 'fedclust client KIT --new-identity' there, add the line "
+            f"it prints to {folder / 'peers.json'}, and send that file to all clients."
         )
-    _say(f"Whom to give what: {folder / 'README.md'}")
+    _print(f"Which kit to send to whom: {folder / 'README.md'}")
 
 
-def _say(words: str) -> None:
-    Console().print(words, markup=False, highlight=False, soft_wrap=True)
+def _print(text: str) -> None:
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``fedclust report``: a run's folder as one page to read."""
+"""``fedclust report``: write the HTML report of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,9 +8,9 @@ from rich.console import Console
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder that a run wrote.")],
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
 ) -> None:
-    """Write report.html anew from the files of a run; it opens without a network."""
+    """Regenerate report.html from the files of a run; the page needs no network."""
     from ..report import write_report
 
     Console().print(f"Report: {write_report(run)}", markup=False, soft_wrap=True)

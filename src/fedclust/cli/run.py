@@ -1,4 +1,4 @@
-"""``fedclust run``: from a study file to clusters, labels at each client, and a report."""
+"""``fedclust run``: run a study in one process."""
 
 import json
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run a study in one process, with the files of all clients at hand.
+    """Run a study in one process, with the files of all clients on this machine.
 
     Writes model.json, profile.json, history.jsonl, a copy of the study and report.html into a
     folder, and each client's labels beside its own data. After Ctrl-C, --resume continues the run.
 
-    Exit code 0: done; 1: the study or the data do not allow it; 130: stopped by Ctrl-C.
+    Exit code 0: done; 1: a problem with the study or the data; 130: stopped by Ctrl-C.
     """
     from ..clustering.model import load
     from ..study import read_study, run_study
@@ -83,7 +83,7 @@ def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
         why = outcome.choice.why
         console.print(f"{why[0].upper()}{why[1:]}", markup=False)
     console.print(_tabulate(outcome.model))
-    lines = [*_remarks(outcome)]
+    lines = [*_write_remarks(outcome)]
     lines += [f"Labels of {client}: {path}" for client, path in outcome.labels.items()]
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
@@ -95,7 +95,7 @@ def _tabulate(model: "Model | ColumnsModel") -> Table:
     """Sizes, and the columns of the centres that differ most, where the centres are known."""
     rounds = model.about.rounds if model.about else 0
     table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
-    names, values = _columns_that_differ(model)
+    names, values = _find_differing_columns(model)
     for name in ("cluster", "rows", *names):
         table.add_column(escape(name), justify="right")
     for id, size, row in zip(model.ids, model.sizes, values, strict=True):
@@ -103,8 +103,8 @@ def _tabulate(model: "Model | ColumnsModel") -> Table:
     return table
 
 
-def _columns_that_differ(model: Any) -> tuple[list[str], list[list[str]]]:
-    if not hasattr(model, "centers"):  # over split columns no party knows all centres
+def _find_differing_columns(model: Any) -> tuple[list[str], list[list[str]]]:
+    if not hasattr(model, "centers"):  # with split columns no party knows all centres
         return [], [[] for _ in model.ids]
     centers, names = model.centers, model.preparation.names
     order = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MAX_COLUMNS]
@@ -112,7 +112,7 @@ def _columns_that_differ(model: Any) -> tuple[list[str], list[list[str]]]:
     return [names[p] for p in order], [[f"{center[p]:.4g}" for p in order] for center in units]
 
 
-def _remarks(outcome: "Outcome") -> Iterator[str]:
+def _write_remarks(outcome: "Outcome") -> Iterator[str]:
     model: Any = outcome.model
     n_names = len(model.preparation.names) if hasattr(model, "preparation") else 0
     if n_names > _MAX_COLUMNS:
@@ -121,10 +121,11 @@ def _remarks(outcome: "Outcome") -> Iterator[str]:
     about, privacy = model.about, model.about.privacy
     small, n = sum(size is None for size in model.sizes), len(model.ids)
     if 0 < small < n:
-        remedy = "choose fewer clusters, or another start"
         if privacy.limits_changes:
-            remedy = "or the clients withhold their sizes"
-        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
+            yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
+        else:
+            remedy = "choose fewer clusters, or another init or seed"
+            yield f"{small} of {n} clusters have no rows or very few; {remedy}."
     if about.caveat:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):

@@ -1,4 +1,4 @@
-"""SIGTERM as an exception: what was started is ended before the process goes."""
+"""Turn SIGTERM into an exception, so that child processes are ended before this one exits."""
 
 import contextlib
 import signal
@@ -7,8 +7,8 @@ from types import FrameType
 
 
 @contextlib.contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Within the block SIGTERM acts as Ctrl-C; either ends it quietly, once cleaned up."""
+def exit_on_signals() -> Iterator[None]:
+    """Inside the block, SIGTERM and Ctrl-C clean up and then exit with status 130."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

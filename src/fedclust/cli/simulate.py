@@ -1,4 +1,4 @@
-"""``fedclust simulate``: the same question, put to many more clients in one process."""
+"""``fedclust simulate``: run a study over many simulated clients in one process."""
 
 import json
 from dataclasses import asdict
@@ -10,27 +10,29 @@ import typer
 
 def simulate(
     study: Annotated[Path, typer.Argument(help="The study file.")],
-    clients: Annotated[int, typer.Option(help="How many clients there are to be.")] = 1000,
+    clients: Annotated[int, typer.Option(help="Number of simulated clients.")] = 1000,
     split: Annotated[
-        str, typer.Option(help="iid: all alike; dirichlet: their own share of each cluster.")
+        str, typer.Option(help="iid: random rows; dirichlet: uneven shares of each cluster.")
     ] = "iid",
-    alpha: Annotated[float, typer.Option(help="Of the Dirichlet: small is uneven.")] = 0.5,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    alpha: Annotated[
+        float, typer.Option(help="Dirichlet parameter; smaller values are more uneven.")
+    ] = 0.5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Deal the study's rows to simulated clients, and run its algorithm over them.
+    """Distribute the study's rows over simulated clients, and run its algorithm on them.
 
-    Says what it costs and how far the result is from one client with all rows. Nothing is written.
+    Prints the cost, and compares the result with that of one client with all rows. Writes no files.
     """
     from ..study import read_study
     from .tools.simulate import simulate as run
 
-    found = run(read_study(study), clients, split, alpha)
+    result = run(read_study(study), clients, split, alpha)
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        typer.echo(json.dumps(asdict(result)))
         return
-    fewest, median, most = found.rows
-    typer.echo(f"{found.algorithm}: {found.clients:,} clients of {fewest} to {most} rows "
+    fewest, median, most = result.rows
+    typer.echo(f"{result.algorithm}: {result.clients:,} clients with {fewest} to {most} rows "
                f"(median {median})")  # fmt: skip
-    typer.echo(f"{found.rounds} rounds in {found.seconds:.2f} s; {found.bytes_up:,} bytes sent")
-    ratio = found.inertia / found.pooled if found.pooled else 1.0
-    typer.echo(f"inertia {found.inertia:.6g}, {ratio:.6f} of that of one client with all rows")
+    typer.echo(f"{result.rounds} rounds in {result.seconds:.2f} s; {result.bytes_up:,} bytes sent")
+    ratio = result.inertia / result.pooled if result.pooled else 1.0
+    typer.echo(f"inertia {result.inertia:.6g}, {ratio:.6f} times that of one client with all rows")

@@ -1,4 +1,4 @@
-"""``fedclust status``: how a running federation stands."""
+"""``fedclust status``: show the status of a running federation."""
 
 import json
 from datetime import timedelta
@@ -11,37 +11,37 @@ from rich.table import Table
 
 
 def status(
-    kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit admin/.")],
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit, admin/.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Ask a running server who is connected and how its jobs stand, and how far its study is."""
+    """Show the connected clients, the jobs and the progress of the running study."""
     from ..deploy.status import federation_status
 
-    found = federation_status(kits)
+    current = federation_status(kits)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(current))
         return
     console = Console()
-    clients = Table("client", "last heard", title="Connected")
-    for name, seconds in found["clients"].items():
+    clients = Table("client", "last seen", title="Connected clients")
+    for name, seconds in current["clients"].items():
         clients.add_row(name, f"{seconds:.0f} s ago")
     console.print(clients)
     jobs = Table("study", "submitted", "state", title="Jobs")
-    for job in found["jobs"]:
+    for job in current["jobs"]:
         jobs.add_row(job["study"], job["submitted"], job["state"])
     console.print(jobs)
-    if running := found["running"]:
-        console.print(_sentence(running), markup=False)
+    if running := current["running"]:
+        console.print(_describe(running), markup=False)
 
 
-def _sentence(running: dict[str, Any]) -> str:
-    said = f"Study {running['study']!r}: {running['phase']}"
+def _describe(running: dict[str, Any]) -> str:
+    text = f"Study {running['study']!r}: {running['phase']}"
     if "round" not in running:
-        return f"{said}."
-    of = f" of at most {running['most']:,}" if "most" in running else ""
-    said += (
-        f" ({running['plan']}), round {running['round'] + 1:,}{of}, {running['answers']} answers, "
-        f"{running['since']:.0f} s ago"
+        return f"{text}."
+    of = f" of at most {running['max_rounds']:,}" if "max_rounds" in running else ""
+    text += (
+        f" ({running['plan']}), round {running['round'] + 1:,}{of}, {running['answers']} replies, "
+        f"{running['seconds_ago']:.0f} s ago"
     )
-    left = running.get("left")
-    return f"{said}." if left is None else f"{said}; at most {timedelta(seconds=int(left))} left."
+    left = running.get("seconds_left")
+    return f"{text}." if left is None else f"{text}; at most {timedelta(seconds=int(left))} left."

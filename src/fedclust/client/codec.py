@@ -17,14 +17,14 @@ from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
 from ..clustering.preparation.prepare import SCALINGS
 from ..core import ConfigError, DataError, Message, MessageError, Plan
-from ..core.envelope import (
+from ..core.codec import (
     ROUND,
     decode_request,
     encode_plan,
     encode_reply,
+    get_table,
+    get_text,
     one_line,
-    table,
-    text,
 )
 from ..core.wire import Frame
 from ..results import build
@@ -108,7 +108,7 @@ def _encode_finish(request: FinishColumns) -> Encoded:
 
 def decode(frame: Frame) -> AnyRequest:
     """The request that a frame holds."""
-    header, kind = frame.header, text(frame.header, "kind")
+    header, kind = frame.header, get_text(frame.header, "kind")
     match kind:
         case "preflight":
             return _decode_preflight(header)
@@ -131,17 +131,19 @@ def decode(frame: Frame) -> AnyRequest:
 
 def decode_caller(frame: Frame, author: str) -> Caller:
     """The caller of the request in a frame."""
-    study = text(table(frame.header, "about"), "study")
-    return Caller(study, author, text(frame.header, "id").partition("/")[0])
+    study = get_text(get_table(frame.header, "about"), "study")
+    return Caller(study, author, get_text(frame.header, "id").partition("/")[0])
 
 
 def _decode_preflight(header: Mapping[str, Any]) -> Preflight:
-    columns = header.get("columns")
+    if "columns" not in header:  # null asks for all numeric columns; absent is malformed
+        raise MessageError("the preflight does not say which columns")
+    columns = header["columns"]
     return Preflight(
         None if columns is None else _decode_columns(columns),
-        text(header, "algorithm"),
+        get_text(header, "algorithm"),
         bool(header.get("counts")),
-        text(header, "needs_memory"),
+        get_text(header, "needs_memory"),
     )
 
 
@@ -154,7 +156,7 @@ def _decode_model(frame: Frame) -> Model:
     if not isinstance(ids, list) or {type(id) for id in ids} != {int} or len(ids) != len(centers):
         raise MessageError("labels need an integer id for each centre")
     sizes = (None,) * len(ids)  # not sent: they are about other clients
-    return Model(centers, tuple(ids), sizes, preparation, text(header, "algorithm"), fuzzifier)
+    return Model(centers, tuple(ids), sizes, preparation, get_text(header, "algorithm"), fuzzifier)
 
 
 def _decode_finish(frame: Frame) -> FinishColumns:

@@ -6,21 +6,23 @@ stays in the client's own log.
 """
 
 import logging
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
-from ..core.envelope import encode_refusal, one_line, text
-from ..core.wire import unpack
+from ..core.codec import encode_refusal, get_text, one_line
+from ..core.wire import Frame, unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
 from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
-from .requests import AnyReply, Caller, PreflightReport, RecordsOffer
+from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, RecordsOffer
 from .session import ClientSession
 
+_LONGEST_ID = 200  # characters of a request's id; the reply repeats it
 _MARK = 8  # characters of a run's id in the names of its label files
 _PUBLIC = {  # for errors that have no public text of their own
     Code.DATA: "its data do not fit the study; see the client's log",
@@ -86,14 +88,15 @@ class ClientEndpoint:
         id, entry = "", {"to": author, "client": self._name}
         try:
             frame = unpack(raw)
-            id = text(frame.header, "id")
-            entry |= {"kind": text(frame.header, "kind")}
+            id = _id_of(frame)
+            entry |= {"kind": get_text(frame.header, "kind")}
             caller = decode_caller(frame, author)
             entry |= {"study": caller.study}
             self._check_signed(caller)
             request = decode(frame)
-            reply = _materialize(self._session.handle(request, caller))
+            reply = self._session.handle(request, caller)
             _log_problems(reply)
+            reply = _releasable(request, reply)
             entry |= describe_reply(request, reply)
             answer = encode_answer(reply, answers=id, client=self._name)
         except Exception as error:
@@ -124,15 +127,22 @@ class ClientEndpoint:
         """Log the answer; an answer that cannot be logged is replaced by a refusal."""
         try:
             path = self._config.place(self._config.output.disclosures)
-        except FedclustError:
+        except Exception:  # the reason is in the log already
             path = self._folder / "disclosures.jsonl"
         try:
             write_disclosure(path, answer, entry)
-        except OSError:
+        except Exception:
             _log.exception("the disclosure log cannot be written")
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)
         return answer
+
+
+def _id_of(frame: Frame) -> str:
+    id = get_text(frame.header, "id")
+    if len(id) > _LONGEST_ID:
+        raise MessageError(f"the id of the request is longer than {_LONGEST_ID} characters")
+    return id
 
 
 def _log_problems(reply: AnyReply) -> None:
@@ -143,10 +153,17 @@ def _log_problems(reply: AnyReply) -> None:
             _log.log(level, "%s", one_line(str(problem)))
 
 
-def _materialize(reply: AnyReply) -> AnyReply:
-    """Compute the arrays of a message once, and check that they are finite."""
-    if not isinstance(reply, Message):
-        return reply
+def _releasable(request: AnyRequest, reply: AnyReply) -> AnyReply:
+    """The reply as it may leave: finite arrays, and no name of a column that was not given."""
+    if isinstance(request, Preflight) and isinstance(reply, PreflightReport):
+        given = {"", *(column.name for column in request.columns or ())}
+        problems = (p if p.column in given else replace(p, column="") for p in reply.problems)
+        return replace(reply, problems=tuple(problems))
+    return _materialize(reply) if isinstance(reply, Message) else reply
+
+
+def _materialize(reply: Message) -> Message:
+    """A message whose arrays are computed, once, and finite."""
     message = type(reply).from_arrays(reply.arrays())
     if not message.is_finite():
         raise MessageError("the result has values that are not finite")

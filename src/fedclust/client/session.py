@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core import Batches, Code, ConfigError, Data, DataError, Message, Refusal, respond
-from ..core.loop import streams
+from ..core.loop import can_stream
 from ..privacy import ClientPolicy
 from .admission import NO_CONSENT_NEEDED, Admission
 from .files import ClientFiles
@@ -133,7 +133,7 @@ class ClientSession:
             rows = self.rows(form)
         else:
             rows = self.columns.admit_round(plan, request.request, form, self.answered)
-        if isinstance(rows, Batches) and not streams(plan.algorithm):
+        if isinstance(rows, Batches) and not can_stream(plan.algorithm):
             raise Refusal(f"{plan.algorithm.key} needs all rows in memory; set batch_rows = 0")
         message = respond(plan, request.request, self.name, rows)
         self.answered += 1

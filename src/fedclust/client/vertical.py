@@ -224,7 +224,7 @@ class ClientColumns:
         self, aligned: AlignedRows, end: FinalAssignment, centers: Path, labels: Path | None
     ) -> None:
         """Write the client's part of the centres, and the clusters of its own rows."""
-        part = end.algorithm.part(end.last, aligned.X)[end.order]
+        part = end.algorithm.local_centers(end.last, aligned.X)[end.order]
         centers.parent.mkdir(parents=True, exist_ok=True)
         write_text(centers, json.dumps(self._describe(aligned.preparation, end, part), indent=1))
         if labels is None:

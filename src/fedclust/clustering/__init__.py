@@ -1,1 +1,1 @@
-"""Plans composed into a clustering: prepare, seed, cluster, score, choose k."""
+"""Compose plans to a clustering: prepare, seed, cluster, score, choose k."""

@@ -1,4 +1,4 @@
-"""Seed and cluster records whose columns are split; then each owner has its part of the centres."""
+"""Seed and cluster records whose columns are split; each owner gets its part of the centres."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from ..core import (
     Runner,
     Schema,
     Transform,
-    derived,
+    derive_seed,
     did_you_mean,
     run,
 )
@@ -35,18 +35,18 @@ Start = str | Sequence[int] | IntArray
 
 @dataclass(frozen=True, eq=False)
 class ColumnClustering:
-    """The best of a few runs, and what all of them cost."""
+    """The best of several runs, and the costs of all."""
 
     algorithm: AnyRecordAlgorithm
     history: tuple[RoundSummary, ...]
-    converged: bool  # ended because the distances rested, not because rounds ran out
+    converged: bool  # ended because the distances converged, not at the limit of rounds
     inertia: float
-    last: Record  # the assignment that makes the final centres, at each owner its part
+    last: Record  # the assignment from which each owner computes its part of the centres
     sent: Mapping[str, int]
 
     @property
     def caveat(self) -> str:
-        """What limits the use of the result; no tier over split columns adds noise."""
+        """A limitation of the result; always empty, because no tier here adds noise."""
         return ""
 
 
@@ -61,30 +61,32 @@ def cluster_columns(
     transforms: tuple[Transform, ...] = (),
     runner: Runner = run,
 ) -> ColumnClustering:
-    """Seed and run `n_init` times; the lowest inertia wins, which the server knows."""
+    """Seed and run `n_init` times, and keep the lowest inertia, which the server knows."""
     if not isinstance(init, str):
-        n_init = min(n_init, 1)  # the same start would give the same end
+        n_init = min(n_init, 1)  # the same start would give the same result
     best: ColumnClustering | None = None
     sent: dict[str, int] = {}
     for attempt in range(n_init):
         runs: list[Run] = []
         if isinstance(init, str):
-            drawn = Plan(_seeding(algorithm, init), transforms, derived(seed, "seeding", attempt))
-            runs = [runner(replace(drawn, purpose="start"), channel, schema)]
+            plan = Plan(
+                _seeding(algorithm, init), transforms, derive_seed(seed, "seeding", attempt)
+            )
+            runs = [runner(replace(plan, purpose="start"), channel, schema)]
         start = runs[0].model if runs else _as_records(init)
         ready = replace(algorithm, init=start)
         done = runner(
-            Plan(ready, transforms, derived(seed, "clustering", attempt)), channel, schema
+            Plan(ready, transforms, derive_seed(seed, "clustering", attempt)), channel, schema
         )
         for part in (*runs, done):
             for owner, size in part.sent.items():
                 sent[owner] = sent.get(owner, 0) + size
         inertia = float(done.state.d2.min(axis=1).sum())
         if best is None or inertia < best.inertia:
-            # Not the run itself: its state is as large as all records times all clusters.
-            rested = replace(ready, max_rounds=done.n_rounds + 1).done(done.state)
+            # Do not keep the run: its state has n_records x n_clusters numbers.
+            converged = replace(ready, max_rounds=done.n_rounds + 1).done(done.state)
             last = ready.broadcast(done.state)
-            best = ColumnClustering(ready, done.history, rested, inertia, last, sent)
+            best = ColumnClustering(ready, done.history, converged, inertia, last, sent)
         del done
     if best is None:
         raise ConfigError(f"n_init must be at least 1, got {n_init}")
@@ -94,10 +96,10 @@ def cluster_columns(
 def _seeding(algorithm: AnyRecordAlgorithm, init: str) -> AnyAlgorithm:
     key = {"auto": str(algorithm.seeding), "k-means++": "vertical-k-means++"}.get(init, init)
     if key not in VERTICAL_SEEDINGS:
-        words = ("k-means++", "records", "partition")
+        names = ("k-means++", "records", "partition")
         raise ConfigError(
-            f"init={init!r} is not one of {', '.join(words)}, a record for each cluster or a "
-            f"cluster for each record{did_you_mean(init, words)}"
+            f"init={init!r} is not one of {', '.join(names)}, a record number per cluster or a "
+            f"cluster number per record{did_you_mean(init, names)}"
         )
     return make_seeding(key, algorithm.n_clusters, message_dtype=algorithm.message_dtype)
 
@@ -109,16 +111,15 @@ def _as_records(init: Any) -> IntArray:
         given = np.empty(0)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ConfigError(
-            "init must be a word, a record number for each cluster, or a cluster "
-            "number for each record"
+            "init must be a name, a record number per cluster, or a cluster number per record"
         )
     return given
 
 
-def distances_to(
+def compute_distances(
     parts: Mapping[str, FloatArray], tables: Mapping[str, FloatArray], message_dtype: str
 ) -> tuple[FloatArray, Run]:
-    """Squared distances of records to the centres of which each owner holds a part: one round."""
+    """Squared distances of records to centres, in one round over the owners' parts."""
     k = len(next(iter(parts.values())))
     data = {
         owner: Data(cast(Any, Distances(X, parts[owner], message_dtype)), np.empty(0))

@@ -38,7 +38,7 @@ class _CenteredCluster:
 
 @dataclass(frozen=True, eq=False)
 class _ModelPart:
-    """What model.json holds besides the description of the run, for split rows."""
+    """Content of model.json besides the description of the run, for split rows."""
 
     algorithm: str
     clusters: tuple[_CenteredCluster, ...]
@@ -61,20 +61,20 @@ class _ColumnsModelPart:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Centres, what is done to a row before it is compared with them, and the clusters' numbers."""
+    """Centres, the preparation of rows, and the numbers of the clusters."""
 
-    centers: FloatArray  # (C, P) as they were clustered
-    ids: tuple[int, ...]  # the clusters' numbers: those of an earlier run, if it was given
-    sizes: tuple[int | None, ...]  # None where a count would cost privacy
+    centers: FloatArray  # (C, P) in prepared units
+    ids: tuple[int, ...]  # numbers of the clusters, which may come from an earlier run
+    sizes: tuple[int | None, ...]  # None if a count would spend privacy budget
     preparation: Preparation
     algorithm: str
-    fuzzifier: float | None = None  # None: labels, no memberships
+    fuzzifier: float | None = None  # None: labels only
     about: RunDescription | None = None  # None: built from parts, not by a run
     na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
 
     @property
     def columns(self) -> list[str]:
-        """The columns a table must have."""
+        """Columns that a table must have."""
         return [column.name for column in self.preparation.columns]
 
     @property
@@ -83,32 +83,32 @@ class Model:
         return self.preparation.in_units(self.centers)
 
     def predict(self, table: Any) -> list[int | None]:
-        """The number of each row's cluster; None where a gap leaves the row out."""
+        """Cluster number of each row; None if the row was dropped for a missing value."""
         rows, kept = self.rows(table)
-        found: list[int | None] = [None] * len(kept)
-        for place, c in zip(np.flatnonzero(kept).tolist(), self.nearest(rows), strict=True):
-            found[place] = self.ids[c]
-        return found
+        labels: list[int | None] = [None] * len(kept)
+        for row, c in zip(np.flatnonzero(kept).tolist(), self.nearest(rows), strict=True):
+            labels[row] = self.ids[c]
+        return labels
 
     def predict_proba(self, table: Any) -> FloatArray:
-        """Memberships (n, C), in the order of `ids`; NaN where a gap leaves the row out."""
+        """Memberships (n, C), in the order of `ids`; NaN for rows dropped for a missing value."""
         rows, kept = self.rows(table)
-        found = np.full((len(kept), len(self.ids)), np.nan)
-        found[kept] = self.memberships(rows)
-        return found
+        U = np.full((len(kept), len(self.ids)), np.nan)
+        U[kept] = self.memberships(rows)
+        return U
 
-    def rows(self, table: Any, who: str = "the table") -> tuple[FloatArray, BoolArray]:
-        """Prepared rows, and which of the table's rows they are."""
-        return self.preparation.apply(columns_of(table, who), who)
+    def rows(self, table: Any, source: str = "the table") -> tuple[FloatArray, BoolArray]:
+        """Prepared rows, and a mask of the table's rows that were kept."""
+        return self.preparation.apply(columns_of(table, source), source)
 
     def nearest(self, rows: FloatArray) -> IntArray:
-        """The place among `ids` of each prepared row's cluster."""
+        """Position in `ids` of the cluster of each prepared row."""
         return nearest(rows, self.centers)[0]
 
     def memberships(self, rows: FloatArray) -> FloatArray:
         """Memberships of prepared rows."""
         if self.fuzzifier is None:
-            raise ConfigError(f"{self.algorithm} finds labels, not memberships")
+            raise ConfigError(f"{self.algorithm} gives labels, not memberships")
         return memberships(rows, self.centers, self.fuzzifier)
 
     def as_config(self) -> dict[str, Any]:
@@ -143,14 +143,14 @@ class ColumnsModel:
     """The model of a run over split columns: sizes only, as no party has all centres."""
 
     algorithm: str
-    sizes: tuple[int, ...]  # the clusters' numbers are 1, 2, ...
-    owners: Mapping[str, int]  # how many columns each has
+    sizes: tuple[int, ...]  # of clusters 1, 2, ...
+    owners: Mapping[str, int]  # number of columns of each
     n_records: int  # that all owners have
     about: RunDescription
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The clusters' numbers."""
+        """Numbers of the clusters."""
         return tuple(range(1, len(self.sizes) + 1))
 
     def as_config(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _as_config(about: RunDescription | None, part: Any) -> dict[str, Any]:
 
 
 def _check_lists(part: _ModelPart, where: str) -> None:
-    """Refuse lists that do not have a value for each prepared column."""
+    """Refuse lists that do not have one finite value per prepared column."""
     ready, names = part.preparation, part.preparation.names
     if list(part.columns) != names:
         raise DataError(f"{where}: columns: expected {', '.join(names)}, as in the preparation")
@@ -181,33 +181,33 @@ def _check_lists(part: _ModelPart, where: str) -> None:
     lists = {"preparation.offset": ready.offset, "preparation.scale": ready.scale}
     lists |= {"preparation.fill": fill}
     lists |= {f"clusters[{c}].center": np.array(x.center) for c, x in enumerate(part.clusters)}
-    for place, values in lists.items():
+    for name, values in lists.items():
         if len(values) != len(names) or not np.isfinite(values).all():
             raise DataError(
-                f"{where}: {place}: expected a number for each of the {len(names)} columns"
+                f"{where}: {name}: expected one finite number per column ({len(names)})"
             )
 
 
 def read_model(file: Path) -> Model | ColumnsModel:
-    """The model in a model.json."""
+    """Read a model.json."""
     config = parse_json(read_text(file), str(file))
-    found = config.get("format") if isinstance(config, Mapping) else None
-    if found != FORMAT:
+    version = config.get("format") if isinstance(config, Mapping) else None
+    if version != FORMAT:
         raise DataError(
-            f"{file}: format {found!r} is not known; this fedclust reads format {FORMAT}, so use "
-            "the fedclust that made the run"
+            f"{file}: unknown format {version!r}; this fedclust reads format {FORMAT}, so use the "
+            "version that made the run"
         )
     kind = ColumnsModel if config.get("split") == "columns" else Model
     return kind.from_config(config, str(file))
 
 
 def load(path: str | Path) -> Model:
-    """The model of a run's folder, or of its model.json."""
+    """Load the model from a run folder or its model.json."""
     file = Path(path)
     model = read_model(file / "model.json" if file.is_dir() else file)
     if isinstance(model, ColumnsModel):
         raise ConfigError(
-            f"{file}: no party has all centres of a run over split columns, so it can neither "
-            "label new rows nor be exported; each owner's part is beside its own labels"
+            f"{file}: no party has all centres of a run over split columns, so new rows cannot be "
+            "labelled; each owner has its part beside its labels"
         )
     return model

@@ -1,8 +1,4 @@
-"""Seed, cluster, score: plans run one after the other over one channel.
-
-Seeding, scoring and restarts are runs like any other; this is the order in which they make a
-clustering.
-"""
+"""Cluster split rows: seed, cluster and score, as plans over one channel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +22,7 @@ from ..core import (
     Run,
     Runner,
     Schema,
-    derived,
+    derive_seed,
     run,
 )
 from ..core.channel import Wrapper
@@ -34,23 +30,23 @@ from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 
-SCORING = "scoring"  # the purpose of plans whose outcome is a number for centres
+SCORING = "scoring"  # purpose of plans that evaluate centres
 Init = str | FloatArray | AnyAlgorithm
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """The best of a few runs, and what all of them cost."""
+    """The best of several runs, and the costs of all."""
 
-    algorithm: AnyAlgorithm  # with the start it was given
+    algorithm: AnyAlgorithm  # with its initial centres
     run: Run
-    inertia: float  # pooled, from a federated run; NaN where that would cost privacy
-    sent: Mapping[str, int]  # bytes each client sent in all runs: seeding, clustering, scoring
-    guarantee: Guarantee  # of the tier it ran under
+    inertia: float  # pooled, from a federated run; NaN if that would spend privacy budget
+    sent: Mapping[str, int]  # bytes by client, over seeding, clustering and scoring
+    guarantee: Guarantee  # of the privacy tier
 
     @property
     def centers(self) -> FloatArray:
-        """The centres found."""
+        """Final centres."""
         return cast(FloatArray, self.run.model)
 
     @property
@@ -60,20 +56,20 @@ class Clustering:
 
     @property
     def caveat(self) -> str:
-        """What limits the use of the result, beside its guarantee; mostly nothing."""
+        """A limitation of the result, such as noise; usually empty."""
         sure = getattr(self.run.state, "sure", np.ones(0))  # of noisy weights
         lost, n = int((sure == 0).sum()), len(sure)
         if lost == 0:
             return ""
         return (
-            f"{'all' if lost == n else f'{lost} of {n}'} clusters have so few rows that noise "
-            "hides them: do not rely on their centres; more rows, fewer clusters or a larger "
-            "epsilon help (fedclust budget)"
+            f"{'all' if lost == n else f'{lost} of {n}'} clusters have too few rows for the noise, "
+            "so their centres are unreliable; use more rows, fewer clusters or a larger epsilon "
+            "(see fedclust budget)"
         )
 
     @property
     def converged(self) -> bool:
-        """Whether the run ended because the centres rested, not because rounds ran out."""
+        """Whether the run ended because the centres converged, not at the limit of rounds."""
         if not self.algorithm.has_parameter("max_rounds"):
             return True
         longer = replace(cast(Any, self.algorithm), max_rounds=self.run.n_rounds + 1)
@@ -92,15 +88,16 @@ def cluster(
     seed: int = 0,
     runner: Runner = run,
 ) -> Clustering:
-    """Seed and run `n_init` times; the lowest pooled inertia wins (DWF's RequestScore).
+    """Seed and run `n_init` times, and keep the lowest pooled inertia (DWF's RequestScore).
 
-    Seeding asks as many clients as a round does; scores are compared, so they ask everybody.
+    Seeding samples clients like any round. Scoring uses all clients, so that scores are
+    comparable.
     """
     tier = tier_of(privacy)
-    _check_starts(n_init, tier)
-    everybody = ClientSampling(min_clients=sampling.min_clients)
+    _check_n_init(n_init, tier)
+    all_clients = ClientSampling(min_clients=sampling.min_clients)
     channel = tier.channel(channel)
-    found: list[Clustering] = []
+    clusterings: list[Clustering] = []
     sent: dict[str, int] = {}
     for attempt in range(n_init):
         ready, seeding = run_seeding(
@@ -110,35 +107,35 @@ def cluster(
             init=init,
             privacy=tier,
             sampling=sampling,
-            seed=derived(seed, "seeding", attempt),
+            seed=derive_seed(seed, "seeding", attempt),
             runner=runner,
         )
-        plan = tier.plan(ready, channel, schema, derived(seed, "clustering", attempt))
+        plan = tier.plan(ready, channel, schema, derive_seed(seed, "clustering", attempt))
         done = runner(plan, channel, schema, sampling=sampling)
         scores = []
         if not tier.noisy:
-            scoring = _scoring(done, channel, schema, tier)
-            scores = [runner(scoring, channel, schema, sampling=everybody)]
+            scoring = _scoring_plan(done, channel, schema, tier)
+            scores = [runner(scoring, channel, schema, sampling=all_clients)]
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
         inertia = scores[0].model if scores else float("nan")
-        found.append(Clustering(ready, done, inertia, sent, tier.guarantee))
-    return min(found, key=lambda one: one.inertia)
+        clusterings.append(Clustering(ready, done, inertia, sent, tier.guarantee))
+    return min(clusterings, key=lambda clustering: clustering.inertia)
 
 
-def _check_starts(n_init: int, tier: Tier) -> None:
+def _check_n_init(n_init: int, tier: Tier) -> None:
     if n_init < 1:
         raise ConfigError(f"n_init must be at least 1, got {n_init}")
     if tier.noisy and n_init > 1:
         raise ConfigError(
-            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}: each start would cost as "
-            "much again"
+            f"n_init must be 1 with privacy={tier.name!r}, got {n_init}; every further start "
+            "would spend privacy budget"
         )
 
 
-def _scoring(done: Run, channel: Channel, schema: Schema, tier: Tier) -> Plan:
-    """The plan for the pooled inertia of what a run found."""
+def _scoring_plan(done: Run, channel: Channel, schema: Schema, tier: Tier) -> Plan:
+    """Plan for the pooled inertia of the centres of a run."""
     plan = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
     return replace(plan, purpose=SCORING)
 
@@ -154,78 +151,78 @@ def run_seeding(
     seed: int = 0,
     runner: Runner = run,
 ) -> tuple[AnyAlgorithm, list[Run]]:
-    """The algorithm as it runs, with its start centres, and the runs it took to find them."""
+    """Return the algorithm with its initial centres, and the runs that computed them."""
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
     algorithm = tier.adapt(algorithm, schema, n_clients)
     if not algorithm.has_parameter("init"):
         if not auto:
-            raise ConfigError(f"{algorithm.key} needs no start: leave init='auto'")
+            raise ConfigError(f"{algorithm.key} takes no initial centres; leave init='auto'")
         return algorithm, []
     if auto and algorithm.parameter("init") is not None:
         return algorithm, []
     if isinstance(init, str):
-        init = _seeding(init, algorithm, schema, tier, n_clients)
+        init = _select_seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
-        return _starting_at(algorithm, as_centers(init)), []
-    if isinstance(init, UniformSeeding):  # which asks nobody
+        return _with_init(algorithm, as_centers(init)), []
+    if isinstance(init, UniformSeeding):  # which queries no client
         plan = Plan(init, seed=seed)
     else:
         plan = tier.plan(init, channel, schema, seed)
     plan = replace(plan, purpose="start")
-    done = _seeding_run(plan, channel, schema, sampling, runner)
-    return _starting_at(algorithm, done.model), [done]
+    done = _run_seeding_plan(plan, channel, schema, sampling, runner)
+    return _with_init(algorithm, done.model), [done]
 
 
-def _seeding(
+def _select_seeding(
     init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
 ) -> AnyAlgorithm:
-    """The seeding of a name; "auto" is what suits the tier, and then the algorithm."""
+    """Return the seeding with this name; "auto" depends on the tier, then on the algorithm."""
     if init in ("auto", "cells"):
-        found = tier.seeding(algorithm, schema, n_clients)
-        if found is not None or init == "cells":
-            return found or CellSeeding(algorithm.n_clusters, *schema.box())
+        seeding = tier.seeding(algorithm, schema, n_clients)
+        if seeding is not None or init == "cells":
+            return seeding or CellSeeding(algorithm.n_clusters, *schema.box())
         init = str(algorithm.seeding)
     return make_seeding(init, algorithm.n_clusters)
 
 
 def as_centers(init: Any) -> FloatArray:
-    """Start centres as an array, from anything that NumPy reads as one."""
+    """Convert initial centres to an array."""
     try:
         return np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError):
         raise ConfigError(
-            "init must be 'auto', the name of a seeding, a seeding made by make_seeding, or an "
-            f"array of start centres; got {type(init).__name__}"
+            "init must be 'auto', the name of a seeding, a seeding from make_seeding, or an array "
+            f"of centres; got {type(init).__name__}"
         ) from None
 
 
-def _starting_at(algorithm: AnyAlgorithm, centers: FloatArray) -> AnyAlgorithm:
+def _with_init(algorithm: AnyAlgorithm, centers: FloatArray) -> AnyAlgorithm:
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=centers))
 
 
-def _seeding_run(
+def _run_seeding_plan(
     plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling, runner: Runner
 ) -> Run:
-    """One run; where a single client is asked and has too little to say, another is."""
+    """Run a seeding; a seeding by one client tries further clients if the first has no seeds."""
     clients = sorted(channel.clients())
-    ways: list[tuple[Channel, ClientSampling]] = [(channel, sampling)]
+    attempts: list[tuple[Channel, ClientSampling]] = [(channel, sampling)]
     if plan.algorithm.traits.one_client:
         order = plan.rng("order", 0).permutation(len(clients))
-        ways = [(_Only(channel, clients[i]), ALL_CLIENTS) for i in order]
-    for way, who in ways:
+        attempts = [(_SingleClient(channel, clients[i]), ALL_CLIENTS) for i in order]
+    for target, clients_sampled in attempts:
         try:
-            return runner(plan, way, schema, sampling=who)
+            return runner(plan, target, schema, sampling=clients_sampled)
         except EmptyRound:
             continue
     raise EmptyRound(
-        f"init={plan.algorithm.key!r}: no client has rows enough to propose a start without "
-        "sending one; give bounds and init='uniform', or the centres themselves"
+        f"init={plan.algorithm.key!r}: no client has enough rows to compute initial centres "
+        "without disclosing a row; give bounds and init='uniform', or an array of centres"
     )
 
 
-class _Only(Wrapper):
-    """The same channel, with one client behind it."""
+class _SingleClient(Wrapper):
+    """A channel restricted to one client."""
 
     def __init__(self, channel: Channel, client: str) -> None:
         super().__init__(channel)

@@ -1,4 +1,4 @@
-"""The five ideas: message, algorithm, transform, plan, loop."""
+"""The core: messages, algorithms, transforms, plans, and the loop that runs them."""
 
 from .algorithm import Algorithm, Data, Empty, OneRoundQuery, Rule, Schema
 from .batches import Batches
@@ -32,7 +32,7 @@ from .loop import (
     run,
 )
 from .message import Dims, Message, Record, Stacked, Summed
-from .random import derived, stream
+from .random import derive_seed, stream
 from .traits import Role, Traits, Work
 from .transform import RoundContext, Stage, Transform
 
@@ -77,7 +77,7 @@ __all__ = [
     "RoundContext",
     "Work",
     "config",
-    "derived",
+    "derive_seed",
     "did_you_mean",
     "load_round",
     "respond",

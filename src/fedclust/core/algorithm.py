@@ -29,25 +29,25 @@ from .traits import Role, Traits
 
 Partition = Literal["horizontal", "vertical"]
 
-# Beyond these a squared distance is no longer a number, or all of them are zero.
+# Beyond these limits squared distances overflow, or all of them underflow to zero.
 _LARGEST = {np.dtype(np.float64): LARGEST, np.dtype(np.float32): 1e15}
 _SMALLEST = {np.dtype(np.float64): 1e-140, np.dtype(np.float32): 1e-15}
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """One client's rows, checked once, where they enter."""
+    """One client's rows. `Data.of` checks them once, when they enter."""
 
     X: FloatArray  # (N, F)  C-contiguous, float64 or float32
     weight: FloatArray  # (N,) positive, or (0,) where every row counts once
-    grid: Grid | None = None  # where the plan wants sums of whole numbers
-    # The client's own keeper of keys and releases (fedclust.privacy.ClientPolicy); it never leaves.
+    grid: Grid | None = None  # set where the plan needs integer sums
+    # The client's own policy (fedclust.privacy.ClientPolicy); it never leaves the client.
     policy: Any = None
-    form: bytes = b""  # which columns on which scale, as who asks has put it: part of a question
+    form: bytes = b""  # columns and scaling as the server requested them; part of the query
 
     @cached_property
     def extent(self) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest value of each column: people's values, for the client's eyes only."""
+        """Minimum and maximum of each column. They are values of records and must not be sent."""
         return self.X.min(axis=0), self.X.max(axis=0)
 
     @classmethod
@@ -59,20 +59,20 @@ class Data:
         client: str = "this client",
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Rows and weights as they come: arrays, nested lists, anything NumPy can read."""
-        rows = _numeric(X, client)
-        _usable(rows, client, names)
+        """Check rows and weights: arrays, nested lists, or anything else that NumPy can read."""
+        rows = _read_table(X, client)
+        _check_values(rows, client, names)
         if weight is None:
             return cls(rows, np.empty(0))
         try:
             w = np.asarray(weight, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DataError(f"{client}: sample_weight holds values that are no numbers") from None
+            raise DataError(f"{client}: sample_weight holds values that are not numbers") from None
         if w.shape != (len(rows),):
             raise DataError(f"{client}: {len(rows)} rows, but sample_weight of shape {w.shape}")
         if not np.isfinite(w).all() or (w < 0).any():
             raise DataError(f"{client}: sample_weight must be finite and not negative")
-        counted = w > 0  # a row of weight zero is not there
+        counted = w > 0  # a row of weight zero is dropped
         return cls(rows[counted], w[counted])
 
     def __len__(self) -> int:
@@ -84,20 +84,20 @@ class Data:
         return self.X.shape[0], self.X.shape[1]
 
 
-def _numeric(X: Any, client: str) -> FloatArray:
+def _read_table(X: Any, client: str) -> FloatArray:
     if hasattr(X, "mask") and np.ma.is_masked(X):  # the first use of np.ma imports it
         raise DataError(f"{client}: some values are masked; drop or fill them first")
     if hasattr(X, "toarray"):
         raise DataError(f"{client}: sparse tables are not supported; give X.toarray()")
     try:
         rows = np.asarray(X)
-        complex_ones = rows.dtype.kind == "c"
-        if rows.dtype not in _LARGEST and not complex_ones:
+        is_complex = rows.dtype.kind == "c"
+        if rows.dtype not in _LARGEST and not is_complex:
             rows = rows.astype(np.float64)
     except (TypeError, ValueError) as problem:
         raise DataError(f"{client}: not all values are numbers ({problem})") from None
-    if complex_ones:
-        raise DataError(f"{client}: complex numbers have no order; give real ones")
+    if is_complex:
+        raise DataError(f"{client}: complex numbers are not supported; give real numbers")
     if rows.ndim != 2:
         raise DataError(f"{client}: expected a table of rows and columns, got shape {rows.shape}")
     if rows.shape[1] == 0:
@@ -105,7 +105,7 @@ def _numeric(X: Any, client: str) -> FloatArray:
     return np.ascontiguousarray(rows)
 
 
-def _usable(rows: FloatArray, client: str, names: Sequence[str] | None) -> None:
+def _check_values(rows: FloatArray, client: str, names: Sequence[str] | None) -> None:
     if rows.size == 0:
         return
     largest = np.abs(rows).max(axis=0)
@@ -130,31 +130,33 @@ def _column(names: Sequence[str] | None, column: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What everybody may know before the first round: columns, and bounds if they are public."""
+    """What is public before the first round: the number of columns and, if known, their bounds."""
 
     n_features: int
     low: FloatArray | None = None  # (F,)
     high: FloatArray | None = None  # (F,)
-    n_records: int | None = None  # where columns are split: the records all owners share
+    n_records: int | None = None  # with split columns: the number of shared records
 
     def records(self) -> int:
-        """How many records the owners of columns share."""
+        """The number of records that the owners of columns share."""
         if self.n_records is None:
-            raise ConfigError("owners of columns share records: give Schema(F, n_records=...)")
+            raise ConfigError(
+                "split columns need a number of records: give Schema(F, n_records=...)"
+            )
         return self.n_records
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """The public bounds; never the data's own extremes, which are people's values."""
+        """The public bounds. The data's own extremes are values of records and are never used."""
         if self.low is None or self.high is None:
             raise ConfigError(
-                "no public bounds of the features are known: give bounds=(low, high) (in core: "
-                "Schema(F, low=..., high=...)), or a start that needs none, such as init='careful'"
+                "the features have no public bounds: give bounds=(low, high) (in core: "
+                "Schema(F, low=..., high=...)), or an init that needs none, such as 'careful'"
             )
         return self.low, self.high
 
 
 class Rule(NamedTuple):
-    """What a client withholds: clusters of few records, or everything when it has few records."""
+    """What a client withholds: small clusters, or its entire reply if it has few records."""
 
     min_count: int = 1
     min_samples: int = 1
@@ -221,13 +223,15 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     key: ClassVar[str]  # its name in the registry: the paper's acronym
     traits: ClassVar[Traits] = Traits()
     partition: ClassVar[Partition] = "horizontal"
-    seeding: ClassVar[str | None] = None  # the run that finds its start, unless another is given
-    stands_for: ClassVar[tuple[str, ...]] = ()  # keys of algorithms whose place it takes in a tier
+    seeding: ClassVar[str | None] = None  # the default seeding: a run that finds start centres
+    stands_for: ClassVar[tuple[str, ...]] = ()  # keys of algorithms that it replaces in a tier
     state: ClassVar[type[Record]]  # these three are taken from the class header
     down: ClassVar[type[Record]]
     up: ClassVar[type[Message]]
 
-    n_clusters: Annotated[int, Role.CLUSTERS]  # of those that cluster; statistics have none
+    n_clusters: Annotated[
+        int, Role.CLUSTERS
+    ]  # of clustering algorithms; statistics have no clusters
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -245,10 +249,10 @@ class Algorithm(ABC, Generic[State, Down, Up]):
 
     @abstractmethod
     def client_step(self, down: Down, data: Data, rng: Rng) -> Up:
-        """Client: all that leaves it in a round. A client without rows says nothing."""
+        """Client: its reply in a round. A client without rows sends an empty message."""
 
     def release(self, message: Up) -> Up:
-        """Client: what may leave of its message, once all of its rows are in it."""
+        """Client: the part of its complete message that may be sent."""
         return message
 
     @abstractmethod
@@ -264,26 +268,26 @@ class Algorithm(ABC, Generic[State, Down, Up]):
         """The outcome: centres, or an index."""
 
     def assign(self, model: Any, data: Data) -> Array:
-        """Client: labels or memberships of its own rows under the model; they stay there."""
-        raise NotImplementedError(f"{self.key} assigns nothing")
+        """Client: labels or memberships of its own rows under the model; they are not sent."""
+        raise NotImplementedError(f"{self.key} does not assign rows to clusters")
 
     @property
     def unguarded(self) -> str:
-        """Why the guarded tier must refuse these settings; empty if it may run them."""
+        """Why the guarded tier refuses these settings; empty if it accepts them."""
         return ""
 
     @property
     def soft(self) -> bool:
-        """Whether, with these settings, it assigns memberships and not labels."""
+        """Whether these settings assign memberships rather than labels."""
         return self.traits.soft
 
     @property
     def lossless(self) -> bool:
-        """Whether, with these settings, any split gives what pooling would from the same start."""
+        """Whether, from the same start, every split of the rows gives the result of pooled data."""
         return False
 
     def rule(self, n_features: int) -> Rule:
-        """What clients withhold under privacy="paper": the rule of the algorithm's paper."""
+        """What clients withhold with privacy="paper": the rule of the algorithm's paper."""
         return Rule()
 
     def parameter(self, name: str, default: Any = None) -> Any:
@@ -292,26 +296,26 @@ class Algorithm(ABC, Generic[State, Down, Up]):
 
     @classmethod
     def has_parameter(cls, name: str) -> bool:
-        """Whether it has a parameter of that name."""
+        """Whether the algorithm has a parameter of that name."""
         return name in {field.name for field in fields(cast(Any, cls))}
 
     @classmethod
     def has_reference(cls) -> bool:
-        """Whether the authors' published code does something else than the default settings."""
+        """Whether there is a preset that reproduces the authors' published code."""
         return cls.reference.__func__ is not Algorithm.reference.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The settings that do what the authors' published code did."""
-        raise ConfigError(f"{cls.key} has no preset 'reference': there is nothing to differ from")
+        """The settings that reproduce the authors' published code."""
+        raise ConfigError(f"{cls.key} has no preset 'reference'; use preset='default'")
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        """The sizes that messages must have, by the name of the axis."""
+        """The size of each named axis in the messages."""
         return {"C": self.n_clusters, "F": schema.n_features}
 
 
 def header_types(kind: type[Any]) -> tuple[Any, ...]:
-    """State, broadcast and message of an algorithm class, as its header and its bases name them."""
+    """Types of state, broadcast and message, from the header of an algorithm class or its bases."""
     for base in vars(kind).get("__orig_bases__", kind.__bases__):
         origin = get_origin(base) or base
         if origin is Algorithm:
@@ -324,11 +328,11 @@ def header_types(kind: type[Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Empty(Record):
-    """Nothing to say: a broadcast that only begins a round, or a state before the first."""
+    """A record without fields: a broadcast that only starts a round, or the state before it."""
 
 
 class OneRoundQuery(Algorithm[Any, Down, Up], Generic[Down, Up]):
-    """Statistics, scores, profiles: the server's state is the merged message itself."""
+    """Base of statistics, scores and profiles: the server's state is the merged message."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -1,4 +1,4 @@
-"""Rows that do not fit into memory: read anew, batch by batch, whenever a step needs them."""
+"""Rows that do not fit into memory: every step reads them again, batch by batch."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ import numpy as np
 from ..typing import FloatArray, Rng
 from .algorithm import Data
 
-SAMPLE_ROWS = 50_000  # what a seeding looks at where it cannot look at all
+SAMPLE_ROWS = 50_000  # sample size of a seeding that cannot hold all rows in memory
 
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """A client's rows as a source of batches; every reading gives the same rows in one order."""
+    """A client's rows as a source of batches. Each pass yields the same rows in the same order."""
 
     read: Callable[[], Iterable[Data]]
     n_rows: int
     n_features: int
-    policy: Any = None  # as those of `Data`
+    policy: Any = None  # `policy` and `form` as in `Data`
     form: bytes = b""
 
     def __len__(self) -> int:
@@ -31,20 +31,20 @@ class Batches:
         return self.n_rows, self.n_features
 
     def __iter__(self) -> Iterator[Data]:
-        """One batch at least, for a client without rows has something to say, too."""
-        there = False
+        """Yield at least one (possibly empty) batch, so that empty clients still reply."""
+        empty = True
         for batch in self.read():
-            there = True
+            empty = False
             yield batch
-        if not there:
+        if empty:
             yield self.without_rows()
 
     def without_rows(self) -> Data:
-        """The client as it would be if it had no rows."""
+        """Data with the client's columns and policy, but no rows."""
         return Data(np.empty((0, self.n_features)), np.empty(0), policy=self.policy)
 
     def sample(self, rng: Rng, most: int = SAMPLE_ROWS) -> Data:
-        """Rows drawn without replacement, each as likely as any other, in their order."""
+        """Draw up to `most` rows uniformly without replacement; their order is kept."""
         if self.n_rows <= most:
             return _rows([batch.X for batch in self])
         drawn = np.sort(rng.choice(self.n_rows, most, replace=False))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Channel(Protocol):
-    """The way to the clients: this process, or a network."""
+    """A connection to the clients: within this process, or over a network."""
 
     def clients(self) -> Iterable[str]:
         """Ids of the clients that can be asked now."""

@@ -1,4 +1,4 @@
-"""A round on disk: named arrays in one file, written whole or not at all."""
+"""Checkpoints: a round as named arrays in one file, written atomically."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def config(algorithm: AnyAlgorithm) -> dict[str, Any]:
 
 
 def _agreement(plan: Plan) -> dict[str, Any]:
-    """What must be the same for a resumed run to be the same run."""
+    """The settings that must not change between a run and its continuation."""
     return {
         "format": _FORMAT,
         "plan": config(plan.algorithm),
@@ -36,7 +36,7 @@ def _agreement(plan: Plan) -> dict[str, Any]:
 
 
 def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
-    """Write a round to `path`, atomically: after a crash the old file or the new one is there."""
+    """Write a round to `path` atomically: after a crash the old or the new file remains."""
     header = {
         **_agreement(plan),
         "round": done.number,
@@ -49,9 +49,9 @@ def save_round(path: str | os.PathLike[str], plan: Plan, done: Round) -> None:
 
 
 def load_round(path: str | os.PathLike[str], plan: Plan) -> Round:
-    """Read a round that this very plan has saved; pass it to `rounds(..., resume=...)`."""
+    """Read a round saved with the same plan; pass it to `rounds(..., resume=...)`."""
     header, arrays = _read(Path(path))
-    _same_plan(path, header, json.loads(json.dumps(_agreement(plan))))
+    _check_same_plan(path, header, json.loads(json.dumps(_agreement(plan))))
     state = {name.removeprefix("state."): array for name, array in arrays.items()}
     try:
         return Round(
@@ -70,24 +70,26 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             arrays = {name: saved[name] for name in saved.files}
         header = json.loads(str(arrays.pop(_HEADER)))
     except FileNotFoundError:
-        raise CheckpointError(f"{path}: there is no such checkpoint") from None
+        raise CheckpointError(f"{path}: no such checkpoint") from None
     except (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, BadZipFile) as bad:
         raise CheckpointError(f"{path}: not a readable checkpoint ({bad})") from None
     if not isinstance(header, dict) or not isinstance(header.get("plan"), dict):
-        raise CheckpointError(f"{path}: not a readable checkpoint (its header is no table)")
+        raise CheckpointError(
+            f"{path}: not a readable checkpoint (its header is not a JSON object)"
+        )
     return header, arrays
 
 
-def _same_plan(path: Any, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """Refuse, naming the first field that differs: centres are too long to be shown."""
+def _check_same_plan(path: Any, saved: dict[str, Any], now: dict[str, Any]) -> None:
+    """Name the first setting that differs. The values of `init` are too long to be shown."""
     flat_saved, flat_now = (
         {**{k: v for k, v in one.items() if k != "plan"}, **one["plan"]} for one in (saved, now)
     )
-    for name, wanted in flat_now.items():
-        found = flat_saved.get(name)
-        if found != wanted:
-            shown = "" if name == "init" else f" ({found!r}, now {wanted!r})"
+    for name, value in flat_now.items():
+        saved_value = flat_saved.get(name)
+        if saved_value != value:
+            shown = "" if name == "init" else f" ({saved_value!r}, now {value!r})"
             raise CheckpointError(
-                f"{path}: saved with another {name}{shown}; resume with the same settings, "
-                "or start anew"
+                f"{path}: saved with a different {name}{shown}; resume with the same "
+                "settings, or start a new run"
             )

@@ -1,4 +1,4 @@
-"""One-line validators for configuration; each names the field and the value it refuses."""
+"""Validators for configuration; each error names the field and the invalid value."""
 
 import math
 from numbers import Integral, Real
@@ -8,14 +8,14 @@ import numpy as np
 
 from .errors import ConfigError
 
-LARGEST = 1e150  # beyond, a squared distance is no number
+LARGEST = 1e150  # squared distances of larger values overflow
 
 
 def integer(owner: Any, field: str, low: int = 1) -> None:
     """The field is an integer of at least `low`."""
     value = getattr(owner, field)
     if type(value) is bool or not isinstance(value, Integral) or value < low:
-        raise _wrong(owner, field, value, f"an integer of at least {low}")
+        raise _invalid(owner, field, value, f"an integer of at least {low}")
 
 
 def number(
@@ -26,22 +26,24 @@ def number(
     fits = type(value) is not bool and isinstance(value, Real) and math.isfinite(value)
     if not fits or value > high or value < low or (above and value <= low):
         start = f"above {low:g}" if above else f"of at least {low:g}"
-        raise _wrong(owner, field, value, f"a number {start}" + _most(high))
+        raise _invalid(owner, field, value, f"a number {start}" + _upper_bound(high))
 
 
 def boolean(owner: Any, field: str) -> None:
     """The field is True or False."""
     value = getattr(owner, field)
     if not isinstance(value, bool):
-        raise _wrong(owner, field, value, "True or False")
+        raise _invalid(owner, field, value, "True or False")
 
 
 def fuzzifier(owner: Any) -> None:
-    """The fuzzifier is above 1 and small enough for u^m to stay a number above zero."""
+    """The fuzzifier is above 1, and small enough that u^m does not underflow to zero."""
     number(owner, "fuzzifier", 1.0, above=True)
     k, m = owner.n_clusters, owner.fuzzifier
     if m * math.log10(max(k, 2)) > 250:
-        raise _wrong(owner, "fuzzifier", m, f"small enough that (1/{k})^fuzzifier is not lost")
+        raise _invalid(
+            owner, "fuzzifier", m, f"small enough that (1/{k})^fuzzifier does not underflow"
+        )
 
 
 def centers(owner: Any, field: str = "init") -> None:
@@ -59,7 +61,7 @@ def centers(owner: Any, field: str = "init") -> None:
         )
 
 
-def _most(high: float) -> str:
+def _upper_bound(high: float) -> str:
     return "" if high == math.inf else f" and at most {high:g}"
 
 
@@ -67,5 +69,5 @@ def _name(owner: Any) -> str:
     return str(getattr(owner, "key", type(owner).__name__))
 
 
-def _wrong(owner: Any, field: str, value: Any, wanted: str) -> ConfigError:
+def _invalid(owner: Any, field: str, value: Any, wanted: str) -> ConfigError:
     return ConfigError(f"{_name(owner)}: {field} must be {wanted}, got {value!r}")

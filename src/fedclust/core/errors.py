@@ -3,12 +3,12 @@
 ::
 
     FedclustError
-    ├── ConfigError       (ValueError)    a parameter: its name, its value, what it may be
+    ├── ConfigError       (ValueError)    an invalid parameter: name, value, allowed values
     ├── DataError         (ValueError)    a client's data: client, column, remedy
-    ├── MessageError      (ValueError)    a request or reply that is not what the plan says
+    ├── MessageError      (ValueError)    a request or reply that does not fit the plan
     ├── TooFewClients     (RuntimeError)  a round that not enough clients answered
     │   └── EmptyRound                    every client replied, but all replies were empty
-    ├── Refusal           (RuntimeError)  a client rejects a request, and why
+    ├── Refusal           (RuntimeError)  a client rejects a request and gives a reason
     └── CheckpointError   (RuntimeError)  a saved round that cannot be continued
 
 An error has a ``code``, by which programs decide, and a ``public`` part: the text that may leave a
@@ -27,7 +27,7 @@ class Code(StrEnum):
     CONSENT = "consent"  # its client.toml does not allow the request
     LIMIT = "limit"  # its query limit or privacy budget is used up
     POLICY = "policy"  # its policy rejects the query
-    STATE = "state"  # its process lacks what an earlier request would have given it
+    STATE = "state"  # its process did not receive an earlier request that this one needs
     REQUEST = "request"  # the request is malformed, or of another version
     FILES = "files"  # its client.toml or its data files cannot be read
     DATA = "data"  # its data do not fit the request
@@ -37,7 +37,7 @@ class Code(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether asking again cannot help."""
+        """Whether a repeated request would be refused again."""
         return self in (Code.CONSENT, Code.LIMIT)
 
 
@@ -55,12 +55,12 @@ class FedclustError(Exception):
 
     @property
     def public(self) -> str:
-        """What may leave a client; empty means nothing."""
+        """The text that may leave a client; empty if none may."""
         return ""
 
 
 class ConfigError(FedclustError, ValueError):
-    """A parameter that cannot be used."""
+    """An invalid parameter."""
 
 
 class DataError(FedclustError, ValueError):
@@ -70,7 +70,7 @@ class DataError(FedclustError, ValueError):
 
 
 class MessageError(FedclustError, ValueError):
-    """A message that is not of the announced kind, shape or value."""
+    """A message of the wrong type or shape, or with invalid values."""
 
     code = Code.REQUEST
 

@@ -14,10 +14,10 @@ _POLL = 0.1  # seconds between two attempts to lock a file
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A scratch file that takes the place of `path` if the block ends well and has written it."""
+    """Give a scratch file that replaces `path` if the block writes it and raises no error."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise ConfigError(f"{target}: there is no folder {target.parent}")
+        raise ConfigError(f"{target}: the folder {target.parent} does not exist")
     scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield scratch
@@ -30,7 +30,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def write_atomically(
     path: str | os.PathLike[str], write: Callable[[BinaryIO], object], *, mode: int = 0o666
 ) -> None:
-    """Write a file so that after a crash either the old or the new content is there."""
+    """Write a file so that a crash leaves either the old or the new content."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with replacing(path) as scratch, open(os.open(scratch, flags, mode), "wb") as file:
         write(file)
@@ -53,9 +53,9 @@ def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = True) -
 
 
 def lock(file: IO[Any], seconds: float | None = None) -> None:
-    """Lock an open file against other processes, waiting at most so long; None: for ever.
+    """Lock an open file against other processes; wait at most `seconds`, or without limit if None.
 
-    Windows has no such locks: there processes are not kept apart.
+    Windows has no such locks: there this does nothing.
     """
     try:
         import fcntl
@@ -70,5 +70,7 @@ def lock(file: IO[Any], seconds: float | None = None) -> None:
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= end:
-                raise FedclustError(f"{file.name}: another process uses it") from None
+                raise FedclustError(
+                    f"{file.name}: in use by another process; wait until it ends"
+                ) from None
             time.sleep(_POLL)

@@ -1,4 +1,4 @@
-"""The loop, once: every algorithm, seeding and score, on every engine, runs through it."""
+"""The federated loop: all algorithms, seedings and scores run through it, on every engine."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,33 +22,35 @@ _COHORT = "cohort"
 
 @dataclass(frozen=True)
 class Plan:
-    """What both sides agree on before the first round."""
+    """What server and clients agree on before the first round."""
 
     algorithm: AnyAlgorithm
     transforms: tuple[Transform, ...] = ()
     seed: int = 0
-    purpose: str = field(default="", compare=False)  # for the record of a run; it is not sent
+    purpose: str = field(
+        default="", compare=False
+    )  # a label for the record of the run; it is not sent
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, Algorithm):
             raise ConfigError(
-                f"Plan: algorithm must be made by fedclust.make, got {self.algorithm!r}"
+                f"Plan: algorithm must be an Algorithm (see fedclust.make), got {self.algorithm!r}"
             )
         check_order(self.transforms, self.algorithm)
 
     def rng(self, party: str, number: int) -> Rng:
-        """One party's random numbers in one round: a function of seed, party and round."""
+        """Random numbers of one party in one round; they depend on seed, party and round only."""
         return stream(self.seed, party, number)
 
     @property
     def needs_all(self) -> bool:
-        """Whether a round without one of its cohort is no round."""
+        """Whether a round fails if any client of its cohort does not reply."""
         return self.algorithm.partition == "vertical" or any(t.needs_all for t in self.transforms)
 
 
 @dataclass(frozen=True)
 class ClientSampling:
-    """Who is asked in each round."""
+    """Which clients take part in each round."""
 
     fraction: float = 1.0
     min_clients: int = 1
@@ -58,12 +60,14 @@ class ClientSampling:
         checks.integer(self, "min_clients")
 
     def cohort(self, clients: Sequence[str], rng: Rng) -> tuple[str, ...]:
-        """The clients of a round, drawn afresh, in the order of their ids."""
-        everyone = sorted(clients)
-        size = max(self.min_clients, round(self.fraction * len(everyone)))
-        if size >= len(everyone):
-            return tuple(everyone)
-        return tuple(everyone[i] for i in sorted(rng.choice(len(everyone), size, replace=False)))
+        """Draw the clients of a round; they are sorted by id."""
+        sorted_clients = sorted(clients)
+        size = max(self.min_clients, round(self.fraction * len(sorted_clients)))
+        if size >= len(sorted_clients):
+            return tuple(sorted_clients)
+        return tuple(
+            sorted_clients[i] for i in sorted(rng.choice(len(sorted_clients), size, replace=False))
+        )
 
 
 ALL_CLIENTS = ClientSampling()
@@ -72,93 +76,95 @@ _ONE = ClientSampling(fraction=1e-9)
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a client is asked."""
+    """The server's request to the clients of a round."""
 
     round: int
     cohort: tuple[str, ...]
     down: Record
-    only: tuple[str, ...] | None = None  # those of the cohort to send it to, if not to all
+    only: tuple[str, ...] | None = None  # recipients within the cohort; None: all
 
     @property
     def to(self) -> tuple[str, ...]:
-        """Whom it is sent to: asking some of the cohort again is the same request."""
+        """The recipients. A repeated request to some of the cohort is still the same request."""
         return self.cohort if self.only is None else self.only
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What happened in one round: enough to continue from here, bit for bit."""
+    """The result of one round: enough to continue the run bit for bit."""
 
     number: int
     state: Any
-    cohort: tuple[str, ...]  # those that answered
+    cohort: tuple[str, ...]  # the clients that replied
     bytes_down: int = 0
     sent: Mapping[str, int] = field(default_factory=dict)  # bytes, by client
     sampling: ClientSampling = ALL_CLIENTS
 
     @property
     def bytes_up(self) -> int:
-        """Bytes all clients sent in this round."""
+        """Bytes that all clients sent in this round."""
         return sum(self.sent.values())
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: its outcome, and what it cost."""
+    """A finished run: its result and its communication costs."""
 
     algorithm: AnyAlgorithm
     state: Any
-    history: tuple["RoundSummary", ...]  # of the rounds run here: after a resume, those since
+    history: tuple["RoundSummary", ...]  # of the rounds run here, without those before a resume
     sent: Mapping[str, int]  # bytes up, by client, over these rounds
-    n_rounds: int  # all rounds, those before a resume included
+    n_rounds: int  # all rounds, including those before a resume
 
     @cached_property
     def model(self) -> Any:
-        """The outcome: centres, an index, or what the algorithm calls it."""
+        """The result, such as centres or an index."""
         return self.algorithm.model(self.state)
 
 
 @dataclass(frozen=True)
 class RoundSummary:
-    """One line of a run's history."""
+    """Summary of one round, for the history of a run."""
 
     round: int
     n_clients: int
-    shift: float  # how far the centres moved (the papers' tolerance index); NaN where none do
+    shift: float  # how far the centres moved (the papers' tolerance index); NaN without centres
     bytes_down: int
     bytes_up: int
 
 
 def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> Message:
-    """All a client ever does in a round. Stateless, hence safe to repeat."""
+    """Compute a client's reply in a round. It keeps no state, so it can be repeated."""
     algorithm = plan.algorithm
-    # A client may be called "server": its random numbers must still be its own.
+    # The prefix keeps the random numbers of a client named "server" apart from the server's.
     rng = plan.rng(f"client {client}", request.round) if algorithm.traits.draws else NO_RANDOMNESS
     context = RoundContext(
         request.round, client, request.cohort, len(data), plan, request.down, data
     )
     if data.policy is not None:
-        data.policy.admit(context)  # the client's own rules come before the plan's
+        data.policy.admit(context)  # the client's own policy comes before the plan
 
     def step(rows: Data) -> Message:
         if algorithm.partition == "horizontal":
             rows = prepare(plan.transforms, rows, context)
         return cast(Message, algorithm.client_step(request.down, rows, rng))
 
-    message = _over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
+    message = (
+        _step_over_batches(algorithm, data, step, rng) if isinstance(data, Batches) else step(data)
+    )
     released: Message = algorithm.release(message)
     return send(plan.transforms, released, context)
 
 
-def streams(algorithm: AnyAlgorithm) -> bool:
-    """Whether its client step can run over batches, without all rows in memory."""
+def can_stream(algorithm: AnyAlgorithm) -> bool:
+    """Whether the client step can run over batches, without all rows in memory."""
     return algorithm.traits.additive or algorithm.traits.samples or not algorithm.traits.reads_rows
 
 
-def _over_batches(
+def _step_over_batches(
     algorithm: AnyAlgorithm, data: Batches, step: Callable[[Data], Message], rng: Rng
 ) -> Message:
-    """The step over rows that do not fit into memory: what sums can be streamed."""
+    """Run the client step over rows that do not fit into memory."""
     if algorithm.traits.additive:
         return reduce(lambda total, part: total.plus(part), map(step, data))
     if algorithm.traits.samples:
@@ -166,7 +172,7 @@ def _over_batches(
     if not algorithm.traits.reads_rows:
         return step(data.without_rows())
     raise ConfigError(
-        f"{algorithm.key} needs all rows of a client in memory at once; with rows read in batches "
+        f"{algorithm.key} needs all rows of a client in memory at once; for rows read in batches "
         "choose a lossless algorithm"
     )
 
@@ -179,34 +185,35 @@ def rounds(
     sampling: ClientSampling = ALL_CLIENTS,
     resume: Round | None = None,
 ) -> Iterator[Round]:
-    """Run the plan, yielding after every round: iterate to observe, break to stop."""
+    """Run the plan and yield after every round: iterate to observe, break to stop."""
     algorithm = plan.algorithm
     if plan.needs_all and sampling.fraction < 1:
         raise ConfigError(
-            f"{algorithm.key}: every client takes part in every round; fraction must be 1"
+            f"{algorithm.key} needs every client in every round: fraction must be 1, "
+            f"got {sampling.fraction:g}"
         )
     if algorithm.traits.one_client:
         sampling = _ONE
     if resume and resume.sampling != sampling:
         raise ConfigError(
             f"resume: the run began with {resume.sampling}, now {sampling}; "
-            "resume with the same, or start anew"
+            "resume with the same settings, or start a new run"
         )
     number = resume.number + 1 if resume else 0
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
     first = resume.cohort if resume else None
     while not algorithm.done(state):
-        cohort = _asked(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
+        cohort = _choose_cohort(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
         first = first or cohort
         if algorithm.partition == "vertical" and cohort != first:
-            raise TooFewClients(_other_owners(number, first, cohort))
+            raise TooFewClients(_describe_owner_change(number, first, cohort))
         request = Request(number, cohort, algorithm.broadcast(state))
         replies = dict(channel.ask(plan, request))
-        least = max(sampling.min_clients, min(quorum_of(channel), len(cohort)))
-        answered = _enough(plan, least, request, replies, reasons_of(channel))
+        required = max(sampling.min_clients, min(quorum_of(channel), len(cohort)))
+        answered = _require_replies(plan, required, request, replies, reasons_of(channel))
         down = request.down.nbytes * len(cohort)
-        del request  # a broadcast may be as large as a merge: not both at once
-        merged = _merged(plan, schema, number, [(c, replies[c]) for c in answered])
+        del request  # frees memory: a broadcast may be as large as the merged message
+        merged = _merge_replies(plan, schema, number, [(c, replies[c]) for c in answered])
         context = RoundContext(number, SERVER, answered, 0, plan)
         merged = receive(plan.transforms, merged, context)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
@@ -238,7 +245,7 @@ def run(
 
 
 class Runner(Protocol):
-    """Whatever runs a plan to its end: `run`, or one that also keeps a journal of it."""
+    """A function that runs a plan to its end, such as `run`; others also keep a journal."""
 
     def __call__(
         self,
@@ -251,34 +258,33 @@ class Runner(Protocol):
         """Run the plan to its end."""
 
 
-def _asked(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
+def _choose_cohort(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
     if len(clients) < sampling.min_clients:
         raise TooFewClients(
-            f"{len(clients)} clients are there, but min_clients={sampling.min_clients}"
+            f"{len(clients)} clients are connected, but min_clients={sampling.min_clients}"
         )
     return sampling.cohort(clients, rng)
 
 
-def _other_owners(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
-    absent, odd = sorted(set(first) - set(now)), sorted(set(now) - set(first))
-    listed = ((absent, "left"), (odd, "came"))
-    said = "; ".join(f"{', '.join(names)} {what}" for names, what in listed if names)
-    return f"round {number}: every owner is needed from the first round to the last; {said}"
+def _describe_owner_change(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
+    changes = (sorted(set(first) - set(now)), "left"), (sorted(set(now) - set(first)), "joined")
+    listed = "; ".join(f"{', '.join(names)} {what}" for names, what in changes if names)
+    return f"round {number}: the owners must stay the same in all rounds; {listed}"
 
 
-def _enough(
+def _require_replies(
     plan: Plan,
-    least: int,
+    required: int,
     request: Request,
     replies: Mapping[str, Message],
     reasons: Mapping[str, Reason],
 ) -> tuple[str, ...]:
-    """Those that answered, in the order of their ids, which is the order of every merge."""
+    """The clients that replied, sorted by id, which is the order of every merge."""
     answered, n = tuple(sorted(replies)), len(request.cohort)
-    least = n if plan.needs_all else least
-    if len(answered) < least or not answered:
-        silent = ", ".join(sorted(set(request.cohort) - set(answered)))
-        needed = f", {least} are needed" if reasons else f"; no answer from {silent}"
+    required = n if plan.needs_all else required
+    if len(answered) < required or not answered:
+        missing = ", ".join(sorted(set(request.cohort) - set(answered)))
+        needed = f", {required} are needed" if reasons else f"; no answer from {missing}"
         key = plan.algorithm.key
         raise TooFewClients(
             f"{key}, round {request.round}: {len(answered)} of {n} clients answered{needed}",
@@ -287,10 +293,10 @@ def _enough(
     return answered
 
 
-def _merged(
+def _merge_replies(
     plan: Plan, schema: Schema, number: int, replies: Sequence[tuple[str, Message]]
 ) -> Message:
-    """One message for all, once each has the announced kind, shape and finite values."""
+    """Check type, shape and values of all replies, and merge them into one message."""
     kind, sizes = plan.algorithm.up, plan.algorithm.sizes(schema)
     for client, message in replies:
         if type(message) is not kind:
@@ -305,10 +311,10 @@ def _merged(
     merged = kind.merge([message for _, message in replies])
     if not merged.is_finite():
         culprits = ", ".join(repr(c) for c, m in replies if not m.is_finite()) or "their sum"
-        raise MessageError(f"round {number}: values that are not finite numbers from {culprits}")
+        raise MessageError(f"round {number}: values that are not finite, from {culprits}")
     if merged.is_empty():
         raise EmptyRound(
-            f"round {number}: none of the {len(replies)} clients had anything to send: they have "
-            "no rows, or privacy rules withheld all they have"
+            f"round {number}: all {len(replies)} replies are empty: the clients have no rows, or "
+            "privacy rules withheld everything"
         )
     return merged

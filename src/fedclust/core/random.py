@@ -1,6 +1,6 @@
-"""Reproducible random numbers: each stream is a function of seed, party and round alone.
+"""Reproducible random numbers: each stream depends on seed, party and round only.
 
-Nothing here is fit for privacy: noise and masks must come from the operating system.
+They must not be used for privacy: noise and masks come from the operating system.
 """
 
 from hashlib import blake2b
@@ -13,20 +13,22 @@ from ..typing import Rng
 
 def stream(seed: int, party: str, round_number: int) -> Rng:
     """The random numbers of one party in one round."""
-    return np.random.Generator(np.random.PCG64(derived(seed, party, round_number)))
+    return np.random.Generator(np.random.PCG64(derive_seed(seed, party, round_number)))
 
 
 class _NoRandomness:
-    """Stands for a generator where none is to be used: making one costs more than a small step."""
+    """A placeholder for algorithms that draw nothing: a generator costs more than a small step."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"rng.{name}: this algorithm's client step draws nothing; set draws")
+        raise AttributeError(
+            f"rng.{name}: the client step has no random numbers; declare Traits(draws=True)"
+        )
 
 
 NO_RANDOMNESS = cast(Rng, _NoRandomness())
 
 
-def derived(*words: object) -> int:
-    """A seed that is a function of the words."""
-    text = "\x1f".join(map(str, words)).encode()
+def derive_seed(*parts: object) -> int:
+    """Derive a seed from several values by hashing them."""
+    text = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")

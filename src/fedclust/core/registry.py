@@ -1,4 +1,4 @@
-"""Classes by name, each imported when it is first needed."""
+"""Classes by name, imported on first use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -18,20 +18,20 @@ def _name_of(entry: EntryPoint) -> str:
 class Registry(Mapping[str, type[T]], Generic[T]):
     """Classes that are built in, registered in this process, or part of an installed package.
 
-    A client's process may live for one message and needs one or two classes: importing all would
-    take longer than the answer. Nothing that is not listed can be imported through a registry, and
-    an installed package cannot replace what is built in.
+    A client's process may answer a single message and needs one or two classes: importing all
+    would take longer than the answer. Only listed classes can be imported through a registry, and
+    an installed package cannot replace a built-in class.
 
     Parameters
     ----------
     places:
-        Where the built-in classes are, such as ``{"k-fed": "fedclust.algorithms.k_fed.KFed"}``.
+        Import paths of built-in classes, such as ``{"k-fed": "fedclust.algorithms.k_fed.KFed"}``.
     groups:
         The groups of entry points by which installed packages add classes.
     name_of:
         The name of an entry point's class in this registry.
     check:
-        Refuses a class of another package that does not fit.
+        Rejects an invalid class of another package.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
-        """Entry points by name, which is known without importing the package."""
+        """Entry points by name; the names are known without importing the packages."""
         entries = [entry for group in self._groups for entry in entry_points(group=group)]
         return {self._name_of(entry): entry for entry in entries}
 
@@ -84,9 +84,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return len(list(iter(self)))
 
     def add(self, name: str, kind: type[T]) -> None:
-        """Add a class in this process; a name stands for one class only."""
+        """Add a class in this process; a name can be used for one class only."""
         if name in self and (name in self.places or self[name] is not kind):
-            raise ConfigError(f"the name {name!r} is taken already; choose another")
+            raise ConfigError(f"the name {name!r} is already in use; choose another")
         self._check(name, kind)
         self._added[name] = kind
 

@@ -1,1 +1,1 @@
-"""A study across machines: kits, clients that answer, and the run that asks them."""
+"""Studies across machines: kits, client processes, and the command that runs a study."""

@@ -1,4 +1,4 @@
-"""Run a study over a federation: start the server, wait for clients, submit, watch, resubmit."""
+"""Run a study over a federation: start the server, wait for clients, submit a job, watch it."""
 
 import contextlib
 import json
@@ -16,218 +16,262 @@ from ..study.pool import RemotePool
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
-from .job import OUTCOME, PROGRESS
-from .kits import ANSWERS, ASKS, Kit, read_kit
-from .paths import Place, outcome_of, place_for, tidy
-from .status import announced
+from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
+from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
+from .status import announce_study
 
-Say = Callable[[dict[str, Any]], object]
-_POLL = 0.2
-_STATUS = 2.0  # seconds between questions to the server
-_START = 30.0  # seconds for a server to come up
-_END = 15.0  # seconds for clients' processes to end after a job
+# Called with {"message": text}, or with a line of progress.jsonl.
+OnMessage = Callable[[dict[str, Any]], object]
+_POLL_INTERVAL = 0.2
+_STATUS_INTERVAL = 2.0  # seconds between status requests to the server
+_SERVER_START_TIMEOUT = 30.0
+_JOB_END_TIMEOUT = 15.0  # seconds for clients' job processes to end after a job
 
 
 @dataclass(frozen=True)
-class How:
-    """How a run is made."""
+class RunOptions:
+    """Time limits and number of attempts."""
 
-    deadline: float = 120.0  # seconds for an answer
-    wait: float = 600.0  # most seconds until enough clients are there
-    grace: float = 5.0  # seconds for the others, once enough are there
-    attempts: int = 5  # jobs, when jobs fail
+    deadline: float = 120.0  # seconds to wait for a client's reply
+    wait: float = 600.0  # maximum seconds to wait until enough clients are connected
+    grace: float = 5.0  # seconds to wait for the other clients after that
+    attempts: int = 5  # maximum number of jobs, if jobs fail
 
 
 def run_federated(
-    study: Study, kits: Path, folder: Path, how: How, say: Say, *, resume: bool, force: bool
+    study: Study,
+    kits: Path,
+    folder: Path,
+    options: RunOptions,
+    on_message: OnMessage,
+    *,
+    resume: bool,
+    force: bool,
 ) -> None:
-    """Run the study and leave its folder; what goes wrong on the way is mended or said."""
+    """Run the study and write its folder; a job that fails for a passing reason is resubmitted."""
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
 
-    tier = resolve_tier(study, RemotePool.default_tier)  # refused before any client is asked
-    for words in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
-        say({"say": words})
+    tier = resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
+    for text in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
+        on_message({"message": text})
     quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    place = place_for(study, folder, resume=resume, force=force)
-    if outcome_of(place).get("done"):  # the job went on while nobody was watching
-        return tidy(place)
-    lock_server(server.folder, ASKS)  # the kit may have been moved
+    paths = prepare_paths(study, folder, resume=resume, force=force)
+    if read_outcome(paths).get("done"):  # the job finished after the command was interrupted
+        return clean_up(paths)
+    lock_server(server.folder, SERVER_COMPONENT)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
         port = server.federation.port
         if is_free(port):
-            say({"say": f"starting the server on port {port}"})
+            on_message({"message": f"starting the server on port {port}"})
             stack.enter_context(running(server_command(server.folder), server.folder))
         else:
-            say({"say": f"using the server that runs on port {port}"})
-        session = stack.enter_context(_opened(admin, port))
-        session.abort_study(study.path.stem)  # what an interrupted run may have left
-        if outcome_of(place).get("done"):
-            return tidy(place)
-        stack.enter_context(announced(study, place, admin.folder))
-        for attempt in range(how.attempts):
-            clients = quorum.awaited(session, how, say)
-            outcome = _attempt(study, place, session, clients, quorum.needed, how, say)
-            if outcome.get("done"):
-                break
-            if not outcome.get("again") or attempt == how.attempts - 1:
-                raise FedclustError(str(outcome.get("error")))
-            say({"say": f"{outcome['error']}; submitting again"})
-    tidy(place)
+            on_message({"message": f"using the server that is running on port {port}"})
+        session = stack.enter_context(_open_session(admin, port))
+        session.abort_study(study.path.stem)  # an interrupted run may have left a job
+        if read_outcome(paths).get("done"):
+            return clean_up(paths)
+        stack.enter_context(announce_study(study, paths, admin.folder))
+        _run_jobs(study, paths, session, quorum, options, on_message)
+    clean_up(paths)
 
 
-def _opened(admin: Kit, port: int) -> Any:
+def _open_session(admin: Kit, port: int) -> Any:
     from ..channels.nvflare.session import Session
 
     try:
-        return Session(admin.folder, admin.name, seconds=_START)
-    except FedclustError as problem:
+        return Session(admin.folder, admin.name, seconds=_SERVER_START_TIMEOUT)
+    except FedclustError as error:
         raise FedclustError(
-            f"{problem}; if another program has port {port}, end it, or choose another port"
+            f"{error}; if another program uses port {port}, end it or choose another port"
         ) from None
 
 
 @dataclass(frozen=True)
 class _Quorum:
-    """Who must be there before a job is submitted."""
+    """The clients that must be connected before a job is submitted."""
 
     needed: int
-    words: str
+    text: str
     study: Study
 
     @classmethod
     def of(cls, study: Study, tier: Tier) -> "_Quorum":
-        """What the study asks for, or its tier if that is more."""
-        asked = study.sampling.min_clients
-        hidden = tier.fewest_clients
-        words = f"{max(asked, hidden)} needed"
-        if hidden > asked:
-            words += f": with tier = {tier.name!r} nobody can hide among fewer"
-        return cls(max(asked, hidden), words, study)
+        """The minimum number of clients of the study or of its tier, whichever is larger."""
+        configured, protected = study.sampling.min_clients, tier.fewest_clients
+        text = f"{max(configured, protected)} needed"
+        if protected > configured:
+            text += f": the minimum for tier = {tier.name!r}"
+        return cls(max(configured, protected), text, study)
 
-    def awaited(self, session: Any, how: How, say: Say) -> list[str]:
-        """The clients that are there, once enough are and the others had their chance."""
-        end, enough_since, before = time.monotonic() + how.wait, None, None
+    def wait(self, session: Any, options: RunOptions, on_message: OnMessage) -> list[str]:
+        """Wait until enough clients are connected and the grace period is over; return them."""
+        end, enough_since, before = time.monotonic() + options.wait, None, None
         while True:
-            there = layout_of(self.study).select_clients(session.clients())
-            if there != before:
-                say({"say": f"connected: {', '.join(there) or 'nobody yet'} ({self.words})"})
-                before = there
+            connected = layout_of(self.study).select_clients(session.clients())
+            if connected != before:
+                on_message(
+                    {"message": f"connected: {', '.join(connected) or 'none yet'} ({self.text})"}
+                )
+                before = connected
             now = time.monotonic()
-            if len(there) >= self.needed:
+            if len(connected) >= self.needed:
                 enough_since = enough_since or now
-                everybody = bool(self.study.clients) and set(self.study.clients) <= set(there)
-                if everybody or now - enough_since >= how.grace:
-                    return list(there)
+                complete = bool(self.study.clients) and set(self.study.clients) <= set(connected)
+                if complete or now - enough_since >= options.grace:
+                    return list(connected)
             elif now > end:
-                came = f"{len(there)} clients came within {how.wait:g} s, not the {self.words}"
-                absent = layout_of(self.study).describe_absent(there)
-                raise TooFewClients(f"{came} (there: {', '.join(there) or 'nobody'}){absent}")
+                raise TooFewClients(self._explain_timeout(connected, options.wait))
             else:
                 enough_since = None
-            time.sleep(_POLL)
+            time.sleep(_POLL_INTERVAL)
+
+    def _explain_timeout(self, connected: Any, seconds: float) -> str:
+        names = ", ".join(connected) or "none"
+        absent = layout_of(self.study).describe_absent(connected)
+        return (
+            f"{len(connected)} clients connected within {seconds:g} s ({self.text}; connected: "
+            f"{names}){absent}"
+        )
 
 
-def _attempt(
-    study: Study, place: Place, session: Any, clients: list[str], needed: int, how: How, say: Say
+def _run_jobs(
+    study: Study,
+    paths: RunPaths,
+    session: Any,
+    quorum: _Quorum,
+    options: RunOptions,
+    on_message: OnMessage,
+) -> None:
+    """Submit jobs until one completes the study, or fails for good."""
+    for attempt in range(options.attempts):
+        clients = quorum.wait(session, options, on_message)
+        outcome = _run_job(study, paths, session, clients, quorum.needed, options, on_message)
+        if outcome.get("done"):
+            return
+        if not outcome.get("again") or attempt == options.attempts - 1:
+            raise FedclustError(str(outcome.get("error")))
+        on_message({"message": f"{outcome['error']}; submitting the job again"})
+
+
+def _run_job(
+    study: Study,
+    paths: RunPaths,
+    session: Any,
+    clients: list[str],
+    needed: int,
+    options: RunOptions,
+    on_message: OnMessage,
 ) -> dict[str, Any]:
-    """One job, from submission to its outcome; files left by an earlier one are put aside."""
+    """Submit one job and wait for its outcome."""
     from ..channels.nvflare.job import write_job
 
-    (place.work / OUTCOME).unlink(missing_ok=True)
-    job = place.work / "job"
+    (paths.work / OUTCOME).unlink(missing_ok=True)
+    job = paths.work / JOB
     shutil.rmtree(job, ignore_errors=True)
-    resume = place.unfinished.exists()
+    resume = paths.unfinished.exists()
     write_job(
         job,
         study.path.stem,
-        asks=(ASKS, _asked(study, place, how, resume)),
-        answers=(ANSWERS, {"study": study.path.stem}),
+        server=(SERVER_COMPONENT, _server_arguments(study, paths, options, resume)),
+        client=(CLIENT_COMPONENT, {"study": study.path.stem}),
         clients=clients,
         min_clients=needed,
     )
-    progress = Tail(place.work / PROGRESS)
-    id = session.submit(job)
-    begun = resume and any((place.unfinished / "journal").glob("*.npz"))
-    how_far = "the run goes on where it was" if begun else "the run begins"
-    say({"say": f"submitted to {', '.join(clients)}: {how_far}"})
+    progress = Tail(paths.work / PROGRESS)
+    job_id = session.submit(job)
+    resumed = resume and any((paths.unfinished / "journal").glob("*.npz"))
+    start = "the run continues from its last saved round" if resumed else "the run starts"
+    on_message({"message": f"submitted to {', '.join(clients)}: {start}"})
     try:
-        return _watched(place, session, id, needed, progress, say)
+        return _watch_job(paths, session, job_id, needed, progress, on_message)
     except BaseException:
-        session.abort(id)
+        session.abort(job_id)
         raise
 
 
-def _asked(study: Study, place: Place, how: How, resume: bool) -> dict[str, Any]:
+def _server_arguments(
+    study: Study, paths: RunPaths, options: RunOptions, resume: bool
+) -> dict[str, Any]:
+    """Arguments of `StudyJob`."""
     return {
         "study": str(study.path.absolute()),
-        "folder": str(place.folder),
-        "work": str(place.work),
-        "run": place.run,
-        "deadline": how.deadline,
-        "force": place.force,
+        "folder": str(paths.folder),
+        "work": str(paths.work),
+        "run": paths.run,
+        "deadline": options.deadline,
+        "force": paths.force,
         "resume": resume,
     }
 
 
-def _watched(
-    place: Place, session: Any, id: str, needed: int, progress: "Tail", say: Say
+def _watch_job(
+    paths: RunPaths,
+    session: Any,
+    job_id: str,
+    needed: int,
+    progress: "Tail",
+    on_message: OnMessage,
 ) -> dict[str, Any]:
-    asked = time.monotonic()
+    """Report progress until the job has an outcome, or has ended without one."""
+    checked = time.monotonic()
     while True:
-        found = outcome_of(place)  # before the last lines are read: none comes after it
-        for line in progress.new():
-            say(line)
-        if found:
-            _ended(session, id, _END)
-            return found
-        if time.monotonic() - asked > _STATUS:
-            asked = time.monotonic()
-            if (status := _ended(session, id, 0.0)) and not outcome_of(place):
+        outcome = read_outcome(paths)  # read first: no progress is written after it
+        for line in progress.read_new():
+            on_message(line)
+        if outcome:
+            _wait_for_end(session, job_id, _JOB_END_TIMEOUT)
+            return outcome
+        if time.monotonic() - checked > _STATUS_INTERVAL:
+            checked = time.monotonic()
+            if (status := _wait_for_end(session, job_id, 0.0)) and not read_outcome(paths):
                 return {"done": False, "again": True, "error": f"the job ended early ({status})"}
-            if (left := _gone_before_it_began(session, id, needed)) is not None:
-                session.abort(id)
-                words = f"{left} clients are left and the job has not begun"
-                return {"done": False, "again": True, "error": words}
-        time.sleep(_POLL)
+            if (left := _count_clients_if_waiting(session, job_id, needed)) is not None:
+                session.abort(job_id)
+                text = f"only {left} clients are still connected and the job has not started"
+                return {"done": False, "again": True, "error": text}
+        time.sleep(_POLL_INTERVAL)
 
 
-def _gone_before_it_began(session: Any, id: str, needed: int) -> int | None:
-    """How many clients are left, if a job waits for more: it would wait for as long as they do."""
-    if not str(session.status(id)).startswith("SUBMITTED"):
+def _count_clients_if_waiting(session: Any, job_id: str, needed: int) -> int | None:
+    """Number of connected clients if the job waits for more; None if it can start or has started.
+
+    NVFlare would keep such a job waiting for as long as clients are missing.
+    """
+    if not str(session.status(job_id)).startswith("SUBMITTED"):
         return None
-    left = len(session.clients())
-    return left if left < needed else None
+    connected = len(session.clients())
+    return connected if connected < needed else None
 
 
-def _ended(session: Any, id: str, seconds: float) -> str:
-    """The status of a job that has ended, or ends within so many seconds; else nothing."""
+def _wait_for_end(session: Any, job_id: str, seconds: float) -> str:
+    """The final status of a job that ends within this time; an empty string if it does not."""
     end = time.monotonic() + seconds
     while True:
-        status = str(session.status(id))
+        status = str(session.status(job_id))
         if status.startswith("FINISHED"):
             return status
         if time.monotonic() >= end:
             return ""
-        time.sleep(_POLL)
+        time.sleep(_POLL_INTERVAL)
 
 
 class Tail:
-    """The lines that come to a file from now on."""
+    """Reads the JSON lines that are appended to a file from now on."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._place = path.stat().st_size if path.exists() else 0
+        self._position = path.stat().st_size if path.exists() else 0
 
-    def new(self) -> Iterator[dict[str, Any]]:
-        """Lines that are whole and were not read yet."""
+    def read_new(self) -> Iterator[dict[str, Any]]:
+        """Complete lines that have not been read yet."""
         if not self._path.exists():
             return
         with open(self._path, "rb") as file:
-            file.seek(self._place)
+            file.seek(self._position)
             for line in file:
                 if not line.endswith(b"\n"):
                     return
-                self._place += len(line)
+                self._position += len(line)
                 yield dict(json.loads(line))

@@ -28,17 +28,21 @@ class FederationSettings:
         str,
         Key("host name that clients connect to", pattern=r"[A-Za-z0-9.-]+", form="a host name"),
     ]
-    addresses: Annotated[tuple[str, ...], Key("more names or addresses of the server")] = ()
+    addresses: Annotated[tuple[str, ...], Key("other host names or addresses of the server")] = ()
     port: Annotated[int, Key("the only open port of the server", low=1, high=65535)] = 8002
     coordinator: Annotated[
         str,
-        Key("e-mail address of who may submit studies", pattern=_EMAIL, form="an e-mail address"),
+        Key(
+            "e-mail address of the person who submits studies",
+            pattern=_EMAIL,
+            form="an e-mail address",
+        ),
     ]
 
 
 @dataclass(frozen=True)
 class Federation:
-    """A federation file, checked."""
+    """A checked federation file."""
 
     path: Path
     clients: Mapping[str, str]  # name -> description
@@ -46,21 +50,24 @@ class Federation:
 
 
 def read_federation(path: Path) -> Federation:
-    """The federation that a file describes."""
+    """Read and check a federation file."""
     file = TomlFile.read(path, ("clients", "federation"))
     settings = file.section(FederationSettings, "federation")
     clients = file.tables.get("clients")
     if not clients:
-        raise file.error(("clients",), 'no [clients]: give each a line, such as north = "Clinic"')
-    taken = {"server", "admin", settings.server}
+        raise file.error(
+            ("clients",), '[clients] is missing: add a line per client, such as north = "Clinic"'
+        )
+    reserved = {"server", "admin", settings.server}
     for name, description in clients.items():
-        if not re.fullmatch(_CLIENT, name) or name in taken:
+        if not re.fullmatch(_CLIENT, name) or name in reserved:
             raise file.error(
                 ("clients", name),
-                f"client {name!r}: choose a name of letters, digits, - and _, not the server's",
+                f"client {name!r}: use letters, digits, - and _, and not the name of the server",
             )
         if not isinstance(description, str):
             raise file.error(
-                ("clients", name), f'client {name!r}: give a description, such as "Clinic"'
+                ("clients", name),
+                f'client {name!r}: the description must be text, such as "Clinic"',
             )
     return Federation(path, dict(clients), settings)

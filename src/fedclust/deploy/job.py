@@ -1,6 +1,6 @@
-"""The server's part of a job: run the study over whatever transport it is given.
+"""The server's part of a job: run the study over a transport.
 
-What happens is written into a folder that the command which submitted the job is watching.
+The job reports to the command that submitted it through the files listed in `paths`.
 """
 
 import contextlib
@@ -19,30 +19,30 @@ from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
 from ..study.run_directory import RunDirectory
+from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS
 
-OUTCOME, PROGRESS, INCIDENTS = "outcome.json", "progress.jsonl", "incidents.jsonl"
-_PATIENCE = 30.0  # seconds for an earlier job of the same run to end
+_LOCK_TIMEOUT = 30.0  # seconds to wait until an earlier job of the same run has ended
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Present:
-    """The clients of a transport whose processes came up."""
+class ReadyClients:
+    """A transport that is limited to the clients whose job processes have started."""
 
     transport: Transport
     names: tuple[str, ...]
 
     def clients(self) -> tuple[str, ...]:
-        """Names of those who are there."""
+        """Names of the ready clients."""
         return self.names
 
     def exchange(self, clients: Sequence[str], request: bytes, seconds: float) -> Any:
-        """As the transport has it."""
+        """Forward the request to the transport."""
         return self.transport.exchange(clients, request, seconds)
 
 
-class StudyRun:
-    """Asks: the component that a job names at the server."""
+class StudyJob:
+    """Runs a study on the server: the component that a job's server configuration names."""
 
     def __init__(
         self,
@@ -59,43 +59,43 @@ class StudyRun:
         self._force, self._resume = force, resume
 
     def run(self, transport: Transport, ready: Sequence[str]) -> None:
-        """Run the study; the outcome, good or bad, is a file."""
+        """Run the study, and write its outcome, success or error, to a file."""
         try:
-            with alone(self._work / "lock", _PATIENCE):
-                self._clustered(transport, ready)
+            with hold_lock(self._work / LOCK, _LOCK_TIMEOUT):
+                self._run_study(transport, ready)
             outcome: dict[str, Any] = {"done": True}
         except TooFewClients as error:
             outcome = {"done": False, "error": str(error), "again": not error.final}
-        except FedclustError as problem:
-            outcome = {"done": False, "error": str(problem), "again": False}
-        except Exception as problem:
+        except FedclustError as error:
+            outcome = {"done": False, "error": str(error), "again": False}
+        except Exception as error:
             _log.exception("the study failed")
-            words = f"an unexpected error at the server: {problem!r}"
-            outcome = {"done": False, "error": words, "again": False}
+            text = f"unexpected error at the server: {error!r}"
+            outcome = {"done": False, "error": text, "again": False}
         write_text(self._work / OUTCOME, json.dumps(outcome))
 
-    def _clustered(self, transport: Transport, ready: Sequence[str]) -> None:
+    def _run_study(self, transport: Transport, ready: Sequence[str]) -> None:
         for client in sorted(set(transport.clients()) - set(ready)):
-            self._incident(Incident("start", 0, client, "its process did not come up in time"))
-        asked = read_study(self._study, files=False)
-        study = replace(asked, clients={})  # they have their own files
-        remote = RemoteChannel(
-            Present(transport, tuple(ready)),
+            self._record(Incident("start", 0, client, "its job process did not start in time"))
+        read = read_study(self._study, files=False)
+        study = replace(read, clients={})  # clients name their files in client.toml
+        channel = RemoteChannel(
+            ReadyClients(transport, tuple(ready)),
             run=self._run,
             about={"study": study.path.stem},
             deadline=self._deadline,
             quorum=study.sampling.min_clients,
-            record=self._incident,
+            record=self._record,
         )
-        place = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
-        pool = RemotePool(remote, tuple(asked.clients))
-        carry_out(study, pool, place, on_round=self._heard)
+        folder = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
+        pool = RemotePool(channel, tuple(read.clients))
+        carry_out(study, pool, folder, on_round=self._report_round)
 
-    def _heard(self, phase: str, plan: Plan, done: Round) -> None:
+    def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)
         self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
 
-    def _incident(self, incident: Incident) -> None:
+    def _record(self, incident: Incident) -> None:
         self._append(INCIDENTS, asdict(incident))
         self._append(PROGRESS, {"incident": asdict(incident)})
 
@@ -105,8 +105,8 @@ class StudyRun:
 
 
 @contextlib.contextmanager
-def alone(path: Path, seconds: float) -> Iterator[None]:
-    """Keep other jobs from the same run; wait for one that is just ending."""
+def hold_lock(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the run's lock; wait for an earlier job that is about to end."""
     with open(path, "w", encoding="utf-8") as file:
         lock(file, seconds)
         yield

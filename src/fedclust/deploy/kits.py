@@ -1,13 +1,13 @@
-"""Kits: what the coordinator hands to the server's and the clients' people.
+"""Kits: folders with certificates and settings for the server and for each client.
 
 ::
 
     kits/
-      authority/         the federation's keys: stays with the coordinator, never handed out
-      server/            runs on the server, by 'fedclust server'
-      admin/             the coordinator's certificate, with which studies are submitted
-      clients/<name>/    one for each client, and the same as <name>.zip
-      peers.json         the clients' public identities; in every client's kit, too
+      authority/         the keys that sign certificates; they stay with the coordinator
+      server/            used by 'fedclust server'
+      admin/             the coordinator's certificate, used to submit studies
+      clients/<name>/    one kit per client; also packed as <name>.zip
+      peers.json         the clients' public identities; copied into every client's kit
 """
 
 import contextlib
@@ -36,15 +36,18 @@ from ..core.files import write_text
 from ..privacy.crypto import fresh_secret, signing_public
 from ..settings import TomlFile
 from .federation_file import Federation, FederationSettings
-from .job import StudyRun
-from .templates import client_letter, client_toml, coordinator_letter, server_letter
+from .job import StudyJob
+from .templates import client_readme, client_toml, coordinator_readme, server_readme
 
 ABOUT = "fedclust.json"
-ASKS, ANSWERS = (f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyRun, Endpoints))
+# Paths of the only fedclust classes that a job may name at the server and at a client.
+SERVER_COMPONENT, CLIENT_COMPONENT = (
+    f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyJob, Endpoints)
+)
 
 
 class Kit(NamedTuple):
-    """A kit on disk, and what it says of itself."""
+    """A kit on disk, and its own description of role, name and federation."""
 
     folder: Path
     role: str
@@ -53,19 +56,22 @@ class Kit(NamedTuple):
 
 
 def read_kit(folder: Path, role: str) -> Kit:
-    """The kit in a folder, which must be of that role."""
+    """Read the kit in a folder; raise if its role is another."""
     if not folder.is_dir():
-        zipped = f"{folder} is a file: unpack it, and give the folder that is in it"
-        raise ConfigError(zipped if folder.exists() else f"there is no folder {folder}")
+        if folder.exists():
+            raise ConfigError(f"{folder} is a file, not a folder: unpack it and give the folder")
+        raise ConfigError(f"there is no folder {folder}")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise ConfigError(f"this user may not enter {folder}: the kit must be theirs (chown -R)")
+        raise ConfigError(
+            f"no permission to read {folder}: the kit must belong to this user (chown -R)"
+        )
     if not (folder / ABOUT).exists():
-        found = sorted(_kits_below(folder, role))
-        hint = f"; did you mean {' or '.join(found)}?" if found else ""
-        raise ConfigError(f"{folder} is not a kit: there is no {ABOUT} in it{hint}")
+        nearby = sorted(_find_kits_below(folder, role))
+        hint = f"; did you mean {' or '.join(nearby)}?" if nearby else ""
+        raise ConfigError(f"{folder} is not a kit: it has no {ABOUT}{hint}")
     kit = _read(folder)
     if kit.role != role:
-        raise ConfigError(f"{folder} is the kit of {kit.role} {kit.name!r}, not of a {role}")
+        raise ConfigError(f"{folder} is a {kit.role} kit (of {kit.name!r}); a {role} kit is needed")
     return kit
 
 
@@ -74,90 +80,90 @@ def _read(folder: Path) -> Kit:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
         role, name, federation = about["role"], about["name"], dict(about["federation"])
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ConfigError(f"{path}: not readable ({problem})") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: not readable ({error})") from None
     settings = TomlFile(path, {"federation": federation}).section(FederationSettings, "federation")
     return Kit(folder, role, name, settings)
 
 
-def _kits_below(folder: Path, role: str) -> Iterator[str]:
-    """Kits of a role in a folder of kits: people give the one for the other."""
+def _find_kits_below(folder: Path, role: str) -> Iterator[str]:
+    """Kits of a role inside this folder, in case a user gave the folder that holds all kits."""
     for about in (*folder.glob(f"*/{ABOUT}"), *folder.glob(f"*/*/{ABOUT}")):
         with contextlib.suppress(ConfigError):
             if _read(about.parent).role == role:
                 yield str(about.parent)
 
 
-class Made(NamedTuple):
-    """What provisioning has done, and what is left for the coordinator to do."""
+class Provisioned(NamedTuple):
+    """The kits that were made, and the clients for which the coordinator has to act."""
 
-    new: list[str]  # whose kits were made
+    new: list[str]  # names on the new kits
     outdated: list[str]  # clients whose kits have an older peers.json
-    unknown: list[str]  # clients whose identities nobody knows
+    unknown: list[str]  # clients without a known identity
 
 
-def provision(federation: Federation, folder: Path) -> Made:
-    """Make the kits that are not there yet. Kits in use are not touched."""
+def provision(federation: Federation, folder: Path) -> Provisioned:
+    """Make the kits that do not exist yet; existing kits do not change."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    made = _certified(federation, folder)
-    places = _places(federation, folder)
-    new = [name for name, (place, _) in places.items() if not place.exists()]
+    certificates = _make_certificates(federation, folder)
+    kits = _kit_paths(federation, folder)
+    new = [name for name, (kit, _) in kits.items() if not kit.exists()]
     identities = {name: fresh_secret() for name in new if name in federation.clients}
-    before, peers = _enrolled(federation, folder, identities)
+    before, peers = _collect_peers(federation, folder, identities)
     unknown = [client for client in federation.clients if client not in peers]
     write_peers(folder / PEERS, peers)
     for name in new:
-        place, role = places[name]
-        scratch = place.with_name(f".{place.name}.unfinished")
+        kit, role = kits[name]
+        scratch = kit.with_name(f".{kit.name}.unfinished")
         shutil.rmtree(scratch, ignore_errors=True)
-        _fill(scratch, made[name], federation, name, role)
+        _write_kit(scratch, certificates[name], federation, name, role)
         if role == "client":
             write_secret(scratch / IDENTITY, identities[name])
-            if not unknown:  # whom the list lacks would be refused
+            if not unknown:  # clients that are not listed would be rejected
                 write_peers(scratch / PEERS, peers)
-        scratch.rename(place)
+        scratch.rename(kit)
         if role == "client":
-            _zipped(place, place.name)
-    write_text(folder / "README.md", coordinator_letter(federation))
+            _zip_kit(kit, kit.name)
+    write_text(folder / "README.md", coordinator_readme(federation))
     kept = [client for client in federation.clients if client not in new]
-    return Made(new, kept if peers != before else [], unknown)
+    return Provisioned(new, kept if peers != before else [], unknown)
 
 
 def renew(federation: Federation, folder: Path) -> list[str]:
-    """Give every kit a new certificate of the same authority; those of before hold until they end.
+    """Give every kit a new certificate; old certificates stay valid until they expire.
 
-    What goes with a certificate is in `startup` and in `fedclust.json`, and nothing else changes;
-    for clients both are also in `<name>-renewal.zip`, to be unpacked over a kit that is in use.
+    Only `startup/` and `fedclust.json` change. For clients, both are also packed as
+    `<name>-renewal.zip`, to be unpacked over a kit that is in use.
     """
     from ..channels.nvflare.provision import copy_kit, forget_certificates
 
-    places = {n: p for n, p in _places(federation, folder).items() if p[0].exists()}
-    if not places:
-        raise ConfigError(f"{folder}: there are no kits to renew")
+    kits = {n: p for n, p in _kit_paths(federation, folder).items() if p[0].exists()}
+    if not kits:
+        raise ConfigError(f"{folder} has no kits to renew; make them without --renew")
     forget_certificates(folder / "authority", federation.settings.name)
-    made = _certified(federation, folder)
-    for name, (place, role) in places.items():
-        scratch = place.with_name(f".{place.name}.renewed")
+    certificates = _make_certificates(federation, folder)
+    for name, (kit, role) in kits.items():
+        scratch = kit.with_name(f".{kit.name}.renewed")
         shutil.rmtree(scratch, ignore_errors=True)
-        copy_kit(made[name], scratch)
-        shutil.rmtree(place / "startup", ignore_errors=True)
-        (scratch / "startup").rename(place / "startup")
+        copy_kit(certificates[name], scratch)
+        shutil.rmtree(kit / "startup", ignore_errors=True)
+        (scratch / "startup").rename(kit / "startup")
         shutil.rmtree(scratch)
-        _introduce(place, federation, name, role)
+        _write_description(kit, federation, name, role)
         if role == "client":
-            _zipped(place, f"{place.name}-renewal", "startup", ABOUT)
-    return list(places)
+            _zip_kit(kit, f"{kit.name}-renewal", "startup", ABOUT)
+    return list(kits)
 
 
-def _places(federation: Federation, folder: Path) -> dict[str, tuple[Path, str]]:
-    """Where everybody's kit is, and its role."""
+def _kit_paths(federation: Federation, folder: Path) -> dict[str, tuple[Path, str]]:
+    """Path and role of each kit, by the name in its certificate."""
     admin, server = federation.settings.coordinator, federation.settings.server
-    places = {server: (folder / "server", "server"), admin: (folder / "admin", "admin")}
-    return places | {c: (folder / "clients" / c, "client") for c in federation.clients}
+    kits = {server: (folder / "server", "server"), admin: (folder / "admin", "admin")}
+    return kits | {c: (folder / "clients" / c, "client") for c in federation.clients}
 
 
-def _certified(federation: Federation, folder: Path) -> dict[str, Path]:
-    """Everybody's certificates, where the authority keeps them."""
+def _make_certificates(federation: Federation, folder: Path) -> dict[str, Path]:
+    """Make missing certificates; return the authority's folder for each name."""
     from ..channels.nvflare.provision import make_kits
 
     settings = federation.settings
@@ -172,49 +178,49 @@ def _certified(federation: Federation, folder: Path) -> dict[str, Path]:
     )
 
 
-def _enrolled(
-    federation: Federation, folder: Path, fresh: Mapping[str, bytes]
+def _collect_peers(
+    federation: Federation, folder: Path, new: Mapping[str, bytes]
 ) -> tuple[Peers, Peers]:
-    """Public identities before, and with the fresh ones; of those who left none."""
+    """The public identities before, and those of the present clients with the new ones."""
     before = read_peers(folder / PEERS) if (folder / PEERS).exists() else {}
     peers = {}
     for client in federation.clients:
-        if client in fresh:
-            peers[client] = signing_public(fresh[client])
-        elif found := before.get(client) or read_public_identity(folder / "clients" / client):
-            peers[client] = found
+        if client in new:
+            peers[client] = signing_public(new[client])
+        elif known := before.get(client) or read_public_identity(folder / "clients" / client):
+            peers[client] = known
     return before, peers
 
 
-def _fill(kit: Path, made: Path, federation: Federation, name: str, role: str) -> None:
-    """All of a kit but for identities."""
+def _write_kit(kit: Path, certificate: Path, federation: Federation, name: str, role: str) -> None:
+    """Write a kit, except for identities."""
     from ..channels.nvflare.provision import copy_kit, lock_client, lock_server
 
-    copy_kit(made, kit)
+    copy_kit(certificate, kit)
     kit.chmod(0o700)
-    _introduce(kit, federation, name, role)
+    _write_description(kit, federation, name, role)
     if role == "client":
-        lock_client(kit, ANSWERS)
+        lock_client(kit, CLIENT_COMPONENT)
         write_text(kit / CLIENT_FILE, client_toml(name))
-        write_text(kit / "README.md", client_letter(name, federation))
+        write_text(kit / "README.md", client_readme(name, federation))
     elif role == "server":
-        lock_server(kit, ASKS)
-        write_text(kit / "README.md", server_letter(federation))
+        lock_server(kit, SERVER_COMPONENT)
+        write_text(kit / "README.md", server_readme(federation))
 
 
-def _introduce(kit: Path, federation: Federation, name: str, role: str) -> None:
-    """What the kit says of itself."""
+def _write_description(kit: Path, federation: Federation, name: str, role: str) -> None:
+    """Write the kit's description of itself."""
     about = {"role": role, "name": name, "federation": asdict(federation.settings)}
     write_text(kit / ABOUT, json.dumps(about, indent=1))
 
 
-def _zipped(kit: Path, name: str, *parts: str) -> None:
-    """A kit, or parts of it, as a zip beside it that its owner alone can read."""
+def _zip_kit(kit: Path, name: str, *parts: str) -> None:
+    """Pack a kit, or parts of it, as a zip file beside it that only its owner can read."""
     target = kit.with_name(f"{name}.zip")
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
-        out.write(kit, kit.name)  # its mode: what is beside the keys is nobody else's, either
+        out.write(kit, kit.name)  # keeps the mode of the folder: only its owner may enter
         for file in sorted(kit.rglob("*")):
             inside = file.relative_to(kit)
             if not parts or inside.parts[0] in parts:

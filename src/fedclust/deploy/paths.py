@@ -1,4 +1,8 @@
-"""Where a run over a network is: its folder, and beside it what is needed until it is over."""
+"""Paths of a run across machines, and the files through which the command and the job talk.
+
+The command (`fedclust server`) submits a job. The job runs in another process, and reports to the
+command through files in the work folder, a hidden folder beside the run's folder.
+"""
 
 import json
 import secrets
@@ -11,51 +15,60 @@ from ..core import ConfigError
 from ..core.files import write_text
 from ..study.run_directory import RunDirectory
 from ..study.settings import Study
-from .job import INCIDENTS, OUTCOME
+
+# In the work folder:
+RUN_ID = "run"  # written by the command: the id in every message of the run
+JOB = "job"  # written by the command: the folder that is submitted
+LOCK = "lock"  # held by the job: only one job of a run at a time
+PROGRESS = "progress.jsonl"  # written by the job: one line per round or incident
+INCIDENTS = "incidents.jsonl"  # written by the job: only the incidents
+OUTCOME = "outcome.json"  # written by the job at its end
+# In the coordinator's kit:
+RUNNING = "running.json"  # written by the command: the study that is running, for `fedclust status`
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run is: its folder, and beside it what is needed until it is over."""
+class RunPaths:
+    """The folders of a run, and its id."""
 
     folder: Path
-    unfinished: Path  # the study's own journal is there
-    work: Path  # progress, incidents, outcome
-    run: str  # marks the run's messages
+    unfinished: Path  # the study keeps its journal here
+    work: Path  # removed when the run is complete
+    run: str  # the run's id
     force: bool
 
 
-def place_for(study: Study, folder: Path, *, resume: bool, force: bool) -> Place:
-    """The place of a run that begins or goes on; what must not be replaced is refused."""
+def prepare_paths(study: Study, folder: Path, *, resume: bool, force: bool) -> RunPaths:
+    """Create or reuse the folders of a run; raise if that would replace an earlier run."""
     folder = folder.absolute()
     work = folder.with_name(f".{folder.name}.federation")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     if resume and not work.exists():
-        raise ConfigError(f"there is nothing to resume: no unfinished run of {folder}")
+        raise ConfigError(f"nothing to resume: {folder} has no unfinished run")
     RunDirectory(replace(study, clients={}), folder, force=force or resume, resume=False)
     if not resume:
         if unfinished.exists() and not force:
             raise ConfigError(
-                f"there is an unfinished run of {folder}; --resume continues it, --force starts "
-                "anew"
+                f"{folder} has an unfinished run; continue it with --resume, or start again with "
+                "--force"
             )
         for old in (work, unfinished):
             shutil.rmtree(old, ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mark = work / "run"
-    if not mark.exists():
-        write_text(mark, secrets.token_hex(8))
-    return Place(folder, unfinished, work, mark.read_text(encoding="utf-8"), force or resume)
+    run_id = work / RUN_ID
+    if not run_id.exists():
+        write_text(run_id, secrets.token_hex(8))
+    return RunPaths(folder, unfinished, work, run_id.read_text(encoding="utf-8"), force or resume)
 
 
-def outcome_of(place: Place) -> dict[str, Any]:
-    """What the job said at its end; nothing before."""
-    path = place.work / OUTCOME
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+def read_outcome(paths: RunPaths) -> dict[str, Any]:
+    """The outcome that the job wrote; empty while the job runs."""
+    file = paths.work / OUTCOME
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
-def tidy(place: Place) -> None:
-    """The record of incidents joins the results; the journal held messages, and goes."""
-    if (place.work / INCIDENTS).exists():
-        shutil.copy(place.work / INCIDENTS, place.folder / INCIDENTS)
-    shutil.rmtree(place.work)
+def clean_up(paths: RunPaths) -> None:
+    """Copy the incidents into the run's folder, and remove the work folder."""
+    if (paths.work / INCIDENTS).exists():
+        shutil.copy(paths.work / INCIDENTS, paths.folder / INCIDENTS)
+    shutil.rmtree(paths.work)

@@ -1,4 +1,4 @@
-"""Run a client's kit: one process that connects out, and whose words are in the kit's log."""
+"""Run a client's kit: one process that connects to the server and logs into the kit."""
 
 import os
 from collections.abc import Callable
@@ -9,61 +9,70 @@ from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
 from .kits import Kit, read_kit
 
-Say = Callable[[str], object]
-FEW_DAYS = 30  # before a certificate ends, its owner is told
+OnMessage = Callable[[str], object]
+RENEWAL_DAYS = 30  # a certificate that expires sooner should be renewed
 
 
-def run_client(folder: Path, say: Say) -> None:
-    """Answer until ended; mistakes in the kit are said before anything is connected."""
+def run_client(folder: Path, on_message: OnMessage) -> None:
+    """Answer requests until stopped; mistakes in the kit are reported before it connects."""
     from ..channels.nvflare.process import client_command, running, wait
 
     kit = read_kit(folder, "client")
-    file = read_client_config(folder / CLIENT_FILE)
-    files = file.files()
+    config = read_client_config(folder / CLIENT_FILE)
+    files = config.files()
     if not os.access(folder, os.W_OK):
-        raise ConfigError(f"this user cannot write {folder}: the kit must be theirs (chown -R)")
-    for key in loose_keys(folder):
-        key.chmod(0o600)  # some programs that unpack a kit forget modes
-        say(f"others could read {key}: now only its owner can")
-    check_certificate(kit, say)
+        raise ConfigError(f"no permission to write {folder}: the kit must belong to this user")
+    for key in find_readable_keys(folder):
+        key.chmod(0o600)  # some programs that unpack a kit ignore file modes
+        on_message(f"other users could read {key}; changed its mode to 600")
+    check_certificate(kit, on_message)
     if read_enrolment(folder).peers is None:
-        say(f"there is no {PEERS}: the server is believed about who the other clients are")
+        on_message(
+            f"{PEERS} is missing: this client has to trust the server about the other clients"
+        )
     f = kit.federation
-    say(f"client {kit.name!r} of {f.name!r}: {', '.join(str(p) for p in files)}")
-    say(f"connecting to {f.server}, port {f.port}; its words are in {folder}/console.log")
+    on_message(f"client {kit.name!r} of {f.name!r}, data: {', '.join(str(p) for p in files)}")
+    on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
     with running(client_command(folder, kit.name), folder, alone=False) as process:
         code = wait(process)
     raise FedclustError(
-        f"the client's process ended with status {code}; the end of {folder}/console.log says why"
+        f"the client process ended with status {code}; see the end of {folder}/console.log"
     )
 
 
-def change_identity(folder: Path, say: Say) -> None:
-    """Make an identity that the coordinator has never seen, and say what others need to know."""
+def change_identity(folder: Path, on_message: OnMessage) -> None:
+    """Make a new identity that only this client knows, and explain what the others need."""
     kit = read_kit(folder, "client")
     public = renew_identity(folder, kit.name)
-    say(f"A new secret is in {folder / IDENTITY}. It stays there. Its public half is this line:")
-    say(f'"{kit.name}": "{public.hex()}"')
-    say(
-        f"Have it put into the {PEERS} of everybody, over a way that the server has no hand in. "
-        "Until they have it, the others refuse to be hidden among clients of which you are one."
+    on_message(f"Wrote a new secret key to {folder / IDENTITY}; keep it there. The public key:")
+    on_message(f'"{kit.name}": "{public.hex()}"')
+    on_message(
+        f"Send this line to the coordinator, not through the server, to be put into the {PEERS} of "
+        f"all clients. Until they update {PEERS}, other clients will reject any cohort that "
+        "includes you."
     )
 
 
-def loose_keys(folder: Path) -> list[Path]:
-    """Secrets of a kit that others than their owner can read."""
+def find_readable_keys(folder: Path) -> list[Path]:
+    """Secret keys of a kit that users other than the owner can read."""
     secrets = [*sorted((folder / "startup").glob("*.key")), folder / IDENTITY]
     return [key for key in secrets if key.exists() and key.stat().st_mode & 0o077]
 
 
-def check_certificate(kit: Kit, say: Say) -> None:
-    """Say that a certificate has ended, or ends soon: a connection that fails does not tell why."""
+def check_certificate(kit: Kit, on_message: OnMessage) -> None:
+    """Report a certificate that expires soon, and raise if it is not usable.
+
+    A connection that fails because of a certificate does not say so.
+    """
     from ..channels.nvflare.certificates import days_left
 
     startup = kit.folder / "startup"
     try:
         days = days_left(startup, kit.role, kit.name)
-    except (OSError, ValueError) as problem:
-        raise ConfigError(f"the certificate in {startup} is not usable: {problem}") from None
-    if days < FEW_DAYS:
-        say(f"the certificate in {startup} ends in {days} days: it has to be renewed")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the certificate in {startup} is not usable: {error}") from None
+    if days < RENEWAL_DAYS:
+        on_message(
+            f"the certificate in {startup} expires in {days} days; ask the coordinator for a "
+            "renewal"
+        )

@@ -1,113 +1,116 @@
-"""What is written into kits for the people who get them."""
+"""Texts of the README files and of the client.toml in kits."""
 
 from ..data import known_formats
 from .federation_file import Federation
 
 
 def client_toml(name: str) -> str:
-    """A client.toml to be filled in: what is opened, what is allowed, where results go."""
+    """A client.toml to fill in: the data, what the owner allows, and where results go."""
     *names, last = (format.name for format in known_formats())
-    listed = f"{', '.join(names)} or {last}"
+    formats = f"{', '.join(names)} or {last}"
     return f"""\
-# What client {name!r} opens and allows. Only this file decides: nothing that comes over the network
-# can change it. Paths are relative to this file.
+# Settings of client {name!r}: the data it opens and the requests it answers. Nothing that comes
+# over the network can change this file. Paths are relative to this file.
 
 [data]
-file = "data.csv"            # {listed}; or a glob such as "data/*.parquet"
-# id = "patient"             # a column that names records: never a feature, never sent
-# secret = "..."             # split columns: what all owners share, 16 characters or more
+file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
+# id = "patient"             # column that identifies records; never a feature, never sent
+# secret = "..."             # split columns: secret shared by all owners, at least 16 characters
 
 [consent]
-# studies = ["heart"]        # names of studies that may be run; without it: any
-# authors = ["ana@uni.org"]  # who may ask, as in their certificate; without it: any
-# algorithms = ["llf-fcm"]   # what may be computed; without it: all there is
-# columns = ["age", "bmi"]   # columns that may be used; without it: all but the id
-# min_count = 5              # records that must stand behind whatever is sent
-# privacy = "secure"         # the least tier a study must have
-# split_columns = true       # studies over split columns: they tell distances between your rows
-# max_rounds = 1000          # most rounds that are answered in one job
-# max_queries = 1000        # most questions about these data, over all studies: ledger.jsonl
+# studies = ["heart"]        # names of allowed studies; default: any
+# authors = ["ana@uni.org"]  # allowed authors, as in their certificate; default: any
+# algorithms = ["llf-fcm"]   # allowed clustering algorithms; default: all
+# columns = ["age", "bmi"]   # columns that may be used; default: all except the id
+# min_count = 5              # minimum number of records behind every number that is sent
+# privacy = "secure"         # minimum tier of a study
+# split_columns = true       # allow split columns; such studies reveal distances between rows
+# max_rounds = 1000          # maximum number of rounds in one job
+# max_queries = 1000         # maximum number of queries to these data, over all studies
 
 [output]
-labels = "labels"                     # clusters of your own rows are written here
-disclosures = "disclosures.jsonl"     # every message that left, a line each
+labels = "labels"                     # folder for the cluster labels of your own rows
+disclosures = "disclosures.jsonl"     # log of every message that left, one line each
 """
 
 
-def client_letter(name: str, federation: Federation) -> str:
-    """To the person who runs a client."""
+def client_readme(name: str, federation: Federation) -> str:
+    """README of a client's kit."""
     f = federation.settings
     return f"""\
 # Kit of client {name!r} ({federation.clients[name]}) in the federation {f.name!r}
 
-You run one program. It connects **out** to `{f.server}`, port {f.port}; no port is opened
-at your side. It is known by the certificate in `startup/`, and knows the server by its; both sides
-check (mutual TLS). Keep `startup/client.key` and `identity.key` secret: whoever has them can answer
-in your name.
+You run one program. It makes an **outgoing** connection to `{f.server}`, port {f.port}; no port is
+opened on your side. The connection uses mutual TLS: the certificates in `startup/` identify your
+client to the server, and the server to your client. Keep `startup/client.key` and `identity.key`
+secret: anyone who has them can answer in your name.
 
 1. Install, with Python 3.11 or newer, on Linux: `pip install "fedclust[nvflare]"`.
-2. Unpack this folder anywhere, for the user who will run it, and put your file where `client.toml`
-   says (or change it).
+2. Unpack this folder as the user who will run the client. Put your data file where `client.toml`
+   says, or change the path there.
 3. Read `client.toml` and set what you allow. Nothing that comes over the network can change it.
-4. `fedclust doctor .` looks whether all is in place.
-5. `fedclust client .` runs in the foreground until you end it (Ctrl-C).
+4. `fedclust doctor .` checks that everything is in place.
+5. `fedclust client .` runs in the foreground until you stop it (Ctrl-C).
 
-`peers.json` has the public identities of all clients: your sums are hidden only among them. When a
-client joins you get a new `peers.json` from the coordinator; put it in the place of the old one.
-`fedclust doctor .` shows its fingerprint: read it to the other clients' people over the telephone,
-it must be the same everywhere. Whoever made this kit could know your `identity.key`; if they
-must not, `fedclust client . --new-identity` makes one that only you know, and says what to do next.
+`peers.json` contains the public identities of all clients. With secure tiers your sums are hidden
+only among these clients. When a client joins, the coordinator sends you a new `peers.json`; replace
+the old one with it. `fedclust doctor .` shows the fingerprint of this file. Compare it with the
+other clients by telephone: it must be the same everywhere. The person who made this kit could know
+your `identity.key`. If that is not acceptable, `fedclust client . --new-identity` makes a key that
+only you know, and explains the next step.
 
-Certificates last 360 days; from 30 days before the end, `fedclust doctor .` and `fedclust client .`
-tell you to ask for a renewal: a zip that you unpack over this folder.
+Certificates are valid for 360 days. During the last 30 days, `fedclust doctor .` and
+`fedclust client .` remind you to ask for a renewal: a zip file that you unpack over this folder.
 
-What leaves is numbers: sums, counts and centres. A sum may be of one record unless the study masks
-it or adds noise; `privacy = "secure"` in `client.toml` demands that. Ids leave as keyed hashes, and
-only if you allow studies over split columns. Each message is
-written to `disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows them.
-No code comes in: a job can only name fedclust's own classes, which you installed
-(`local/resources.json`), and nobody can read your files or logs from elsewhere
-(`local/authorization.json`). Labels of your rows appear in `labels/`, and stay there.
+Only numbers leave: sums, counts and centres. A sum can be that of a single record unless the study
+masks it or adds noise; require this with `privacy = "secure"` in `client.toml`. Ids leave only as
+keyed hashes, and only if you allow studies over split columns. Each message is written to
+`disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows the log. No code comes in:
+a job can only name classes of the fedclust that you installed (`local/resources.json`), and your
+files and logs cannot be read from outside (`local/authorization.json`). The labels of your rows are
+written to `labels/`, and stay there.
 """
 
 
-def server_letter(federation: Federation) -> str:
-    """To the person who runs the server."""
+def server_readme(federation: Federation) -> str:
+    """README of the server's kit."""
     f = federation.settings
     return f"""\
 # Kit of the server of the federation {f.name!r}
 
-One port must be reachable from the clients: {f.port} at `{f.server}`, TCP. Everything on it
-is mutual TLS: without a certificate of this federation no connection is made.
+Clients must be able to reach one port: {f.port} at `{f.server}`, TCP. All connections use mutual
+TLS: a connection without a certificate of this federation is rejected.
 
 1. Install, with Python 3.11 or newer, on Linux: `pip install "fedclust[nvflare]"`.
-2. Put `server/` and `admin/` beside each other, anywhere.
+2. Put `server/` and `admin/` into the same folder.
 3. `fedclust server study.toml --kits FOLDER` starts the server, waits for clients, runs the study,
-   and stops again. `--resume` continues a run that was interrupted.
+   and stops the server. `--resume` continues an interrupted run.
 
 Keep `startup/server.key` secret.
 """
 
 
-def coordinator_letter(federation: Federation) -> str:
-    """To the coordinator, who has all kits."""
-    names = "\n".join(f"- `clients/{n}.zip` to {words}" for n, words in federation.clients.items())
+def coordinator_readme(federation: Federation) -> str:
+    """README for the coordinator, beside all kits."""
+    names = "\n".join(f"- `clients/{n}.zip` to {text}" for n, text in federation.clients.items())
     return f"""\
 # Kits of the federation {federation.settings.name!r}
 
-Hand out, each over a way that nobody else reads:
+Send each kit over a private channel:
 
 {names}
-- `server/` and `admin/` to whoever runs the server.
+- `server/` and `admin/` to the person who runs the server.
 
-`authority/` holds the keys that make certificates: it stays here, and is backed up. To add a
-client, add its line to federation.toml and provision again: kits that are there are not touched.
+`authority/` contains the keys that sign certificates. Keep it here, and back it up. To add a
+client, add its line to federation.toml and run `fedclust provision` again; existing kits do not
+change.
 
-`peers.json` has the clients' public identities, and is in every kit. It holds no secret, but must
-not come to clients by way of the server, since it tells them whom to believe instead of the server.
-**Whenever it changes, give it to everybody**, to be put into their kits: after a client was added,
-or when a client has made an identity of its own and sent you the line that goes in here.
+`peers.json` contains the public identities of the clients, and is part of every kit. It is not
+secret, but clients must not receive it through the server: it protects them from a server that
+invents clients. **Whenever it changes, send it to all clients**, who replace the file in their
+kits. It changes when you add a client, and when a client makes its own identity and sends you the
+line to put in here.
 
-Certificates last 360 days. `fedclust provision federation.toml --renew` makes new ones and, for
-each client, `clients/<name>-renewal.zip`.
+Certificates are valid for 360 days. `fedclust provision federation.toml --renew` makes new ones
+and, for each client, `clients/<name>-renewal.zip`.
 """

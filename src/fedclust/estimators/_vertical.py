@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..channels import LocalChannel
-from ..clustering.alignment import Alignment, aligned_tables
+from ..clustering.alignment import Alignment, align_tables
 from ..clustering.columns import (
     AnyRecordAlgorithm,
     ColumnClustering,
     Start,
     cluster_columns,
-    distances_to,
+    compute_distances,
 )
 from ..core import ConfigError, Data, DataError, Schema, checks
 from ..data.client_tables import tables_by_client
@@ -112,7 +112,7 @@ class Vertical(ClusterMixin, BaseEstimator):
                 "init: record numbers are unknown before alignment; use a name such as 'k-means++' "
                 "with fit_frames"
             )
-        aligned, tables = aligned_tables(
+        aligned, tables = align_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
         self._owners = None
@@ -156,11 +156,11 @@ class Vertical(ClusterMixin, BaseEstimator):
             One label per row of the owner's table; -1 for records that not all owners have.
         """
         check_is_fitted(self)
-        aligned, tables = aligned_tables(
+        aligned, tables = align_tables(
             frames, id, secret=secret, method=alignment, ids=ids, min_overlap=min_overlap
         )
         labels = nearest_of(self._distances(reorder_as_fitted(tables, self._columns)))
-        return {owner: aligned.at_home(owner, labels, -1) for owner in tables}
+        return {owner: aligned.in_row_order(owner, labels, -1) for owner in tables}
 
     def centers_of(self, owner: Any) -> FloatArray:
         """The owner's part of the centres: its columns of all clusters.
@@ -188,7 +188,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         labels : array of shape (rows of the owner,)
         """
         check_is_fitted(self)
-        return self.alignment_.at_home(self._owner(owner), self.labels_, -1)
+        return self.alignment_.in_row_order(self._owner(owner), self.labels_, -1)
 
     @property
     def cluster_centers_(self) -> FloatArray:
@@ -227,13 +227,13 @@ class Vertical(ClusterMixin, BaseEstimator):
     def _set_results(self, best: ColumnClustering, data: dict[str, Data]) -> None:
         self.algorithm_ = best.algorithm
         self.trust_ = TRUST
-        self._parts = {o: best.algorithm.part(best.last, d.X) for o, d in data.items()}
+        self._parts = {o: best.algorithm.local_centers(best.last, d.X) for o, d in data.items()}
         self.n_rounds_ = len(best.history)
         self.converged_ = best.converged
         self.history_ = [asdict(line) for line in best.history]
         sent = best.sent
         del best  # free it: it has n_records x n_clusters numbers
-        d2, done = distances_to(
+        d2, done = compute_distances(
             self._parts, {o: d.X for o, d in data.items()}, self.algorithm_.message_dtype
         )
         self.bytes_sent_ = {owner: sent[owner] + done.sent[owner] for owner in data}
@@ -277,7 +277,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         return reorder_as_fitted(tables, self._columns)
 
     def _distances(self, tables: dict[str, FloatArray]) -> FloatArray:
-        return distances_to(self._parts, tables, self.algorithm_.message_dtype)[0]
+        return compute_distances(self._parts, tables, self.algorithm_.message_dtype)[0]
 
     def _owner(self, owner: Any) -> str:
         if str(owner) not in self._parts:

@@ -86,7 +86,7 @@ alignment_, trust_
         memberships : array of shape (rows of the owner, n_clusters)
         """
         check_is_fitted(self)
-        return self.alignment_.at_home(self._owner(owner), self.memberships_, float("nan"))
+        return self.alignment_.in_row_order(self._owner(owner), self.memberships_, float("nan"))
 
     def _assign(self, d2: FloatArray) -> None:
         super()._assign(d2)

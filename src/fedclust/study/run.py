@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.labels import check_label_format
-from ..clustering.alignment import IN_ONE_PROCESS
+from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
 from ..core import ConfigError
@@ -112,5 +112,5 @@ def carry_out(
 def _open_pool(
     layout: Layout, targets: Mapping[str, Path], secret: str | bytes | None
 ) -> LocalPool:
-    shared = IN_ONE_PROCESS if secret is None else secret_bytes(secret)
+    shared = LOCAL_SECRET if secret is None else secret_bytes(secret)
     return open_pool(layout.study, targets, make_policy=layout.make_policy, secret=shared)

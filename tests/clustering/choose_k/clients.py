@@ -1,4 +1,4 @@
-"""A choice of k over made-up clients."""
+"""A choice of k over generated clients."""
 
 from typing import Any
 
@@ -20,9 +20,11 @@ def blobs(k: int, n: int = 600, wide: float = 12.0, seed: int = 0, F: int = 2) -
     return rng.normal(centers[np.arange(n) % k], 1.0)
 
 
-def clients(X: FloatArray, n: int = 4) -> LocalChannel:
+def split_clients(X: FloatArray, n: int = 4) -> LocalChannel:
     return LocalChannel({f"c{i:02d}": Data.of(X[i::n]) for i in range(n)}, strict=True)
 
 
-def chosen(X: FloatArray, key: str = "llf-cm", **settings: Any) -> Choice:
-    return choose(make(key, 2), clients(X), Schema(X.shape[1]), **{"ks": range(2, 9), **settings})
+def choose_over(X: FloatArray, key: str = "llf-cm", **settings: Any) -> Choice:
+    return choose(
+        make(key, 2), split_clients(X), Schema(X.shape[1]), **{"ks": range(2, 9), **settings}
+    )

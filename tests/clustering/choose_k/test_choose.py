@@ -1,4 +1,4 @@
-"""The choice of k: what it recommends, that it says so when it does not know, and its cost."""
+"""The choice of k: its recommendation, its warnings about weak evidence, and its costs."""
 
 import json
 from dataclasses import replace
@@ -17,36 +17,38 @@ from fedclust.core import ClientSampling, Data, Schema
 from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
-from .clients import blobs, chosen, clients
+from .clients import blobs, choose_over, split_clients
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 6])
 @pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
 def test_clear_clusters_are_counted(key: str, k: int) -> None:
-    found = chosen(blobs(k), key)
+    found = choose_over(blobs(k), key)
     assert found.recommended == k
     assert not found.weak
-    assert found.why.startswith(f"{k} clusters: the largest number whose clusters two halves")
+    assert found.why.startswith(f"Chose k = {k}. It is the largest k whose clusters reappear")
     assert found.favourites["simplified-silhouette"] == k
     assert found.favourites["stability"] >= k
 
 
 @pytest.mark.parametrize("key", ["dwf", "ffcm-avg1", "fkm", "gdf-fcm"])
-def test_any_algorithm_with_a_start_can_be_asked(key: str) -> None:
-    found = chosen(blobs(4), key)
+def test_any_algorithm_with_initial_centres_can_be_used(key: str) -> None:
+    found = choose_over(blobs(4), key)
     assert found.recommended == 4
-    assert "takes no start" not in found.why
+    assert "takes no initial centres" not in found.why
 
 
 @pytest.mark.parametrize(("key", "instead"), [("k-fed", "llf-cm"), ("ffcf", "llf-fcm")])
-def test_what_takes_no_start_is_tried_with_the_lossless_of_its_kind(key: str, instead: str) -> None:
-    found = chosen(blobs(4), key)
+def test_an_algorithm_without_initial_centres_is_replaced_by_the_lossless_one(
+    key: str, instead: str
+) -> None:
+    found = choose_over(blobs(4), key)
     assert found.recommended == 4
-    assert found.why.endswith(f"; tried with {instead}, since {key} takes no start")
+    assert found.why.endswith(f" Tried with {instead}, because {key} takes no initial centres.")
 
 
 def test_the_fuzzifier_is_kept() -> None:
-    channel, schema = clients(blobs(4)), Schema(2)
+    channel, schema = split_clients(blobs(4)), Schema(2)
     low, high = (
         choose(make("ffcf", 2, fuzzifier=m), channel, schema, range(2, 6)) for m in (1.5, 2.0)
     )
@@ -55,25 +57,25 @@ def test_the_fuzzifier_is_kept() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("F", [1, 2, 6])
-def test_one_cloud_is_called_weak_evidence(F: int, seed: int) -> None:
+def test_one_cloud_is_weak_evidence(F: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for X in (rng.normal(size=(500, F)), rng.normal(size=(500, F)) * ([5.0] + [1.0] * (F - 1))):
-        found = chosen(X)
+        found = choose_over(X)
         assert found.weak
-        assert "on weak evidence" in found.why
-        assert "there may be no clusters at all" in found.why
+        assert "the evidence is weak" in found.why
+        assert "so there may be no clusters" in found.why
 
 
-def test_an_end_of_the_range_is_said() -> None:
+def test_a_choice_at_an_end_of_the_range_is_noted() -> None:
     X = blobs(6)
-    assert chosen(X, ks=range(2, 7)).why.endswith("largest number tried, so try larger ones")
-    assert chosen(X, ks=range(6, 9)).why.endswith("smallest number tried, so try smaller ones")
-    assert chosen(X, ks=[6]).why.endswith("no other number was tried")
-    assert "tried" not in chosen(X).why
+    assert choose_over(X, ks=range(2, 7)).why.endswith("largest k tried; try larger ones.")
+    assert choose_over(X, ks=range(6, 9)).why.endswith("smallest k tried; try smaller ones.")
+    assert choose_over(X, ks=[6]).why.endswith("No other k was tried.")
+    assert "tried" not in choose_over(X).why
 
 
-def test_ks_may_have_gaps_and_come_in_any_order() -> None:
-    found = chosen(blobs(5), ks=[8, 3, 5, 5])
+def test_ks_may_be_in_any_order_and_not_consecutive() -> None:
+    found = choose_over(blobs(5), ks=[8, 3, 5, 5])
     assert [score.n_clusters for score in found.scores] == [3, 5, 8]
     assert found.recommended == 5
 
@@ -82,7 +84,7 @@ def test_scores_are_those_of_the_centres_beside_them() -> None:
     from fedclust import metrics
 
     X = blobs(4)
-    for score in chosen(X).scores:
+    for score in choose_over(X).scores:
         assert score.centers.shape == (score.n_clusters, 2)
         assert list(score.indices) == [
             "inertia",
@@ -98,7 +100,7 @@ def test_scores_are_those_of_the_centres_beside_them() -> None:
 @given(seed=st.integers(0, 10_000), n_clients=st.integers(1, 12))
 @settings(max_examples=10)
 def test_any_split_gives_the_scores_of_the_pooled_rows(key: str, seed: int, n_clients: int) -> None:
-    """From the same start; but for stability, whose halves are dealt at each client."""
+    """From the same start; except stability, because each client draws its halves."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(150, 3)) + 4 * rng.integers(0, 3, (150, 1))
     owner, start = rng.integers(0, n_clients, 150), X[:6] + 0.01
@@ -115,7 +117,7 @@ def test_any_split_gives_the_scores_of_the_pooled_rows(key: str, seed: int, n_cl
 
 def test_the_same_seed_gives_the_same_choice_and_another_one_other_halves() -> None:
     X = np.random.default_rng(0).normal(size=(400, 2))
-    first, again, other = chosen(X, seed=3), chosen(X, seed=3), chosen(X, seed=4)
+    first, again, other = choose_over(X, seed=3), choose_over(X, seed=3), choose_over(X, seed=4)
     assert first.summarize() == again.summarize()
     assert (first.rounds, first.work, first.sent) == (again.rounds, again.work, again.sent)
     assert [s.stability for s in first.scores] != [s.stability for s in other.scores]
@@ -136,9 +138,9 @@ def structures() -> dict[str, FloatArray]:
 @pytest.mark.parametrize("name", list(structures()))
 @pytest.mark.parametrize("key", ["llf-cm", "llf-fcm", "dwf"])
 def test_a_sweep_to_fifteen_is_less_than_six_clusterings_with_fifteen(key: str, name: str) -> None:
-    """Work: centres that a row is compared with, over all exchanges. A count, not a clock."""
+    """Work is the number of centres that a row is compared with, over all rounds."""
     X = structures()[name]
-    channel, schema = clients(X), Schema(X.shape[1])
+    channel, schema = split_clients(X), Schema(X.shape[1])
     one = cluster(make(key, 15), channel, schema)
     one_work = 15 * (1 + one.run.n_rounds + 1)  # seeding, rounds, score
     assert choose(make(key, 2), channel, schema).work < 6 * one_work
@@ -146,12 +148,12 @@ def test_a_sweep_to_fifteen_is_less_than_six_clusterings_with_fifteen(key: str, 
 
 def test_costs_are_counted() -> None:
     X = blobs(3)
-    channel = clients(X)
-    asked: list[str] = []
+    channel = split_clients(X)
+    keys: list[str] = []
     original = channel.ask
 
     def ask(plan: Any, request: Any) -> Any:
-        asked.append(plan.algorithm.key)
+        keys.append(plan.algorithm.key)
         return original(plan, request)
 
     channel.ask = ask  # type: ignore[method-assign]
@@ -160,11 +162,11 @@ def test_costs_are_counted() -> None:
         make("llf-cm", 2), channel, Schema(2), [2, 3, 4], on_step=lambda *s: steps.append(s)
     )
     assert steps == [(4, 1, 3), (3, 2, 3), (2, 3, 3)]
-    assert found.rounds == len(asked)
-    assert asked.count("evaluation") == 4  # one for each k, and one for a single cluster
+    assert found.rounds == len(keys)
+    assert keys.count("evaluation") == 4  # one for each k, and one for a single cluster
     assert set(found.sent) == {"c00", "c01", "c02", "c03"}
     assert all(size > 0 for size in found.sent.values())
-    assert set(asked) == {
+    assert set(keys) == {
         "careful",
         "llf-cm",
         "evaluation",
@@ -175,7 +177,7 @@ def test_costs_are_counted() -> None:
 
 
 def test_a_choice_is_plain_values_for_a_file() -> None:
-    found = chosen(blobs(3), ks=[2, 3, 4])
+    found = choose_over(blobs(3), ks=[2, 3, 4])
     plain = json.loads(json.dumps(to_json(found.summarize()), allow_nan=False))
     assert plain["recommended"] == 3
     assert plain["why"] == found.why
@@ -192,13 +194,13 @@ def test_a_choice_is_plain_values_for_a_file() -> None:
         "weakest-cluster",
     }
     first = found.scores[0]
-    lost = replace(first, indices={**first.indices, "xie-beni": np.inf}, stability=np.nan)
-    assert lost.summarize().indices["xie-beni"] is None
-    assert lost.summarize().indices["stability"] is None
+    unknown = replace(first, indices={**first.indices, "xie-beni": np.inf}, stability=np.nan)
+    assert unknown.summarize().indices["xie-beni"] is None
+    assert unknown.summarize().indices["stability"] is None
 
 
-def test_scores_ask_everybody_and_rounds_their_share() -> None:
-    found = chosen(blobs(3), sampling=ClientSampling(fraction=0.5), ks=[2, 3, 4])
+def test_scores_use_all_clients_and_rounds_a_sample() -> None:
+    found = choose_over(blobs(3), sampling=ClientSampling(fraction=0.5), ks=[2, 3, 4])
     assert found.recommended == 3
-    everybody = chosen(blobs(3), ks=[2, 3, 4])
-    assert sum(found.sent.values()) != sum(everybody.sent.values())
+    unsampled = choose_over(blobs(3), ks=[2, 3, 4])
+    assert sum(found.sent.values()) != sum(unsampled.sent.values())

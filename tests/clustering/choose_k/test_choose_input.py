@@ -1,4 +1,4 @@
-"""Odd tables, small clients and impossible ranges."""
+"""Unusual tables, small clients and invalid ranges."""
 
 import json
 from typing import Any
@@ -14,82 +14,84 @@ from fedclust.privacy import MinSamples
 from fedclust.results import to_json
 from fedclust.typing import FloatArray
 
-from .clients import blobs, chosen, clients
+from .clients import blobs, choose_over, split_clients
 
 
-def test_clients_too_small_to_halve_leave_stability_out_and_it_is_said() -> None:
+def test_clients_too_small_to_split_have_no_stability() -> None:
     """Four rows give a blend of three, but their halves do not."""
     X = blobs(3, 60)
     channel = LocalChannel({f"c{i:02d}": Data.of(X[4 * i : 4 * i + 4]) for i in range(15)})
     found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
     assert np.isnan(found.scores[0].stability)
     assert found.weak
-    assert "stability could not be measured" in found.why
+    assert "Stability could not be measured" in found.why
     assert "stability" not in found.favourites
     assert found.recommended == found.favourites["simplified-silhouette"]
 
 
-def test_clients_of_one_row_are_told_in_one_sentence() -> None:
+def test_clients_of_one_row_give_a_one_line_error() -> None:
     X = blobs(3, 30)
     channel = LocalChannel({f"c{i:02d}": Data.of(X[i : i + 1]) for i in range(30)})
-    with pytest.raises(EmptyRound, match="5 clusters, the largest of ks: .*; try fewer") as told:
+    with pytest.raises(
+        EmptyRound, match="k = 5, the largest of ks: .*; or use smaller ks"
+    ) as caught:
         choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6), init=X[:5])
     assert found.recommended == 3
 
 
-def test_rules_of_the_papers_are_kept_and_may_leave_nobody() -> None:
+def test_rules_of_the_papers_apply_and_may_exclude_all_clients() -> None:
     X = blobs(3, 240)
-    assert chosen(X, privacy="paper").recommended == 3
-    # At 8 clusters LLF-FCM wants more than 12 records of a client, and of its halves twice that.
+    assert choose_over(X, privacy="paper").recommended == 3
+    # At 8 clusters LLF-FCM needs more than 12 records of a client, and twice that of its halves.
     small = LocalChannel({f"c{i:02d}": Data.of(X[15 * i : 15 * i + 15]) for i in range(16)})
     found = choose(make("llf-fcm", 2), small, Schema(2), range(2, 9), privacy="paper")
-    assert "stability could not be measured" in found.why
-    with pytest.raises(EmptyRound, match="12 clusters, the largest of ks"):
+    assert "Stability could not be measured" in found.why
+    with pytest.raises(EmptyRound, match="k = 12, the largest of ks"):
         choose(make("llf-fcm", 2), small, Schema(2), range(2, 13), privacy="paper")
-    assert chosen(X, privacy=(MinSamples(5),)).recommended == 3
+    assert choose_over(X, privacy=(MinSamples(5),)).recommended == 3
 
 
 @pytest.mark.parametrize(
     ("ks", "message"),
     [
-        ([1, 2], "ks must be whole numbers of at least 2, got 1"),
-        ([2.5], "ks must be whole numbers of at least 2, got 2.5"),
-        ([True], "ks must be whole numbers of at least 2, got True"),
-        (["3"], "ks must be whole numbers of at least 2, got '3'"),
+        ([1, 2], "ks must be integers of at least 2, got 1"),
+        ([2.5], "ks must be integers of at least 2, got 2.5"),
+        ([True], "ks must be integers of at least 2, got True"),
+        (["3"], "ks must be integers of at least 2, got '3'"),
         ([], "ks is empty"),
-        (range(2, 600), "ks goes up to 599, but there are 40 rows in all"),
-        ([40], "ks goes up to 40, but there are 40 rows in all; try fewer"),
+        (range(2, 600), "ks includes 599, but there are only 40 rows"),
+        ([40], "ks includes 40, but there are only 40 rows; use smaller ks"),
     ],
 )
-def test_ks_that_cannot_be_are_refused(ks: Any, message: str) -> None:
+def test_invalid_ks_are_refused(ks: Any, message: str) -> None:
     X = blobs(3, 40)
     with pytest.raises(ConfigError, match=message):
-        choose(make("llf-cm", 2), clients(X), Schema(2, n_records=40), ks)
+        choose(make("llf-cm", 2), split_clients(X), Schema(2, n_records=40), ks)
 
 
 def test_more_clusters_than_rows_are_refused_once_rows_are_counted() -> None:
     X = blobs(3, 40)
-    with pytest.raises(ConfigError, match="ks goes up to 40, but there are 40 rows in all"):
-        choose(make("llf-cm", 2), clients(X), Schema(2), [2, 40])
+    with pytest.raises(ConfigError, match="ks includes 40, but there are only 40 rows"):
+        choose(make("llf-cm", 2), split_clients(X), Schema(2), [2, 40])
 
 
 @pytest.mark.parametrize("tier", ["guarded", "secure", "dp", "secure+dp"])
-def test_tiers_that_answer_few_questions_are_refused(tier: str) -> None:
+def test_tiers_that_limit_queries_are_refused(tier: str) -> None:
     channel = LocalChannel({"a": np.zeros((9, 2)), "b": np.ones((9, 2)), "c": np.ones((9, 2))})
-    with pytest.raises(ConfigError, match="too few questions for a sweep"):
+    with pytest.raises(ConfigError, match="too few queries for a sweep"):
         choose(make("llf-cm", 2), channel, Schema(2), privacy=tier)
 
 
 def test_split_columns_are_refused() -> None:
-    with pytest.raises(ConfigError, match="vertical-llf-cm: k is chosen over split rows only"):
-        choose(make("vertical-llf-cm", 2), clients(blobs(3)), Schema(2))
+    with pytest.raises(ConfigError, match="vertical-llf-cm: choosing k needs split rows"):
+        choose(make("vertical-llf-cm", 2), split_clients(blobs(3)), Schema(2))
 
 
 def test_a_start_must_have_as_many_centres_as_the_largest_k() -> None:
     with pytest.raises(ConfigError, match="init must be an array of 8 centres"):
-        chosen(blobs(3), init=np.zeros((3, 2)))
+        choose_over(blobs(3), init=np.zeros((3, 2)))
 
 
 @pytest.mark.filterwarnings("error")
@@ -103,10 +105,10 @@ def test_a_start_must_have_as_many_centres_as_the_largest_k() -> None:
         blobs(3, 60) * 1e-120,
         np.round(blobs(3, 60)),
     ],
-    ids=["all equal", "two values", "huge", "tiny", "whole numbers"],
+    ids=["all equal", "two values", "huge", "tiny", "integers"],
 )
-def test_odd_tables_give_a_choice_and_plain_values(key: str, X: FloatArray) -> None:
-    found = chosen(X, key, ks=range(2, 6))
+def test_unusual_tables_give_a_choice_and_plain_values(key: str, X: FloatArray) -> None:
+    found = choose_over(X, key, ks=range(2, 6))
     json.dumps(to_json(found.summarize()), allow_nan=False)
     assert found.recommended in range(2, 6)
     if len(np.unique(X)) == 1:

@@ -1,4 +1,4 @@
-"""Elbow, overlap, reference cloud and merging: functions of numbers, without clients."""
+"""Elbow, overlap, reference cloud and merging, without clients."""
 
 import numpy as np
 import pytest
@@ -30,21 +30,21 @@ def score(
 
 
 def test_the_elbow_is_where_the_fall_ends() -> None:
-    found = elbow([1, 2, 3, 4, 5], [1000.0, 100.0, 10.0, 9.0, 8.0])
-    assert found.argmax() == 2
-    assert found[[0, -1]].tolist() == [0.0, 0.0]
+    elbows = elbow([1, 2, 3, 4, 5], [1000.0, 100.0, 10.0, 9.0, 8.0])
+    assert elbows.argmax() == 2
+    assert elbows[[0, -1]].tolist() == [0.0, 0.0]
     assert elbow([1, 2, 3], [8.0, 4.0, 2.0]) == pytest.approx([0.0, 0.0, 0.0])  # no bend
 
 
-def test_an_elbow_of_nothing_is_nothing() -> None:
+def test_an_elbow_without_a_drop_is_zero() -> None:
     assert elbow([1, 2], [0.0, 0.0]).tolist() == [0.0, 0.0]
     assert elbow([1, 2], [3.0, 3.0]).tolist() == [0.0, 0.0]
     assert np.isfinite(elbow([1, 2, 3], [5.0, 0.0, 0.0])).all()
 
 
-def test_the_weakest_cluster_is_the_one_found_least() -> None:
+def test_the_weakest_cluster_has_the_smallest_overlap() -> None:
     assert weakest_cluster(np.diag([5.0, 3.0])) == 1.0
-    assert weakest_cluster(np.array([[0.0, 4.0], [6.0, 0.0]])) == 1.0  # names do not matter
+    assert weakest_cluster(np.array([[0.0, 4.0], [6.0, 0.0]])) == 1.0  # the order does not matter
     split = np.array([[10.0, 0.0, 0.0], [0.0, 5.0, 5.0], [0.0, 0.0, 0.0]])
     assert weakest_cluster(split) == 0.0  # the third has no rows in one of the halves
     assert weakest_cluster(np.array([[8.0, 2.0], [0.0, 10.0]])) == pytest.approx(0.8)
@@ -53,9 +53,9 @@ def test_the_weakest_cluster_is_the_one_found_least() -> None:
 def test_the_largest_stable_number_near_the_best_silhouette_is_picked() -> None:
     scores = [score(2, 0.80, 1.0), score(3, 0.79, 0.9), score(4, 0.82, 0.3), score(5, 0.6, 1.0)]
     assert pick(scores).n_clusters == 3  # 4 is not stable, 5 is not near
-    assert pick([score(2, 0.5, 0.2), score(3, 0.6, 0.1)]).n_clusters == 3  # else the silhouette
-    nothing = [score(2, 0.7, np.nan), score(3, 0.6, np.nan)]
-    assert pick(nothing).n_clusters == 2
+    assert pick([score(2, 0.5, 0.2), score(3, 0.6, 0.1)]).n_clusters == 3  # by silhouette alone
+    unmeasured = [score(2, 0.7, np.nan), score(3, 0.6, np.nan)]
+    assert pick(unmeasured).n_clusters == 2
 
 
 def test_every_index_has_its_favourite() -> None:
@@ -73,24 +73,24 @@ def test_every_index_has_its_favourite() -> None:
     }
 
 
-def test_one_cloud_is_what_one_cloud_gives() -> None:
-    """From eight centres and the spread around them, the silhouette that the rows themselves have.
+def test_one_cloud_has_the_silhouette_of_data_without_clusters() -> None:
+    """Eight centres and the spread around them give the silhouette of the rows.
 
-    The longer the cloud and the fewer its features, the higher.
+    It is higher for a longer cloud and for fewer features.
     """
     from fedclust.kernels import hard_sums, k_means
     from fedclust.metrics import simplified_silhouette
 
     rng = np.random.default_rng(0)
-    found = {}
+    silhouettes = {}
     for name, scale in {"long": [6.0, 1.0], "round": [1.0, 1.0], "wide": [1.0] * 8}.items():
         X = rng.normal(size=(2000, len(scale))) * scale
         centers = k_means(X, 8, rng, restarts=1)
         sizes = hard_sums(X, centers).weight
-        found[name] = one_cloud(centers, sizes, inertia(X, centers), len(X), 2, 0)
+        silhouettes[name] = one_cloud(centers, sizes, inertia(X, centers), len(X), 2, 0)
         own = simplified_silhouette(X, k_means(X, 2, rng))
-        assert found[name] == pytest.approx(own, abs=0.04)
-    assert found["long"] > found["round"] > found["wide"]
+        assert silhouettes[name] == pytest.approx(own, abs=0.04)
+    assert silhouettes["long"] > silhouettes["round"] > silhouettes["wide"]
 
 
 @given(seed=st.integers(0, 1000), k=st.integers(1, 5))

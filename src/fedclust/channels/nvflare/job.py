@@ -15,35 +15,35 @@ def write_job(
     folder: Path,
     name: str,
     *,
-    asks: tuple[str, Mapping[str, Any]],
-    answers: tuple[str, Mapping[str, Any]],
+    server: tuple[str, Mapping[str, Any]],
+    client: tuple[str, Mapping[str, Any]],
     clients: Sequence[str],
     min_clients: int,
     wait: float = 30.0,
 ) -> None:
-    """Write a job with the component `asks` at the server and `answers` at every client.
+    """Write a job with the component `server` at the server and `client` at every client.
 
-    Both are the path of a class and its arguments. The client's part is signed on submission, so
-    the server cannot change it.
+    A component is the path of a class and its arguments. The client's part is signed on
+    submission, so the server cannot change it.
     """
-    server = {
+    server_config = {
         "format_version": 2,
         "workflows": [{"id": "controller", "path": CONTROLLER, "args": {"wait": wait}}],
-        "components": [{"id": STUDY, "path": asks[0], "args": dict(asks[1])}],
+        "components": [{"id": STUDY, "path": server[0], "args": dict(server[1])}],
     }
-    client = {
+    client_config = {
         "format_version": 2,
         "executors": [{"tasks": ["*"], "executor": {"path": EXECUTOR, "args": {}}}],
-        "components": [{"id": SITE, "path": answers[0], "args": dict(answers[1])}],
+        "components": [{"id": SITE, "path": client[0], "args": dict(client[1])}],
     }
     meta = {
         "name": name,
         "min_clients": min_clients,
-        "deploy_map": {"asks": ["server"], "answers": list(clients)},
+        "deploy_map": {"server": ["server"], "client": list(clients)},
     }
     _write(folder / "meta.json", meta)
-    _write(folder / "asks" / "config" / "config_fed_server.json", server)
-    _write(folder / "answers" / "config" / "config_fed_client.json", client)
+    _write(folder / "server" / "config" / "config_fed_server.json", server_config)
+    _write(folder / "client" / "config" / "config_fed_client.json", client_config)
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

@@ -105,20 +105,20 @@ def forget_certificates(authority: Path, name: str) -> None:
     path.chmod(0o600)
 
 
-def lock_client(kit: Path, answers: str) -> None:
+def lock_client(kit: Path, component: str) -> None:
     """Write the policy of a site: only these classes are created, and nothing is readable."""
     resources = _defaults(kit)
-    resources["class_allow_list"] = [EXECUTOR, answers]
+    resources["class_allow_list"] = [EXECUTOR, component]
     resources["class_list_enforcement_mode"] = "enforce"
     resources["allow_log_streaming"] = False
     resources["components"] = [c for c in resources["components"] if c["id"] != "site_log_streamer"]
     _write_policy(kit, resources)
 
 
-def lock_server(kit: Path, asks: str) -> None:
+def lock_server(kit: Path, component: str) -> None:
     """Write the policy of the server, and keep its storage inside the kit."""
     resources = _defaults(kit)
-    resources["class_allow_list"] = [CONTROLLER, asks]
+    resources["class_allow_list"] = [CONTROLLER, component]
     resources["class_list_enforcement_mode"] = "enforce"
     resources["servers"][0]["heart_beat_timeout"] = 30
     store = kit.resolve() / "store"

@@ -1,4 +1,4 @@
-"""``fedclust demo``: cluster the penguins of three islands, or those that two teams measured."""
+"""``fedclust demo``: cluster penguins of three islands, or measured by two teams."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from ...core import ConfigError
 
 
 class Split(StrEnum):
-    """What is split between the owners."""
+    """Whether owners hold different rows or different columns."""
 
     rows = "rows"
     vertical = "vertical"
@@ -22,25 +22,27 @@ def demo(
         Split,
         typer.Argument(help="Owners hold different birds (rows) or different columns (vertical)."),
     ] = Split.rows,
-    out: Annotated[Path, typer.Option(help="The picture to draw.")] = Path("fedclust-demo.png"),
+    out: Annotated[Path, typer.Option(help="File for the figure.")] = Path("fedclust-demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random start.")] = 2,
 ) -> None:
-    """Cluster penguins whose owners share no data: three islands, or two teams."""
+    """Cluster penguins of owners that do not share data: three islands, or two teams."""
     if not out.parent.is_dir():
         raise ConfigError(f"--out: there is no folder {out.parent}")
     console = Console()
-    with console.status("clustering penguins (the first run compiles)"):
+    with console.status(
+        "clustering penguins (the first run compiles code, which takes a few seconds)"
+    ):
         from .islands import run_islands
         from .teams import run_teams
 
-        found = run_islands(seed) if split is Split.rows else run_teams(seed)
-    found.show(console)
+        result = run_islands(seed) if split is Split.rows else run_teams(seed)
+    result.show(console)
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        console.print("No picture: it needs matplotlib (pip install 'fedclust\\[plot]').")
+        console.print("No figure: it needs matplotlib (pip install 'fedclust\\[plot]').")
         return
     figure = Figure(figsize=(12, 7), layout="constrained")
-    found.draw(figure)
+    result.draw(figure)
     figure.savefig(out, dpi=130)
-    console.print(f"Picture: {out}")
+    console.print(f"Figure: {out}")

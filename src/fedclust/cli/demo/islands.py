@@ -13,12 +13,12 @@ from ...datasets import Dataset, load
 from ...estimators import FederatedKMeans
 from ...metrics import majority_accuracy
 from ...typing import FloatArray
-from .penguins import COLOURS, STAR, agreement, scale, style, unscale
+from .penguins import COLOURS, STAR, describe_agreement, scale, style, unscale
 
 
 @dataclass(frozen=True, eq=False)
 class Islands:
-    """What each island finds alone, what they find together, and what one table would give."""
+    """Results of each island alone, of the federation, and of one table with all rows."""
 
     birds: Dataset
     alone: dict[str, FederatedKMeans]
@@ -34,7 +34,7 @@ class Islands:
         birds, model = self.birds, self.together
         right = [Column(name, justify="right") for name in ("birds", "correct species", "sent")]
         table = Table(
-            "who", *right, title=f"What each island finds, judged on {len(birds.X)} birds"
+            "who", *right, title=f"Results of each island, evaluated on all {len(birds.X)} birds"
         )
         for island, mine in self.alone.items():
             correct, count = f"{self.accuracy(mine):.0%}", str(len(mine.labels_))
@@ -43,22 +43,20 @@ class Islands:
         table.add_row("all, federated", str(len(birds.X)), f"{self.accuracy(model):.0%}", sent)
         console.print(table)
         names = [Column(n.replace("_", " "), justify="right") for n in birds.feature_names]
-        table = Table("cluster", "birds", "mostly", *names, title="The clusters of the federation")
+        table = Table("cluster", "birds", "mostly", *names, title="Clusters of the federation")
         for c, center in enumerate(unscale(model.cluster_centers_)):
             species = np.asarray(birds.y)[model.labels_ == c]
             mostly = birds.target_names[np.bincount(species).argmax()]
             table.add_row(str(c), str(len(species)), mostly, *(f"{v:,.1f}" for v in center))
         console.print(table)
-        console.print(agreement(*self.against_pooled()), f"{model.n_rounds_} rounds.")
-        words = (
-            f"{model.guarantee_.words} Other privacy tiers promise more, such as privacy='secure'."
-        )
-        console.print(Panel(words, title="What the server learns"))
+        console.print(describe_agreement(*self.against_pooled()), f"{model.n_rounds_} rounds.")
+        text = f"{model.guarantee_.words} Other tiers guarantee more, such as privacy='secure'."
+        console.print(Panel(text, title="What the server learns"))
 
     def against_pooled(self) -> tuple[float, bool]:
         """The largest difference of centres, scaled, and whether the labels are identical."""
-        gap = np.abs(self.together.cluster_centers_ - self.pooled.cluster_centers_).max()
-        return float(gap), bool((self.together.labels_ == self.pooled.labels_).all())
+        difference = np.abs(self.together.cluster_centers_ - self.pooled.cluster_centers_).max()
+        return float(difference), bool((self.together.labels_ == self.pooled.labels_).all())
 
     def draw(self, figure: Any) -> None:
         """Draw three small panels, one per island, and a large one for the federation."""

@@ -1,4 +1,4 @@
-"""What both demos share: the penguins' scale, the colours, and the comparison with pooling."""
+"""Shared by both demos: scaling, colours, and the comparison with pooled data."""
 
 from typing import Any
 
@@ -25,13 +25,13 @@ def unscale(shares: FloatArray) -> FloatArray:
     return X
 
 
-def agreement(gap: float, same_labels: bool) -> str:
-    """How close the federation comes to scikit-learn on one table with all the data."""
+def describe_agreement(difference: float, same_labels: bool) -> str:
+    """Compare the federation with scikit-learn on one table with all the data."""
     labels = "[bold]identical[/bold]" if same_labels else "[red]not identical[/red]"
     return (
-        "Compared with scikit-learn's KMeans on one table with all the data, from the same start: "
-        f"centres differ by at most [bold]{gap:.1e}[/bold] of the features' range, labels are "
-        f"{labels}."
+        "Compared with scikit-learn's KMeans on one table with all the data and the same initial "
+        f"centres: centres differ by at most [bold]{difference:.1e}[/bold] of the features' range, "
+        f"labels are {labels}."
     )
 
 

@@ -13,7 +13,7 @@ from ...datasets import Dataset, load
 from ...estimators import VerticalKMeans
 from ...metrics import majority_accuracy
 from ...typing import IntArray
-from .penguins import COLOURS, HIGH, LOW, STAR, agreement, scale, style
+from .penguins import COLOURS, HIGH, LOW, STAR, describe_agreement, scale, style
 
 COLUMNS = {"north team": [0], "south team": [1, 2, 3]}
 SHARE = {"north team": 0.95, "south team": 0.9}  # of all birds, the share each team has caught
@@ -21,20 +21,20 @@ SHARE = {"north team": 0.95, "south team": 0.9}  # of all birds, the share each 
 
 @dataclass(frozen=True, eq=False)
 class Teams:
-    """What each team finds alone, what they find together, and what one table would give."""
+    """Results of each team alone, of both together, and of one table with all columns."""
 
     birds: Dataset
     model: VerticalKMeans
     shared: IntArray  # the birds that both teams have caught
     alone: dict[str, IntArray]  # labels of the shared birds, by each team's columns alone
     pooled: IntArray  # scikit-learn's labels, from the same start, with all columns in one table
-    gap: float  # largest difference from scikit-learn's centres, scaled
+    difference: float  # largest difference from scikit-learn's centres, scaled
 
     def show(self, console: Console) -> None:
         """Print the accuracy of each team and of both, who takes part, and what is disclosed."""
         species, model = np.asarray(self.birds.y)[self.shared], self.model
         right = [Column(name, justify="right") for name in ("correct species", "sent")]
-        title = f"What each team finds, judged on the {len(species)} birds both have"
+        title = f"Results of each team, evaluated on the {len(species)} birds that both have"
         table = Table("who", "columns", *right, title=title)
         for team, labels in self.alone.items():
             correct = majority_accuracy(species, labels)
@@ -44,11 +44,9 @@ class Teams:
         table.add_row("both, federated", "all four, each with its owner", f"{correct:.0%}", sent)
         console.print(table)
         for team, line in model.alignment_.report().items():
-            console.print(
-                f"To the {team}: {line}. The other team does not learn which rows do not."
-            )
+            console.print(f"{team}: {line}. The other team cannot tell which rows did not match.")
         same = bool((model.labels_ == self.pooled).all())
-        console.print(agreement(self.gap, same), f"{model.n_rounds_} rounds.")
+        console.print(describe_agreement(self.difference, same), f"{model.n_rounds_} rounds.")
         console.print(Panel(model.trust_, title="What the server learns"))
 
     def _columns(self, team: str) -> str:
@@ -97,14 +95,14 @@ def run_teams(seed: int) -> Teams:
         team: VerticalKMeans(3, random_state=seed).fit(X[:, columns]).labels_
         for team, columns in COLUMNS.items()
     }
-    gap = float(np.abs(centers - pooled.cluster_centers_).max())
-    return Teams(birds, model, shared, alone, pooled.labels_, gap)
+    difference = float(np.abs(centers - pooled.cluster_centers_).max())
+    return Teams(birds, model, shared, alone, pooled.labels_, difference)
 
 
 def _catch(birds: Dataset, team: str, seed: int) -> dict[str, Any]:
     """A team's table: ring numbers in the order of catching, and its columns."""
     rng = np.random.default_rng([seed, list(COLUMNS).index(team)])
     caught = rng.permutation(len(birds.X))[: round(SHARE[team] * len(birds.X))]
-    blank = "" if team == "north team" else " "  # one team types a blank after each number
+    blank = "" if team == "north team" else " "  # one team adds a space after each number
     columns = {birds.feature_names[c]: scale(birds.X[caught])[:, c] for c in COLUMNS[team]}
     return {"ring": [f"P{bird:04d}{blank}" for bird in caught], **columns}

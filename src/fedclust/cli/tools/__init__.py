@@ -1,1 +1,1 @@
-"""The work behind commands that are no part of a study: drafts, examples, budgets."""
+"""Implementations of commands that do not run a study: drafts, examples, budgets, simulations."""

@@ -1,4 +1,4 @@
-"""What epsilon costs: made-up data of a study's size, clustered under several."""
+"""Cluster simulated data of a given size with several values of epsilon."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from ...tiers import TIERS, tier_of
 from ...typing import FloatArray, IntArray, Rng
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_APART = 6.0  # deviations between centres
+_SEPARATION = 6.0  # standard deviations between centres
 
 
 @dataclass(frozen=True)
-class Tried:
-    """How well clusters were found with one epsilon: agreement with the true ones."""
+class Trial:
+    """Agreement with the true clusters for one epsilon, over several runs."""
 
     epsilon: float
     median: float
@@ -41,8 +41,8 @@ def try_epsilons(
     delta: float = 1e-6,
     n_seeds: int = 3,
     epsilons: Sequence[float] = EPSILONS,
-) -> list[Tried]:
-    """Cluster round blobs of this size under each epsilon, a few times."""
+) -> list[Trial]:
+    """Cluster simulated data of this size with each epsilon, several times."""
     noisy = [name for name, kind in TIERS.items() if kind.noisy]
     if tier not in noisy:
         raise ConfigError(f"--tier must be one of {', '.join(noisy)}, got {tier!r}")
@@ -52,9 +52,9 @@ def try_epsilons(
     least = tier_of(tier).fewest_clients
     if n_clients < least or n_rows < max(n_clients, 2 * n_clusters) or n_clusters < 2:
         raise ConfigError(
-            f"{tier} needs {least} clients or more, 2 clusters or more, and rows for all of them"
+            f"{tier} needs at least {least} clients, 2 clusters, and enough rows for all of them"
         )
-    found = []
+    trials = []
     for epsilon in epsilons:
         chosen = cast(Any, TIERS[tier])(epsilon=epsilon, delta=delta)
         scores = []
@@ -68,37 +68,37 @@ def try_epsilons(
                 make("llf-cm", n_clusters), LocalChannel(tables), box, privacy=chosen, seed=seed
             )
             scores.append(adjusted_rand_index(truth, nearest(X, made.centers)[0]))
-        found.append(Tried(epsilon, median(scores), min(scores)))
-    return found
+        trials.append(Trial(epsilon, median(scores), min(scores)))
+    return trials
 
 
 def _blobs(n: int, k: int, F: int, rng: Rng) -> tuple[FloatArray, IntArray]:
-    """Round clusters in the unit cube, their centres drawn apart, the spread to fit."""
+    """Round clusters in the unit cube with well separated centres, and the true labels."""
     centers = rng.uniform(0.1, 0.9, (1, F))
-    while len(centers) < k:  # the farthest of a few: a spread that no two clusters share
+    while len(centers) < k:  # keep the candidate farthest from the other centres
         drawn = rng.uniform(0.1, 0.9, (20, F))
-        apart = np.linalg.norm(drawn[:, None] - centers, axis=2).min(axis=1)
-        centers = np.vstack([centers, drawn[apart.argmax()]])
+        distance = np.linalg.norm(drawn[:, None] - centers, axis=2).min(axis=1)
+        centers = np.vstack([centers, drawn[distance.argmax()]])
     between = np.linalg.norm(centers[:, None] - centers, axis=2)
     np.fill_diagonal(between, np.inf)
     truth = rng.integers(0, k, n)
-    rows = rng.normal(centers[truth], between.min() / _APART)
+    rows = rng.normal(centers[truth], between.min() / _SEPARATION)
     return np.clip(rows, 0.0, 1.0), truth
 
 
-def draw(found: Sequence[Tried], target: Path) -> None:
-    """Agreement against epsilon, as a picture."""
+def draw(trials: Sequence[Trial], target: Path) -> None:
+    """Draw the agreement against epsilon."""
     if target.suffix not in (".png", ".svg"):
-        raise ConfigError(f"{target}: pictures are .png or .svg files")
+        raise ConfigError(f"{target}: use a .png or .svg file")
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(f"{target}: needs matplotlib: pip install 'fedclust[plot]'") from None
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
-    epsilons = [one.epsilon for one in found]
-    axes.semilogx(epsilons, [one.median for one in found], "o-", label="median")
-    axes.semilogx(epsilons, [one.worst for one in found], "v:", label="least")
+    epsilons = [one.epsilon for one in trials]
+    axes.semilogx(epsilons, [one.median for one in trials], "o-", label="median")
+    axes.semilogx(epsilons, [one.worst for one in trials], "v:", label="worst")
     axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
     axes.set(xlabel="epsilon", ylabel="agreement with the true clusters", ylim=(-0.05, 1.05))
     axes.axhline(0.95, color="gray", linewidth=0.8)

@@ -1,4 +1,4 @@
-"""Public data whose rows have natural owners, as the files that these owners would have."""
+"""Example studies: public data whose rows have natural owners, one file per owner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ id = "bird"
 _HEART = """
 [clustering]
 algorithm = "lossless"
-n_clusters = "auto"              # chosen by the data
+n_clusters = "auto"              # chosen from the data
 k_range = [2, 8]
 n_init = 5
 
 [data]
 id = "patient"
-missing = "drop"                 # or "mean": then nobody is left out
+missing = "drop"                 # or "mean", which keeps all rows
 
 [features]                       # three columns that most hospitals did not record are left out
 age = { unit = "years", low = 0, high = 120 }
@@ -48,11 +48,11 @@ _WHOLESALE = """
 algorithm = "lossless"
 n_clusters = "auto"
 
-[features]                       # spending is skewed: its logarithm is not
+[features]                       # spending is skewed, so use its logarithm
 {logs}
 """
 
-_WORDS: Mapping[str, Mapping[str, Mapping[float, str]]] = {
+_CATEGORIES: Mapping[str, Mapping[str, Mapping[float, str]]] = {
     "heart_disease": {
         "sex": {0: "female", 1: "male"},
         "cp": {1: "typical angina", 2: "atypical angina", 3: "other pain", 4: "no pain"},
@@ -75,7 +75,7 @@ EXAMPLES: Mapping[str, _Example] = {
 
 
 def write_example(name: str, folder: Path) -> None:
-    """A CSV file for each owner, gaps and all, and a study of them."""
+    """Write one CSV file per owner, with its missing values, and a study file."""
     chosen, data = EXAMPLES[name], load(name)
     assert data.client is not None  # noqa: S101  (every example has natural owners)
     owners = [str(owner) for owner in data.client_names] or [
@@ -94,11 +94,11 @@ def write_example(name: str, folder: Path) -> None:
 
 
 def _csv(name: str, id: str, owner: str, columns: tuple[str, ...], rows: FloatArray) -> str:
-    words = _WORDS.get(name, {})
+    categories = _CATEGORIES.get(name, {})
     lines = [",".join([id, *columns])]
     for number, row in enumerate(rows):
         cells = [
-            "" if np.isnan(v) else words.get(column, {}).get(float(v), f"{v:g}")
+            "" if np.isnan(v) else categories.get(column, {}).get(float(v), f"{v:g}")
             for column, v in zip(columns, row, strict=True)
         ]
         lines.append(",".join([f"{owner[:2].upper()}{number:04d}", *cells]))

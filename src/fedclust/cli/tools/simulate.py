@@ -1,4 +1,4 @@
-"""The study's question put to many more clients: its rows, dealt anew to simulated owners."""
+"""Run a study's algorithm with its rows distributed over many simulated clients."""
 
 import time
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SPLITS = ("iid", "dirichlet")
 
 @dataclass(frozen=True)
 class Simulation:
-    """What so many clients found together, and what it cost them."""
+    """Result and cost of a simulated run."""
 
     algorithm: str
     clients: int
@@ -35,51 +35,49 @@ class Simulation:
 
 
 def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.5) -> Simulation:
-    """Run the study's algorithm over its rows as if so many clients had them."""
-    asked = study.clustering
-    if asked.n_clusters == "auto":
-        raise ConfigError(f"{study.path}: a simulation needs a number of clusters, not auto")
+    """Run the study's algorithm with its rows distributed over this many clients."""
+    clustering = study.clustering
+    if clustering.n_clusters == "auto":
+        raise ConfigError(f"{study.path}: a simulation needs a number for n_clusters, not auto")
     if not isinstance(layout_of(study), RowsLayout):
-        raise ConfigError(
-            f'{study.path}: split = "{study.data.split}" cannot be dealt to more clients'
-        )
+        raise ConfigError(f'{study.path}: split = "{study.data.split}" cannot be simulated')
     if split not in SPLITS:
         raise ConfigError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}")
     rows, schema = _all_rows(study)
     if not 1 <= n_clients <= len(rows):
-        raise ConfigError(f"--clients must be from 1 to the {len(rows)} rows there are")
-    algorithm = make_algorithm(asked, study.n_clusters[0])
-    settings: dict[str, Any] = {"n_init": asked.n_init, "seed": asked.seed}
-    alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=asked.init, **settings)
-    owner = _dealt(rows, alone, n_clients, split, alpha, asked.seed)
+        raise ConfigError(f"--clients must be from 1 to {len(rows)}, the number of rows")
+    algorithm = make_algorithm(clustering, study.n_clusters[0])
+    options: dict[str, Any] = {"n_init": clustering.n_init, "seed": clustering.seed}
+    alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=clustering.init, **options)
+    owner = _assign_owners(rows, alone, n_clients, split, alpha, clustering.seed)
     tables = {f"{m:0{len(str(n_clients))}d}": rows[owner == m] for m in range(n_clients)}
     start = vars(alone.algorithm).get("init")
-    begun = time.perf_counter()
-    found = cluster(
+    started = time.perf_counter()
+    result = cluster(
         algorithm,
         LocalChannel(tables),
         schema,
         init="auto" if start is None else start,
         privacy=make_tier(study, "none"),
         sampling=ClientSampling(study.sampling.fraction, study.sampling.min_clients),
-        **settings,
+        **options,
     )
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     sizes = [len(table) for table in tables.values()]
     return Simulation(
         algorithm.key,
         n_clients,
         (min(sizes), int(np.median(sizes)), max(sizes)),
-        found.run.n_rounds,
+        result.run.n_rounds,
         seconds,
-        sum(found.sent.values()),
-        found.inertia,
+        sum(result.sent.values()),
+        result.inertia,
         alone.inertia,
     )
 
 
 def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
-    """All rows in one table, on one scale: a simulation is for one who has them all."""
+    """All prepared rows of all clients in one table, and their schema."""
     pool, tier, layout = open_pool(study, {}), make_tier(study, "none"), RowsLayout(study)
     survey = layout.survey(pool, tier)
     survey.refuse_problems()
@@ -93,10 +91,10 @@ def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     return np.concatenate(parts), preparation.schema()
 
 
-def _dealt(
+def _assign_owners(
     rows: FloatArray, alone: Clustering, n_clients: int, split: str, alpha: float, seed: int
 ) -> IntArray:
-    """Owners that are all alike, or that have their own shares of each cluster."""
+    """Assign each row to a client: at random, or with uneven shares of each cluster."""
     if split == "iid":
         return iid(len(rows), n_clients, seed)
     return dirichlet(nearest(rows, alone.centers)[0], n_clients, alpha, seed)

@@ -1,4 +1,4 @@
-"""How many clusters? One sweep over all clients' rows, none of which leaves."""
+"""Choose the number of clusters by one sweep over all clients' rows."""
 
 from collections.abc import Callable, Iterable
 from numbers import Integral
@@ -22,7 +22,7 @@ from ..rows import Init
 from . import rule
 from .runs import Runs
 from .score import Choice, Score
-from .sweep import Found, sweep
+from .sweep import Step, sweep
 
 
 def choose(
@@ -38,44 +38,44 @@ def choose(
     on_step: Callable[[int, int, int], None] | None = None,
     runner: Runner = run,
 ) -> Choice:
-    """Evidence for every number of clusters in `ks`, and a recommendation.
+    """Compute evidence for every number of clusters in `ks`, and recommend one.
 
     Parameters
     ----------
     algorithm
-        Any algorithm over split rows; its ``n_clusters`` does not matter. One that takes no start
-        cannot go from k to k - 1: the lossless algorithm of its kind goes instead.
+        Any algorithm over split rows; its ``n_clusters`` is ignored. If it takes no initial
+        centres, the lossless algorithm of its kind is used instead.
     init
-        The start at the largest k: a seeding, or that many centres.
+        Initialisation at the largest k: a seeding, or as many centres.
     on_step
-        Called as ``on_step(k, done, total)`` when a k is done; the largest comes first.
+        Called as ``on_step(k, done, total)`` after each k, from the largest down.
     """
-    wanted = _checked(ks, schema)
-    able, instead = _with_a_start(algorithm)
+    ascending = _check_ks(ks, schema)
+    usable, replacement = _with_init(algorithm)
     tier = tier_of(privacy)
     if tier.limits_queries:
         raise ConfigError(
-            f"privacy={tier.name!r} answers too few questions for a sweep: give a number of "
-            "clusters, or choose it on data that may be seen"
+            f"privacy={tier.name!r} allows too few queries for a sweep; set the number of "
+            "clusters, or choose it on other data without this tier"
         )
     runs = Runs(channel, schema, tier, sampling, seed, runner)
-    found: list[Found] = []
-    for step in sweep(able, wanted, runs, init):
+    steps: list[Step] = []
+    for step in sweep(usable, ascending, runs, init):
         k = len(step.centers)
-        found.insert(0, step)
+        steps.insert(0, step)
         if step.table is not None:
-            _enough_rows(wanted[-1], step.table.sum())
+            _check_rows(ascending[-1], step.table.sum())
         if on_step is not None and k > 1:
-            on_step(k, len(found), len(wanted))
-    scores = _scores(found)
+            on_step(k, len(steps), len(ascending))
+    scores = _scores(steps)
     chosen = rule.pick(scores)
-    cloud = _cloud(found, chosen.n_clusters, seed)
-    said = rule.verdict(scores, chosen, cloud)
+    cloud = _cloud(steps, chosen.n_clusters, seed)
+    verdict = rule.verdict(scores, chosen, cloud)
     return Choice(
         scores,
-        said.recommended,
-        said.why + instead,
-        said.weak,
+        verdict.recommended,
+        verdict.why + replacement,
+        verdict.weak,
         rule.favourites(scores),
         runs.sent,
         runs.rounds,
@@ -83,52 +83,52 @@ def choose(
     )
 
 
-def _checked(ks: Iterable[int], schema: Schema) -> list[int]:
+def _check_ks(ks: Iterable[int], schema: Schema) -> list[int]:
     wanted: list[object] = list(ks)
     for k in wanted:
         if type(k) is bool or not isinstance(k, Integral) or k < 2:
-            raise ConfigError(f"ks must be whole numbers of at least 2, got {k!r}")
+            raise ConfigError(f"ks must be integers of at least 2, got {k!r}")
     if not wanted:
-        raise ConfigError("ks is empty: give the numbers of clusters to try, such as range(2, 16)")
+        raise ConfigError("ks is empty; give the numbers of clusters to try, such as range(2, 16)")
     ascending = sorted({int(k) for k in wanted if isinstance(k, Integral)})
     if schema.n_records is not None:
-        _enough_rows(ascending[-1], schema.n_records)
+        _check_rows(ascending[-1], schema.n_records)
     return ascending
 
 
-def _enough_rows(k: int, n_rows: float) -> None:
+def _check_rows(k: int, n_rows: float) -> None:
     if k >= n_rows:
-        raise ConfigError(f"ks goes up to {k}, but there are {n_rows:.0f} rows in all; try fewer")
+        raise ConfigError(f"ks includes {k}, but there are only {n_rows:.0f} rows; use smaller ks")
 
 
-def _with_a_start(algorithm: AnyAlgorithm) -> tuple[AnyAlgorithm, str]:
-    """An algorithm that starts from centres, and what to say if it is not the one given."""
+def _with_init(algorithm: AnyAlgorithm) -> tuple[AnyAlgorithm, str]:
+    """An algorithm that takes initial centres, and a note if it is not the given one."""
     if algorithm.partition == "vertical":
-        raise ConfigError(f"{algorithm.key}: k is chosen over split rows only, not split columns")
+        raise ConfigError(f"{algorithm.key}: choosing k needs split rows, not split columns")
     if "init" in vars(algorithm):
         return algorithm, ""
     if algorithm.soft:
-        able = make("llf-fcm", algorithm.n_clusters, fuzzifier=vars(algorithm)["fuzzifier"])
+        usable = make("llf-fcm", algorithm.n_clusters, fuzzifier=vars(algorithm)["fuzzifier"])
     else:
-        able = make("llf-cm", algorithm.n_clusters)
-    return able, f"; tried with {able.key}, since {algorithm.key} takes no start"
+        usable = make("llf-cm", algorithm.n_clusters)
+    return usable, f" Tried with {usable.key}, because {algorithm.key} takes no initial centres."
 
 
-def _scores(found: list[Found]) -> tuple[Score, ...]:
-    """Scores of all but the first, which is a single cluster."""
-    ks = [len(step.centers) for step in found]
-    elbows = rule.elbow(ks, [step.indices[inertia.name] for step in found])
-    return tuple(_score(step, elbow) for step, elbow in zip(found[1:], elbows[1:], strict=True))
+def _scores(steps: list[Step]) -> tuple[Score, ...]:
+    """Scores of all steps but the first, which is a single cluster."""
+    ks = [len(step.centers) for step in steps]
+    elbows = rule.elbow(ks, [step.indices[inertia.name] for step in steps])
+    return tuple(_score(step, elbow) for step, elbow in zip(steps[1:], elbows[1:], strict=True))
 
 
-def _cloud(found: list[Found], k: int, seed: int) -> float:
-    # Most often that of the most clusters; but fuzzy centres may fall together where k is large.
-    best = min(found, key=lambda step: step.indices[inertia.name])
+def _cloud(steps: list[Step], k: int, seed: int) -> float:
+    # Usually the step with the most clusters, but fuzzy centres may coincide for large k.
+    best = min(steps, key=lambda step: step.indices[inertia.name])
     n_rows = best.sizes.sum() if best.table is None else best.table.sum()
     return rule.one_cloud(best.centers, best.sizes, best.indices[inertia.name], n_rows, k, seed)
 
 
-def _score(step: Found, elbow: float) -> Score:
+def _score(step: Step, elbow: float) -> Score:
     stability = weakest = np.nan
     if step.table is not None:
         stability = adjusted_rand_of_table(step.table)

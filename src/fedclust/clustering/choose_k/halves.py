@@ -1,7 +1,7 @@
-"""Two disjoint halves of all rows, each clustered on its own: what stability is measured by.
+"""Cluster two disjoint halves of all rows separately, to measure stability.
 
-A client deals its rows to the halves anew in every round, always in the same way: by coins that
-are a function of the plan and of its rows. So it keeps no state, and nobody else knows the halves.
+A client assigns its rows to the halves in every round in the same way, by random bits that depend
+only on the plan and its rows. So it keeps no state, and no other party knows the halves.
 """
 
 from collections.abc import Callable
@@ -14,27 +14,27 @@ from ...algorithms.c_means import CMeans
 from ...algorithms.centers import Candidates, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
 from ...algorithms.seeding import CarefulSeeding
-from ...core import Data, Empty, Role, Traits, checks, derived, stream
+from ...core import Data, Empty, Role, Traits, checks, derive_seed, stream
 from ...typing import IntArray, Rng
 
 
 def halves(data: Data, split: int) -> tuple[Data, Data]:
-    """The rows in two halves: of every two neighbours one goes to each, as a coin decides."""
+    """Split rows into two halves; of every two neighbouring rows, one goes to each at random."""
     n = len(data)
-    # The first row is in the seed so that clients of one row do not all go to the same half.
-    coins = stream(derived(split, data.X[:1].tobytes()), "halves", 0).random(n // 2 + 1) < 0.5
+    # The seed includes the first row, so that clients of one row do not all use the same half.
+    coins = stream(derive_seed(split, data.X[:1].tobytes()), "halves", 0).random(n // 2 + 1) < 0.5
     in_first = np.column_stack([coins, ~coins]).ravel()[:n]
-    return _only(data, np.flatnonzero(in_first)), _only(data, np.flatnonzero(~in_first))
+    return _select(data, np.flatnonzero(in_first)), _select(data, np.flatnonzero(~in_first))
 
 
-def _only(data: Data, rows: IntArray) -> Data:
+def _select(data: Data, rows: IntArray) -> Data:
     return Data(data.X[rows], data.weight[rows] if len(data.weight) else data.weight)
 
 
-def _of_each(
+def _step_halves(
     step: Callable[[Centers, Data, Rng], Sums], down: Centers, data: Data, split: int, rng: Rng
 ) -> Sums:
-    """One step of each half from its own centres; the sums of the second follow the first's."""
+    """Run one step of each half from its own centres; concatenate the sums."""
     pairs = zip(np.split(down.centers, 2), halves(data, split), strict=True)
     first, second = (step(Centers(centers), half, rng) for centers, half in pairs)
     parts = zip(
@@ -50,7 +50,7 @@ class HalfSeeding(CarefulSeeding):
     """Careful seeding from the rows of one half."""
 
     second: bool = False  # which half
-    split: Annotated[int, Role.FREE] = 0  # what the halves are a function of
+    split: Annotated[int, Role.FREE] = 0  # determines the halves
 
     key: ClassVar[str] = "half-careful"
     traits: ClassVar[Traits] = replace(CarefulSeeding.traits, answered_once=False)
@@ -66,16 +66,16 @@ class HalfSeeding(CarefulSeeding):
 
 @dataclass(frozen=True, eq=False)
 class HalvesCMeans(CMeans):
-    """Lossless k-means of both halves at once: the first n_clusters / 2 centres are the first's."""
+    """Lossless k-means of both halves at once; the first half has the first centres."""
 
     split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-llf-cm"
-    # Rows of a half are not those nearest to its centres among all centres.
+    # Rows of one half may be closer to centres of the other half.
     traits: ClassVar[Traits] = replace(CMeans.traits, disjoint=False, boundable=False)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        return _of_each(super().client_step, down, data, self.split, rng)
+        return _step_halves(super().client_step, down, data, self.split, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,4 +88,4 @@ class HalvesFuzzyCMeans(FuzzyCMeans):
     traits: ClassVar[Traits] = replace(FuzzyCMeans.traits, boundable=False)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        return _of_each(super().client_step, down, data, self.split, rng)
+        return _step_halves(super().client_step, down, data, self.split, rng)

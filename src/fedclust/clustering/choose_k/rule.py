@@ -1,7 +1,7 @@
-"""From evidence to a recommendation: functions of scores, without clients.
+"""Turn scores into a recommendation, without clients.
 
-The largest number of clusters wins that are all found again in two halves of the rows, among those
-whose silhouette is near the best. How often that is right: ``python -m benchmarks.choice``.
+It is the largest k whose clusters all reappear in two random halves of the rows, among those with
+a silhouette close to the best. ``python -m benchmarks.choice`` measures how often it is right.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from ...metrics import INDICES, simplified_silhouette
 from ...typing import FloatArray, IntArray
 from .score import ELBOW, STABILITY, Score
 
-NEAR = 0.05  # a silhouette is near the best one
-FOUND_AGAIN = 0.75  # a cluster is found again if it overlaps so much with its own in the other half
-ABOVE_ONE_CLOUD = 0.075  # clusters show if the silhouette is so much above that of one cloud
+NEAR = 0.05  # largest difference of a silhouette close to the best
+REAPPEARS = 0.75  # overlap from which a cluster counts as found in the other half
+ABOVE_ONE_CLOUD = 0.075  # silhouette above that of one cloud from which clusters are evident
 
 
 class Verdict(NamedTuple):
-    """What is recommended, and why."""
+    """A recommendation and its reasons."""
 
     recommended: int
     why: str
@@ -29,9 +29,10 @@ class Verdict(NamedTuple):
 
 
 def elbow(ks: Sequence[int], inertia: Sequence[float]) -> FloatArray:
-    """How far each log inertia lies below the line from the first to the last; 0 at both ends.
+    """Distance of each log inertia below the line from the first to the last; 0 at both ends.
 
-    Both axes go from 0 to 1. On logarithms, since on plain values the first drop hides all others.
+    Both axes are scaled to [0, 1]. Logarithms are used because the first drop would hide all
+    others.
     """
     x, y = np.asarray(ks, dtype=float), np.asarray(inertia, dtype=float)
     if y[0] <= 0 or len(x) < 2:
@@ -45,11 +46,11 @@ def elbow(ks: Sequence[int], inertia: Sequence[float]) -> FloatArray:
 
 
 def weakest_cluster(table: FloatArray) -> float:
-    """The smallest overlap of a cluster with the one most like it in the other clustering.
+    """Smallest overlap of a cluster with its best match in the other clustering.
 
-    Of 0 to 1: rows in both over rows in either (Jaccard). C. Hennig: "Cluster-wise assessment of
-    cluster stability", Computational Statistics & Data Analysis, 2007, calls clusters above 0.75
-    stable.
+    The overlap is Jaccard's, from 0 to 1: rows in both over rows in either. C. Hennig:
+    "Cluster-wise assessment of cluster stability", Computational Statistics & Data Analysis, 2007,
+    calls clusters above 0.75 stable.
     """
     either = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
     overlap = np.divide(table, either, out=np.zeros_like(table), where=either > 0)
@@ -59,12 +60,12 @@ def weakest_cluster(table: FloatArray) -> float:
 def one_cloud(
     centers: FloatArray, sizes: FloatArray, inertia: float, n_rows: float, k: int, seed: int
 ) -> float:
-    """The silhouette of k clusters in one Gaussian cloud, spread as the data are.
+    """Silhouette of k clusters in one Gaussian cloud with the spread of the data.
 
-    The spread is that of many clusters' centres and, equally in all directions, of the rows around
-    them: the server has both, and draws rows of its own from it. What has no clusters comes out
-    like this; how high depends on the dimension, on how long the cloud is, and for few rows on
-    their number.
+    The spread is that of many centres plus, equally in all directions, that of the rows around
+    them. The server knows both and draws its own rows. Data without clusters would have this
+    silhouette. It depends on the dimension, the shape of the cloud, and for few rows on their
+    number.
     """
     rng, F = stream(seed, "cloud", k), centers.shape[1]
     n = int(np.clip(n_rows, k + 1, 1000))
@@ -79,22 +80,22 @@ def one_cloud(
 
 
 def favourites(scores: Sequence[Score]) -> dict[str, int]:
-    """Which number of clusters each index alone would choose."""
+    """The number of clusters that each index alone would choose."""
     ks = [score.n_clusters for score in scores]
     compared = [index for index in map(INDICES.__getitem__, scores[0].indices) if index.chooses_k]
     chosen = {index.name: index.best([s.indices[index.name] for s in scores]) for index in compared}
     chosen[ELBOW.name] = ELBOW.best([s.elbow for s in scores])
-    again = _found_again(scores)
-    if len(again):
-        chosen[STABILITY.name] = int(again[-1])
+    stable = _reappearing(scores)
+    if len(stable):
+        chosen[STABILITY.name] = int(stable[-1])
     return {name: ks[i] for name, i in chosen.items()}
 
 
 def pick(scores: Sequence[Score]) -> Score:
-    """The largest number of clusters all found again, of those with a silhouette near the best."""
+    """Pick the largest stable k with a silhouette close to the best."""
     silhouette = np.array([_silhouette(score) for score in scores])
-    again = _found_again(scores)
-    near = again[silhouette[again] >= silhouette.max() - NEAR]
+    stable = _reappearing(scores)
+    near = stable[silhouette[stable] >= silhouette.max() - NEAR]
     return scores[int(near[-1])] if len(near) else scores[int(silhouette.argmax())]
 
 
@@ -102,39 +103,42 @@ def _silhouette(score: Score) -> float:
     return score.indices[simplified_silhouette.name]
 
 
-def _found_again(scores: Sequence[Score]) -> IntArray:
-    """Positions of the scores whose clusters are all found in both halves."""
-    return np.flatnonzero([score.weakest_cluster >= FOUND_AGAIN for score in scores])
+def _reappearing(scores: Sequence[Score]) -> IntArray:
+    """Positions of the scores whose clusters all reappear in both halves."""
+    return np.flatnonzero([score.weakest_cluster >= REAPPEARS for score in scores])
 
 
 def verdict(scores: Sequence[Score], chosen: Score, cloud: float) -> Verdict:
-    """The recommendation in one sentence, with its evidence and what speaks against it."""
+    """Explain the recommendation, with its evidence and what speaks against it."""
     k, silhouette = chosen.n_clusters, _silhouette(chosen)
-    found, against = "the best silhouette", []
-    if silhouette < cloud + ABOVE_ONE_CLOUD:
-        against.append("there may be no clusters at all")
+    reason = f"It has the best silhouette, {silhouette:.2f}."
+    unclear, against = silhouette < cloud + ABOVE_ONE_CLOUD, ""
     if np.isnan(chosen.stability):
-        against.append("stability could not be measured, as no client has rows enough to halve")
-    elif chosen.weakest_cluster < FOUND_AGAIN:
-        agreement = f"agreement {chosen.stability:.2f}, weakest {chosen.weakest_cluster:.2f}"
-        against.append(f"two halves of the rows do not find the same clusters ({agreement})")
-    else:
-        found = (
-            "the largest number whose clusters two halves of the rows all find (agreement "
-            f"{chosen.stability:.2f}) with a silhouette near the best"
+        against = " Stability could not be measured, because no client has enough rows to split."
+    elif chosen.weakest_cluster < REAPPEARS:
+        against = (
+            " Two random halves of the rows give different clusters (adjusted Rand index "
+            f"{chosen.stability:.2f}, weakest cluster {chosen.weakest_cluster:.2f})."
         )
-    why = f"{k} clusters{', on weak evidence' if against else ''}: {found} ({silhouette:.2f}; "
-    why += f"one cloud without clusters would have {cloud:.2f})"
-    if against:
-        why += f", but {' and '.join(against)}"
-    return Verdict(k, why + _at_an_end(k, [s.n_clusters for s in scores]), bool(against))
+    else:
+        reason = (
+            "It is the largest k whose clusters reappear in both random halves of the rows "
+            f"(adjusted Rand index {chosen.stability:.2f}) and whose silhouette, "
+            f"{silhouette:.2f}, is close to the best."
+        )
+    reference = f"Data without clusters would score about {cloud:.2f}"
+    reference += ", so there may be no clusters." if unclear else "."
+    weak = unclear or bool(against)
+    first = f"Chose k = {k}{'; the evidence is weak' if weak else ''}."
+    ks = [score.n_clusters for score in scores]
+    return Verdict(k, f"{first} {reason} {reference}{against}{_range_note(k, ks)}", weak)
 
 
-def _at_an_end(k: int, ks: Sequence[int]) -> str:
+def _range_note(k: int, ks: Sequence[int]) -> str:
     if len(ks) == 1:
-        return "; no other number was tried"
+        return " No other k was tried."
     if k == ks[-1]:
-        return "; it is the largest number tried, so try larger ones"
+        return " It is the largest k tried; try larger ones."
     if k == ks[0] > 2:
-        return "; it is the smallest number tried, so try smaller ones"
+        return " It is the smallest k tried; try smaller ones."
     return ""

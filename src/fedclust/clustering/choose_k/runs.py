@@ -1,17 +1,17 @@
-"""Plans run one after the other over one channel, and what they cost together."""
+"""Run several plans over one channel, and add up their costs."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derived, run
+from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derive_seed, run
 from ...tiers import Tier
 
-LOOSE = 1e-3  # tolerance of all runs but the first: they only serve to choose
+LOOSE = 1e-3  # tolerance of all runs but the first, which only serve the choice
 
 
 @dataclass
 class Runs:
-    """What all plans of a sweep share, and the sum of their costs."""
+    """Common settings of all plans of a sweep, and the sum of their costs."""
 
     channel: Channel
     schema: Schema
@@ -21,28 +21,30 @@ class Runs:
     runner: Runner = run
     sent: dict[str, int] = field(default_factory=dict)  # bytes, by client
     rounds: int = 0
-    work: float = 0.0  # sum over rounds of the centres that a row was compared with
+    work: float = 0.0  # sum over rounds of the number of centres that each row is compared with
 
-    def note(self, done: Run, compared: float) -> Any:
-        """The model of a run; each of its rounds compared a row with so many centres."""
+    def record(self, done: Run, compared: float) -> Any:
+        """Add the costs of a run and return its model; `compared` is centres per row and round."""
         self.rounds += done.n_rounds
         self.work += compared * done.n_rounds
         for client, size in done.sent.items():
             self.sent[client] = self.sent.get(client, 0) + size
         return done.model
 
-    def of(
+    def run(
         self,
         algorithm: AnyAlgorithm,
         compared: float,
         *,
-        everybody: bool = False,
+        all_clients: bool = False,
         seed: int | None = None,
     ) -> Any:
-        """The model of a plan. Scores are compared with each other, so they ask everybody."""
+        """Run a plan and return its model. Comparable scores need all clients."""
         if seed is None:
-            seed = derived(self.seed, algorithm.key, algorithm.n_clusters)
+            seed = derive_seed(self.seed, algorithm.key, algorithm.n_clusters)
         plan = self.tier.plan(algorithm, self.channel, self.schema, seed)
-        who = self.sampling
-        who = ClientSampling(min_clients=who.min_clients) if everybody else who
-        return self.note(self.runner(plan, self.channel, self.schema, sampling=who), compared)
+        sampling = self.sampling
+        if all_clients:
+            sampling = ClientSampling(min_clients=sampling.min_clients)
+        done = self.runner(plan, self.channel, self.schema, sampling=sampling)
+        return self.record(done, compared)

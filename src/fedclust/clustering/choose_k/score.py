@@ -1,4 +1,4 @@
-"""What a sweep over numbers of clusters found, and what is made of it."""
+"""Results of a sweep over numbers of clusters."""
 
 import math
 from collections.abc import Mapping
@@ -9,38 +9,41 @@ from ...results import ChoiceRecord, ScoreRecord
 from ...typing import FloatArray
 
 ELBOW = Measure(
-    name="elbow", title="Elbow", meaning="how sharply the inertia bends here", better="higher"
+    name="elbow",
+    title="Elbow",
+    meaning="how sharply the inertia bends at this number of clusters",
+    better="higher",
 )
 STABILITY = Measure(
     name="stability",
     title="Stability",
-    meaning="how alike clusterings of two halves of the rows are; at most 1",
+    meaning="agreement of the clusterings of two halves of the rows; 1 is perfect",
     better="higher",
 )
 WEAKEST_CLUSTER = Measure(
     name="weakest-cluster",
     title="Weakest cluster",
-    meaning="how well the cluster found again least overlaps with itself in the other half; "
-    "at most 1",
+    meaning="overlap (Jaccard) of the least reproducible cluster between the two halves; "
+    "1 is perfect",
     better="higher",
 )
-# What a choice computes of several indices or clusterings, beside the indices themselves.
+# Measures of several indices or clusterings, in addition to the indices.
 EVIDENCE: Mapping[str, Measure] = {m.name: m for m in (ELBOW, STABILITY, WEAKEST_CLUSTER)}
 
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """The evidence for one number of clusters; all of it is of the rows of all clients."""
+    """Evidence for one number of clusters, over the rows of all clients."""
 
     n_clusters: int
     centers: FloatArray  # (C, F)
-    indices: Mapping[str, float]  # the inertia, and all indices that choose k
-    elbow: float  # how far the log inertia lies below the line from one cluster to the most
+    indices: Mapping[str, float]  # inertia, and all indices that choose k
+    elbow: float  # distance of the log inertia below the line from one cluster to the most
     stability: float  # adjusted Rand index of two halves of the rows; NaN: not measured
-    weakest_cluster: float  # smallest overlap (Jaccard) of a cluster with its own in the other half
+    weakest_cluster: float  # smallest overlap (Jaccard) of a cluster between the halves
 
     def summarize(self) -> ScoreRecord:
-        """The score without the centres, for a file."""
+        """The score without its centres, for a file."""
         values = {
             **self.indices,
             ELBOW.name: self.elbow,
@@ -53,16 +56,16 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A recommended number of clusters, the evidence, and what it cost."""
+    """A recommended number of clusters, its evidence, and its costs."""
 
     scores: tuple[Score, ...]  # one for each number of clusters, ascending
     recommended: int
     why: str
-    weak: bool  # little speaks for clusters at all; `why` says what is missing
-    favourites: Mapping[str, int]  # which number each index alone would choose
+    weak: bool  # the evidence is weak; `why` gives the reasons
+    favourites: Mapping[str, int]  # number that each index alone would choose
     sent: Mapping[str, int]  # bytes, by client
     rounds: int
-    work: float  # sum over exchanges of the centres that a row was compared with
+    work: float  # sum over rounds of the number of centres that each row is compared with
 
     def summarize(self) -> ChoiceRecord:
         """The recommendation and its evidence, for a file."""

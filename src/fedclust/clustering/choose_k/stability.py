@@ -1,10 +1,10 @@
-"""Two halves of the rows on paths of their own, and how well what they find agrees."""
+"""Cluster two halves of the rows separately, and compare the results."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import AnyAlgorithm, EmptyRound, derived
+from ...core import AnyAlgorithm, EmptyRound, derive_seed
 from ...kernels import nearest
 from ...kernels.features import merge_centers
 from ...metrics import Contingency
@@ -14,54 +14,54 @@ from .runs import LOOSE, Runs
 
 
 class Pair(NamedTuple):
-    """The centres of each half, and all rows counted by their clusters under both."""
+    """Centres of each half, and counts of all rows by their clusters under both."""
 
     first: FloatArray  # (C, F)
     second: FloatArray  # (C, F)
     table: FloatArray  # (C, C)
 
 
-def seeded_pair(algorithm: AnyAlgorithm, k: int, n_rounds: int, runs: Runs) -> Pair | None:
-    """Each half from a seeding of its own; None where no client has rows enough for that."""
+def seed_pair(algorithm: AnyAlgorithm, k: int, n_rounds: int, runs: Runs) -> Pair | None:
+    """Seed and cluster each half; None if no client has enough rows."""
     split = _split(runs)
     try:
         first, second = (
-            runs.of(
+            runs.run(
                 HalfSeeding(k, split=split, second=second),
                 k / 2,
-                seed=derived(runs.seed, "half", second),
+                seed=derive_seed(runs.seed, "half", second),
             )
             for second in (False, True)
         )
-        return _refined(algorithm, first, second, n_rounds, runs)
+        return _refine(algorithm, first, second, n_rounds, runs)
     except EmptyRound:
         return None
 
 
-def merged_pair(
+def merge_pair(
     algorithm: AnyAlgorithm, pair: Pair | None, k: int, n_rounds: int, runs: Runs
 ) -> Pair | None:
-    """Fewer clusters: the merges of each half are its own, by sizes that the table has.
+    """Merge the clusters of each half to k, by the sizes in the table.
 
-    Without rounds nobody is asked: clusters are what was merged, and so are the table's cells.
+    With ``n_rounds = 0`` no client is queried, and the cells of the table are added up.
     """
     if pair is None:
         return None
     first = merge_centers(pair.first, pair.table.sum(axis=1), k)
     second = merge_centers(pair.second, pair.table.sum(axis=0), k)
     if n_rounds > 0:
-        return _refined(algorithm, first, second, n_rounds, runs)
-    rows, columns = _merge_of(pair.first, first), _merge_of(pair.second, second)
+        return _refine(algorithm, first, second, n_rounds, runs)
+    rows, columns = _merge_matrix(pair.first, first), _merge_matrix(pair.second, second)
     return Pair(first, second, rows.T @ pair.table @ columns)
 
 
-def _merge_of(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Which centre went into which, as ones in a table of zeros."""
-    into: FloatArray = np.eye(len(after))[nearest(before, after)[0]]
-    return into
+def _merge_matrix(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Table with a one where a centre was merged into another."""
+    merges: FloatArray = np.eye(len(after))[nearest(before, after)[0]]
+    return merges
 
 
-def _refined(
+def _refine(
     algorithm: AnyAlgorithm, first: FloatArray, second: FloatArray, n_rounds: int, runs: Runs
 ) -> Pair:
     k = len(first)
@@ -70,10 +70,10 @@ def _refined(
     plan: AnyAlgorithm = HalvesCMeans(2 * k, **settings)
     if algorithm.soft:
         plan = HalvesFuzzyCMeans(2 * k, fuzzifier=vars(algorithm)["fuzzifier"], **settings)
-    first, second = np.split(runs.of(plan, k), 2)  # k centres for half of the rows, twice
-    table = runs.of(Contingency(k, first, second), 2 * k, everybody=True)
+    first, second = np.split(runs.run(plan, k), 2)  # each half of the rows with its k centres
+    table = runs.run(Contingency(k, first, second), 2 * k, all_clients=True)
     return Pair(first, second, table)
 
 
 def _split(runs: Runs) -> int:
-    return derived(runs.seed, "halves")
+    return derive_seed(runs.seed, "halves")

@@ -1,6 +1,6 @@
-"""One number of clusters after the other, from the largest down, each from the one before.
+"""Cluster with every k from the largest down, each starting from the one before.
 
-Two clusters merged are a good start for one cluster fewer, so a few rounds are enough.
+Merging two clusters is a good start for one cluster fewer, so a few rounds are enough.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ...core import AnyAlgorithm, EmptyRound, derived
+from ...core import AnyAlgorithm, EmptyRound, derive_seed
 from ...kernels.features import merge_centers
 from ...metrics import INDICES, Evaluated, Evaluation, inertia
 from ...typing import FloatArray
 from ..rows import Init, run_seeding
 from .runs import LOOSE, Runs
-from .stability import merged_pair, seeded_pair
+from .stability import merge_pair, seed_pair
 
-LIMIT = 6  # a sweep takes at most so many times the work of one clustering at its largest k
+LIMIT = 6  # maximum work of a sweep, in clusterings at its largest k
 
 
-class Found(NamedTuple):
-    """What was measured at one number of clusters."""
+class Step(NamedTuple):
+    """Results for one number of clusters."""
 
     centers: FloatArray  # (C, F)
     indices: dict[str, float]
@@ -29,42 +29,42 @@ class Found(NamedTuple):
     table: FloatArray | None = None  # (C, C) rows by their clusters under the two halves
 
 
-def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) -> Iterator[Found]:
-    """Every k of `ks`, which ascend, from the largest down; at last a single cluster."""
+def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) -> Iterator[Step]:
+    """Yield results for every k of the ascending `ks`, from the largest down, then for k = 1."""
     top, names = ks[-1], indices_of(ks)
     try:
-        centers, n_rounds = _clustered(algorithm, top, runs, init)
+        centers, n_rounds = _cluster(algorithm, top, runs, init)
     except EmptyRound as problem:
-        raise EmptyRound(f"{top} clusters, the largest of ks: {problem}; try fewer") from None
-    found = _evaluated(algorithm, centers, names, runs)
+        raise EmptyRound(f"k = {top}, the largest of ks: {problem}; or use smaller ks") from None
+    evaluated = _evaluate(algorithm, centers, names, runs)
     per_k = rounds_per_k(runs.work, n_rounds, ks)
-    pair = seeded_pair(algorithm, top, n_rounds, runs)
-    yield Found(centers, *found, pair and pair.table)
+    pair = seed_pair(algorithm, top, n_rounds, runs)
+    yield Step(centers, *evaluated, pair and pair.table)
     for k in reversed(ks[:-1]):
-        centers = _refined(algorithm, merge_centers(centers, found.sizes, k), per_k, runs)
-        found = _evaluated(algorithm, centers, names, runs)
-        pair = merged_pair(algorithm, pair, k, per_k, runs)
-        yield Found(centers, *found, pair and pair.table)
-    mean = merge_centers(centers, found.sizes, 1)
-    value = runs.of(Evaluation(1, mean, inertia.name), 1, everybody=True)
-    yield Found(mean, {inertia.name: value}, np.array([found.sizes.sum()]))
+        centers = _refine(algorithm, merge_centers(centers, evaluated.sizes, k), per_k, runs)
+        evaluated = _evaluate(algorithm, centers, names, runs)
+        pair = merge_pair(algorithm, pair, k, per_k, runs)
+        yield Step(centers, *evaluated, pair and pair.table)
+    mean = merge_centers(centers, evaluated.sizes, 1)
+    value = runs.run(Evaluation(1, mean, inertia.name), 1, all_clients=True)
+    yield Step(mean, {inertia.name: value}, np.array([evaluated.sizes.sum()]))
 
 
 def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
-    """Rounds that either path may take at every k but the largest.
+    """Number of rounds at every k but the largest, for all rows and for the halves.
 
-    One clustering at the largest k took so much work and so many rounds; the halves may take as
-    many there. What else a sweep has to do comes off the limit first: at every k each row is
-    compared with k centres for the indices and 2k for the agreement. The rest is for rounds. How
-    many must not depend on what the halves took, or indices would depend on how rows are split.
+    One clustering at the largest k took `spent` work and `n_rounds` rounds; the halves may take as
+    many there. The fixed work of a sweep is subtracted from the limit first: at every k each row
+    is compared with k centres for the indices and 2k for the agreement. The rest is for rounds.
+    It must not depend on the rounds of the halves, or indices would depend on the split of rows.
     """
     top, others = ks[-1], sum(ks[:-1])
     spare = (LIMIT - 1) * spent - top * (1 + n_rounds + 2) - 3 * others - 1
     return max(0, int(spare // (2 * others))) if others else 0
 
 
-def _clustered(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[FloatArray, int]:
-    """Centres and rounds of a whole run: the very one that `chain.cluster` makes of this seed."""
+def _cluster(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[FloatArray, int]:
+    """Centres and rounds of a full run, identical to `clustering.rows.cluster` with this seed."""
     ready, seeding = run_seeding(
         _with(algorithm, n_clusters=k),
         runs.channel,
@@ -72,37 +72,37 @@ def _clustered(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple
         init=init,
         privacy=runs.tier,
         sampling=runs.sampling,
-        seed=derived(runs.seed, "seeding", 0),
+        seed=derive_seed(runs.seed, "seeding", 0),
         runner=runs.runner,
     )
     for done in seeding:
-        runs.note(done, k)
+        runs.record(done, k)
     before = runs.rounds
-    centers = runs.of(ready, k, seed=derived(runs.seed, "clustering", 0))
+    centers = runs.run(ready, k, seed=derive_seed(runs.seed, "clustering", 0))
     return centers, runs.rounds - before
 
 
-def _refined(algorithm: AnyAlgorithm, start: FloatArray, n_rounds: int, runs: Runs) -> FloatArray:
-    """A few rounds from a start that is nearly right."""
+def _refine(algorithm: AnyAlgorithm, start: FloatArray, n_rounds: int, runs: Runs) -> FloatArray:
+    """Run a few rounds from a nearly converged start."""
     if n_rounds == 0:
         return start
     k, stop = len(start), {"max_rounds": n_rounds, "tol": LOOSE, "absolute_tol": False}
-    return cast(FloatArray, runs.of(_with(algorithm, n_clusters=k, init=start, **stop), k))
+    return cast(FloatArray, runs.run(_with(algorithm, n_clusters=k, init=start, **stop), k))
 
 
 def indices_of(ks: Sequence[int]) -> tuple[str, ...]:
-    """The inertia, for the elbow, and every index that chooses k and exists for all of `ks`."""
-    fit = (i.name for i in INDICES.values() if i.chooses_k and i.min_clusters <= min(ks))
-    return inertia.name, *fit
+    """Names of the inertia, for the elbow, and of all indices that can compare these `ks`."""
+    comparable = (i.name for i in INDICES.values() if i.chooses_k and i.min_clusters <= min(ks))
+    return inertia.name, *comparable
 
 
-def _evaluated(
+def _evaluate(
     algorithm: AnyAlgorithm, centers: FloatArray, names: tuple[str, ...], runs: Runs
 ) -> Evaluated:
-    """All indices, and the sizes that the next merge needs, in one exchange."""
+    """Compute all indices, and the sizes for the next merge, in one round."""
     k, fuzzifier = len(centers), vars(algorithm)["fuzzifier"] if algorithm.soft else 2.0
     scoring = Evaluation(k, centers, names, fuzzifier)
-    return cast(Evaluated, runs.of(scoring, k, everybody=True))
+    return cast(Evaluated, runs.run(scoring, k, all_clients=True))
 
 
 def _with(algorithm: AnyAlgorithm, **changes: Any) -> AnyAlgorithm:

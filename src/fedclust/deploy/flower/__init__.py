@@ -1,1 +1,1 @@
-"""Studies over Flower: the apps that it loads on either side, and the folder that names them."""
+"""Studies over Flower: the server and client apps, and the app folder that names them."""

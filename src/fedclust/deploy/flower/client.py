@@ -1,4 +1,4 @@
-"""The app that Flower loads at a SuperNode, for every message anew: it imports little."""
+"""The app of a SuperNode. Flower loads it for every message, so it imports little."""
 
 from ...channels.flower.client import client_app
 from ...client.endpoint import ClientEndpoint

@@ -1,4 +1,4 @@
-"""A folder that `flwr run` takes: it names fedclust's own apps, and carries no code."""
+"""The app folder for `flwr run`: it names fedclust's apps and contains no code."""
 
 import json
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from ...core import ConfigError
 from ...core.files import write_text
 from ...settings import Key, TomlFile, settings_of
 
-# What Flower's commands should be told wherever they run: say nothing to its makers, and install
-# nothing at run time. Only the SuperLink reads the last one; SuperNodes install nothing by default.
+# Environment for Flower's commands on every machine: no telemetry, no update check, and no
+# installation at run time. Only the SuperLink reads the last one; SuperNodes never install.
 ENVIRONMENT: Mapping[str, str] = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
@@ -24,15 +24,15 @@ ENVIRONMENT: Mapping[str, str] = {
 class RunSettings:
     """The run configuration of the Flower app."""
 
-    study: Annotated[str, Key("the study file, where the SuperLink runs")]
-    out: Annotated[str, Key("the run's folder there; empty: beside the study")] = ""
+    study: Annotated[str, Key("the study file, on the SuperLink's machine")]
+    out: Annotated[str, Key("the run's folder, on the same machine; empty: beside the study")] = ""
     deadline: Annotated[float, Key("seconds to wait for a client's reply", low=1.0)] = 120.0
     min_clients: Annotated[
         int, Key("minimum number of clients at the start; the study may need more", low=1)
     ] = 1
     wait: Annotated[float, Key("maximum seconds to wait for them", low=0.0)] = 600.0
     grace: Annotated[
-        float, Key("seconds to wait for the others, once enough are there", low=0.0)
+        float, Key("seconds to wait for the others, once enough are connected", low=0.0)
     ] = 10.0
     kits: Annotated[str, Key("in a simulation: a folder with one kit per client")] = ""
     resume: Annotated[bool, Key("continue an interrupted run")] = False
@@ -40,7 +40,7 @@ class RunSettings:
 
 
 def read_run_settings(config: Mapping[str, Any]) -> RunSettings:
-    """A run's configuration, checked; paths must not depend on the process's own folder."""
+    """Check the configuration of a run; paths must be absolute."""
     where = ("tool", "flwr", "app", "config")
     tables: Mapping[str, Any] = config
     for name in reversed(where):
@@ -54,9 +54,9 @@ def read_run_settings(config: Mapping[str, Any]) -> RunSettings:
 
 
 def write_app(folder: Path, given: Mapping[str, Any]) -> None:
-    """Write the folder; `given` are settings that differ from their defaults."""
+    """Write the app folder; `given` holds the settings that differ from their defaults."""
     if folder.exists():
-        raise ConfigError(f"{folder} exists already; give a new folder")
+        raise ConfigError(f"{folder} exists already; choose a new folder")
     settings = read_run_settings(given)
     lines = "".join(
         f"{one.name} = {json.dumps(getattr(settings, one.name))}  # {one.key.help}\n"
@@ -64,12 +64,12 @@ def write_app(folder: Path, given: Mapping[str, Any]) -> None:
     )
     folder.mkdir(parents=True)
     write_text(folder / "pyproject.toml", _PROJECT.format(version=__version__, settings=lines))
-    write_text(folder / "README.md", _LETTER)
+    write_text(folder / "README.md", _README)
 
 
 _PROJECT = """\
-# 'flwr run' sends this file and no code. Everybody installs fedclust[flower] themselves, and keeps
-# Flower from installing anything at run time.
+# 'flwr run' sends this file and no code. Install fedclust[flower] on every machine, and keep Flower
+# from installing anything at run time.
 
 [project]
 name = "fedclust-study"
@@ -88,9 +88,9 @@ clientapp = "fedclust.deploy.flower.client:app"
 [tool.flwr.app.config]
 {settings}"""
 
-_LETTER = """\
+_README = """\
 # A clustering study over Flower
 
-`flwr run . CONNECTION` runs the study that `pyproject.toml` names, over the SuperNodes that are
-connected. Any setting can be changed for one run: `--run-config 'resume=true'`.
+`flwr run . CONNECTION` runs the study that `pyproject.toml` names, over the connected
+SuperNodes. Any setting can be changed for one run: `--run-config 'resume=true'`.
 """

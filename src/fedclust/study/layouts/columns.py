@@ -23,7 +23,7 @@ from ...client.requests import (
     Written,
 )
 from ...client.vertical import FinalAssignment
-from ...clustering.alignment import MIN_OVERLAP, enough_shared
+from ...clustering.alignment import MIN_OVERLAP, check_overlap
 from ...clustering.columns import ColumnClustering, cluster_columns
 from ...clustering.model import ColumnsModel, Model
 from ...core import (
@@ -133,7 +133,7 @@ class ColumnsLayout(Layout):
         done = run(Plan(RecordAlignment()), tokens, Schema(2))
         journal.add_run("aligning", done)
         shared: Array = done.model
-        enough_shared(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
+        check_overlap(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
         aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
         _need_everyone(pool, offers, aligned, "found its rows of the shared records")
         self._check_unchanged(journal, shared, offers, aligned)

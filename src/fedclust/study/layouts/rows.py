@@ -232,7 +232,9 @@ class RowsLayout(Layout):
         runner = journal.runner(CHOOSING)
         choice = choose(algorithm, prepared.channel, prepared.schema, ks, runner=runner, **common)
         if ks[-1] < high:
-            more = f"; more than {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows to each"
+            more = (
+                f" A k above {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows per cluster."
+            )
             choice = replace(choice, why=choice.why + more)
         return choice
 
