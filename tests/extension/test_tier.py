@@ -124,7 +124,7 @@ def test_only_tiers_of_a_free_name_are_registered() -> None:
 
         name = "secure"
 
-    for kind, words in ((Nameless, "must be a frozen dataclass"), (Second, "'secure' is taken")):
+    for kind, words in ((Nameless, "must be a frozen dataclass"), (Second, "'secure' is already in use")):
         with pytest.raises(ConfigError, match=words):
             register_tier(kind)
     assert "nameless" not in TIERS
