@@ -36,7 +36,7 @@ faults: setup    ## faults in a federation of real processes (eight minutes)
 
 soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)
 	FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
-	  tests/federation/test_schedules.py tests/federation/test_wire.py tests/study/test_kills.py
+	  tests/channels/test_schedules.py tests/core/test_wire.py tests/study/test_kills.py
 
 papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
 	$(BIN)/python -m papers run all --out docs/papers

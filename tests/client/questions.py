@@ -34,7 +34,7 @@ from fedclust.metrics import Evaluation
 from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import Array
 
-from ..federation.damage import mutated, resealed
+from ..support.damage import mutated, resealed
 from .kit import CITIES, CLIENT, ID, RUN, STUDY, good_table, tokens_of
 
 COHORT = ("east", "north", CLIENT)

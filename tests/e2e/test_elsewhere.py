@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
-from ..federation.proxy import proxy
+from ..support.proxy import proxy
 from .processes import CLIENTS, Command, Federation, federation
 
 pytestmark = pytest.mark.e2e

@@ -24,7 +24,7 @@ from fedclust.core import Plan
 from fedclust.core.registry import Registry
 from fedclust.typing import FloatArray
 
-from ..federation.hostile import refusal, request
+from ..support.hostile_server import refusal, request
 from .sweep_means import SweepMeans
 
 ROOT = Path(__file__).parents[2]

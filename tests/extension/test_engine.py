@@ -19,7 +19,7 @@ from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import Plan, Schema, TooFewClients, run
 from fedclust.study.read import read_study
 
-from ..federation.example import NAMES, PLAIN, as_data, run_across, write_kits
+from ..support.in_process import NAMES, PLAIN, as_data, run_across, write_kits
 
 Answer = Callable[[bytes, str], bytes]  # a client's endpoint: request and sender to reply
 SCHEMA = Schema(2)

@@ -18,7 +18,7 @@ from fedclust.core import Plan
 from fedclust.tiers import TIERS, Tier, guarantee, register_tier, unregister_tier
 from fedclust.typing import FloatArray
 
-from ..federation.hostile import START, refusal, request
+from ..support.hostile_server import START, refusal, request
 from .rounded import Rounded, RoundNumbers
 
 WORDS = "Numbers leave a client with 1 digits after the point."
@@ -124,7 +124,10 @@ def test_only_tiers_of_a_free_name_are_registered() -> None:
 
         name = "secure"
 
-    for kind, words in ((Nameless, "must be a frozen dataclass"), (Second, "'secure' is already in use")):
+    for kind, words in (
+        (Nameless, "must be a frozen dataclass"),
+        (Second, "'secure' is already in use"),
+    ):
         with pytest.raises(ConfigError, match=words):
             register_tier(kind)
     assert "nameless" not in TIERS

@@ -1,0 +1,1 @@
+"""What tests of several folders share: clients in one process, hostile servers, kits."""
