@@ -6,8 +6,8 @@ from typing import Any
 from ..clustering.preparation import Column
 from ..clustering.preparation.column import as_text
 from ..core import ConfigError
-from ..privacy import Tier
 from ..settings import TomlFile, settings_of
+from ..tiers import Tier
 from .layouts import layout_of
 from .settings import (
     SECTIONS,
@@ -48,9 +48,10 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
 def resolve_tier(study: Study, default: str) -> Tier:
     """The study's tier, or the default; refused if it cannot protect the study."""
     tier = make_tier(study, default)
-    for conflict in layout_of(study).find_unprotected(tier):
+    layout = layout_of(study)
+    for conflict in layout.find_unprotected(tier):
         raise ConfigError(f"{study.path}: {conflict.message}, or set [privacy] tier")
-    return tier
+    return layout.adapt_tier(tier)
 
 
 def _refuse_conflicts(study: Study, file: TomlFile) -> None:

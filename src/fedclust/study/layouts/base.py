@@ -13,8 +13,9 @@ from ...clustering.choose_k import Choice
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.preparation import Column
 from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
-from ...privacy import ClientPolicy, Guarantee, Tier
+from ...privacy import ClientPolicy
 from ...results import RunProfile
+from ...tiers import Tier
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
 from ..settings import Conflict, Study
@@ -99,8 +100,8 @@ class Layout(ABC):
         """Settings that the tier cannot protect."""
 
     @abstractmethod
-    def guarantee(self, tier: Tier) -> Guarantee:
-        """What the tier guarantees in this layout."""
+    def adapt_tier(self, tier: Tier) -> Tier:
+        """The tier as it protects data of this layout."""
 
     @abstractmethod
     def label_targets(self, folder: Path) -> dict[str, Path]:

@@ -39,8 +39,9 @@ from ...core import (
 )
 from ...data.ids import check_comparable
 from ...metrics import inertia
-from ...privacy import ClientPolicy, Guarantee, Limits, Tier
+from ...privacy import ClientPolicy, Limits
 from ...results import ClusterProfile, QualityRecord, RunProfile
+from ...tiers import Tier
 from ...typing import Array
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
@@ -49,8 +50,6 @@ from ..run_directory import label_files
 from ..settings import Conflict, Study
 from ..split import (
     columns_algorithm,
-    columns_guarantee,
-    columns_transforms,
     find_column_conflicts,
     find_unprotected_columns,
 )
@@ -92,8 +91,8 @@ class ColumnsLayout(Layout):
     def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
         return find_unprotected_columns(tier, self.study)
 
-    def guarantee(self, tier: Tier) -> Guarantee:
-        return columns_guarantee(tier)
+    def adapt_tier(self, tier: Tier) -> Tier:
+        return tier.for_columns() or tier  # without one the study was refused
 
     def label_targets(self, folder: Path) -> dict[str, Path]:
         """The centres need a path even without labels."""
@@ -186,7 +185,7 @@ class ColumnsLayout(Layout):
             init=settings.init,
             n_init=settings.n_init,
             seed=settings.seed,
-            transforms=columns_transforms(tier, prepared.schema),
+            transforms=tier.transforms(requested, prepared.schema),
             runner=journal.runner("clustering"),
         )
         return Clustered(requested, found)
@@ -247,7 +246,7 @@ class ColumnsLayout(Layout):
     # Across machines
 
     def notices(self, tier: Tier) -> list[str]:
-        guarantee = self.guarantee(tier)
+        guarantee = tier.guarantee
         return [f"Privacy, {guarantee.tier}: {guarantee.words}"]
 
     def select_clients(self, connected: Sequence[str]) -> list[str]:
