@@ -79,7 +79,7 @@ def test_a_study_takes_its_name_and_its_own_key_and_reports_its_guarantee(tmp_pa
     ("privacy", "says"),
     [
         ('tier = "rounded"\ndigits = -1', "digits must be at least 0"),
-        ('tier = "none"\ndigits = 1', "digits has no meaning for tier = 'none'"),
+        ('tier = "none"\ndigits = 1', "tier = 'none' has no parameter digits"),
         ('tier = "round"', "rounded"),
     ],
 )
