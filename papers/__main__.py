@@ -57,11 +57,12 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     console = Console()
     wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
-    found = _run_all(console, wanted, out)
-    ordered = {i: found[i] for i in chosen}
+    findings = _run_all(console, wanted, out)
+    ordered = {i: findings[i] for i in chosen}
     (out / "papers.md").write_text(report.page(ordered).replace("](papers/", "]("))
     _print_verdicts(console, ordered)
-    absent = {why.partition(":")[0] for _, _, failed in found.values() for why in failed.values()}
+    reasons = [reason for _, _, failed in findings.values() for reason in failed.values()]
+    absent = {reason.partition(":")[0] for reason in reasons}
     if absent:
         console.print(
             f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder set by "
@@ -72,7 +73,7 @@ def run(
 
 def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Findings:
     """Run all jobs, show the remaining time, and store each experiment when it is finished."""
-    found: Findings = {}
+    findings: Findings = {}
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -88,13 +89,13 @@ def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Fi
         try:
             with closing(execute(wanted, out / "runs", show)) as finished:
                 for i, results, failed in finished:
-                    found[i] = (EXPERIMENTS[i], results, failed)
-                    report.save(out, *found[i])
+                    findings[i] = (EXPERIMENTS[i], results, failed)
+                    report.save(out, *findings[i])
                     _draw(EXPERIMENTS[i], results, out)
         except KeyboardInterrupt:
             console.print("Stopped. Finished runs are kept; the same command continues from here.")
             raise typer.Exit(130) from None
-    return found
+    return findings
 
 
 def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
@@ -108,11 +109,11 @@ def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
     draw(experiment, results, out)
 
 
-def _print_verdicts(console: Console, found: Findings) -> None:
+def _print_verdicts(console: Console, findings: Findings) -> None:
     table = Table(title="Verdicts")
     for heading in ("experiment", "cells", "claims that hold"):
         table.add_column(heading, no_wrap=heading == "experiment")
-    for i, (experiment, results, failed) in found.items():
+    for i, (experiment, results, failed) in findings.items():
         counts = Counter(one.verdict for one in judge(experiment, results, failed))
         cells = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
         table.add_row(i, cells, report.count_claims(experiment, results))
@@ -127,15 +128,15 @@ def page(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/papers.md"),
 ) -> None:
     """Write the page and its figures from stored results, without running anything."""
-    found: Findings = {}
+    findings: Findings = {}
     for i, experiment in EXPERIMENTS.items():
         if (stored / f"{i}.json").is_file():
-            found[i] = (experiment, *report.load(stored, experiment))
-            _draw(experiment, found[i][1], stored)
-    if not found:
+            findings[i] = (experiment, *report.load(stored, experiment))
+            _draw(experiment, findings[i][1], stored)
+    if not findings:
         raise typer.BadParameter(f"{stored} contains no stored results")
-    out.write_text(report.page(found))
-    Console().print(f"{out}: {len(found)} experiments")
+    out.write_text(report.page(findings))
+    Console().print(f"{out}: {len(findings)} experiments")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line, as a person meets it."""
+"""The command line."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from fedclust.cli import app
 run = CliRunner().invoke
 
 
-def test_help_says_what_it_is_for() -> None:
+def test_help_shows_the_purpose() -> None:
     shown = run(app, ["--help"])
     assert shown.exit_code == 0
     assert "no row leaves its owner" in " ".join(shown.output.split())
@@ -81,7 +81,7 @@ def test_the_installed_command_runs() -> None:
     assert done.stdout.startswith("fedclust ")
 
 
-def test_a_users_mistake_is_answered_in_one_sentence(tmp_path: Path) -> None:
+def test_a_mistake_is_reported_without_a_traceback(tmp_path: Path) -> None:
     shown = run(app, ["demo", "--out", str(tmp_path / "nowhere" / "x.png")])
     assert shown.exit_code == 1
     assert "fedclust: --out: there is no folder" in " ".join(shown.output.split())

@@ -1,4 +1,4 @@
-"""What a person sees of a long run; and what Ctrl-C leaves."""
+"""The progress bar of a long run, and the state after Ctrl-C."""
 
 import io
 import os
@@ -22,7 +22,7 @@ from fedclust.core import Plan, Schema, rounds
 X = np.random.default_rng(0).normal(size=(200, 2))
 
 
-def watched(terminal: bool, monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> str:
+def render_progress(terminal: bool, monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> str:
     monkeypatch.setattr("fedclust.cli.progress._DELAY", patience)
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100)
@@ -34,34 +34,34 @@ def watched(terminal: bool, monkeypatch: pytest.MonkeyPatch, patience: float = 0
     return text.getvalue()
 
 
-def test_a_person_sees_phase_and_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = watched(True, monkeypatch)
+def test_the_bar_shows_phase_and_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = render_progress(True, monkeypatch)
     assert "clustering (llf-cm)" in shown
     assert "round" in shown
 
 
-def test_nobody_and_short_runs_see_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert watched(False, monkeypatch) == ""
-    assert watched(True, monkeypatch, patience=60.0) == ""
+def test_no_bar_without_a_terminal_or_in_a_short_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert render_progress(False, monkeypatch) == ""
+    assert render_progress(True, monkeypatch, patience=60.0) == ""
 
 
-def test_the_end_is_foretold_from_how_centres_slow_down() -> None:
+def test_the_number_of_rounds_is_predicted_from_how_centres_slow_down() -> None:
     plan = Plan(make("llf-fcm", 3, init=X[:3], tol=1e-8))
     shifts: list[float] = []
-    foretold: list[int | None] = []
+    predicted: list[int | None] = []
     for last in rounds(plan, LocalChannel({"a": X}), Schema(2)):
         shifts.append(last.state.shift)
-        foretold.append(predict_rounds(plan.algorithm, last, shifts))
-    assert foretold[0] == 300  # nothing is known yet
-    half = foretold[len(foretold) // 2]
+        predicted.append(predict_rounds(plan.algorithm, last, shifts))
+    assert predicted[0] == 300  # nothing is known yet
+    half = predicted[len(predicted) // 2]
     assert half is not None
     assert abs(half - len(shifts)) <= 0.5 * len(shifts)
-    assert foretold[-1] is not None
-    assert abs(foretold[-1] - len(shifts)) <= 1
+    assert predicted[-1] is not None
+    assert abs(predicted[-1] - len(shifts)) <= 1
 
 
 @pytest.mark.parametrize("shifts", [[1.0] * 7, [0.0] * 7, [float("inf")] * 7])
-def test_what_does_not_slow_down_may_take_all_rounds(shifts: list[float]) -> None:
+def test_without_slowing_down_the_prediction_is_the_limit(shifts: list[float]) -> None:
     algorithm = make("llf-cm", 2, init=X[:2])
     last: Any = SimpleNamespace(number=7, state=SimpleNamespace(centers=X[:2]))
     assert predict_rounds(algorithm, last, shifts) == 300
@@ -69,7 +69,7 @@ def test_what_does_not_slow_down_may_take_all_rounds(shifts: list[float]) -> Non
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_ctrl_c_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_after_ctrl_c(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "a.csv", np.random.default_rng(1).normal(size=(30_000, 6)),
                delimiter=",", header="a,b,c,d,e,f", comments="")  # fmt: skip
     study = tmp_path / "study.toml"

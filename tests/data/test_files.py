@@ -19,10 +19,10 @@ def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
     feather.write_feather(pa.table(columns), tmp_path / "t.feather")
     (tmp_path / "t.csv").write_text("x,n,s\n1,3,a\n2,4,NA\n")
     for kind in ("parquet", "feather", "csv"):
-        found = read_table([tmp_path / f"t.{kind}"], ("NA",))
-        assert found["x"].tolist() == [1.0, 2.0]
-        assert found["n"].tolist() == [3.0, 4.0]
-        assert found["s"].tolist() == ["a", None]
+        table = read_table([tmp_path / f"t.{kind}"], ("NA",))
+        assert table["x"].tolist() == [1.0, 2.0]
+        assert table["n"].tolist() == [3.0, 4.0]
+        assert table["s"].tolist() == ["a", None]
     np.savez(tmp_path / "t.npz", x=np.array([1.0, 2.0]))
     assert list(read_table([tmp_path / "t.npz"], ())) == ["x"]
     both = read_table([tmp_path / "t.csv"] * 2, ("NA",))
@@ -98,8 +98,8 @@ def test_kinds_of_parquet_columns(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    found = read_table([tmp_path / "t.parquet"], ())
-    assert found["flag"].tolist() == ["true", None]  # text, as in a CSV file
-    assert found["price"].tolist() == [1.0, 2.0]
-    assert found["code"].tolist() == ["7", "8"]
-    assert found["day"].dtype.kind == "M"
+    table = read_table([tmp_path / "t.parquet"], ())
+    assert table["flag"].tolist() == ["true", None]  # text, as in a CSV file
+    assert table["price"].tolist() == [1.0, 2.0]
+    assert table["code"].tolist() == ["7", "8"]
+    assert table["day"].dtype.kind == "M"

@@ -48,14 +48,14 @@ def test_every_reader_gives_the_same_values(
     tmp_path: Path, reader: Callable[[Path], Columns]
 ) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
-    found = reader(tmp_path / "t.csv")
-    assert found["name"].tolist() == ["007", "0 8", '"q"', "li\nne", "NA"]
-    assert np.array_equal(found["x"], [1.5, np.nan, np.nan, np.nan, -2.0], equal_nan=True)
-    assert np.array_equal(found["y"], [1000.0, 2.0, 3.0, 4.0, np.nan], equal_nan=True)
-    assert found["sex"].tolist() == ["f", "f", "m", None, "m"]
+    columns = reader(tmp_path / "t.csv")
+    assert columns["name"].tolist() == ["007", "0 8", '"q"', "li\nne", "NA"]
+    assert np.array_equal(columns["x"], [1.5, np.nan, np.nan, np.nan, -2.0], equal_nan=True)
+    assert np.array_equal(columns["y"], [1000.0, 2.0, 3.0, 4.0, np.nan], equal_nan=True)
+    assert columns["sex"].tolist() == ["f", "f", "m", None, "m"]
 
     def hot(name: str, *categories: str) -> list[list[float]]:
-        return Column(name, categories).encode(found[name], "it").tolist()  # type: ignore[no-any-return]
+        return Column(name, categories).encode(columns[name], "it").tolist()  # type: ignore[no-any-return]
 
     missing = [pytest.approx(np.nan, nan_ok=True)] * 2
     assert hot("code", "1", "2") == [[1, 0], [1, 0], [0, 1], [1, 0], missing]
@@ -73,8 +73,8 @@ def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]
     problems, counted = client.check(wanted)
     assert counted == (5, 1)
-    (told,) = [p for p in problems if p.blocking]
-    assert told.text.startswith("has undeclared categories (")
+    (problem,) = [p for p in problems if p.blocking]
+    assert problem.text.startswith("has undeclared categories (")
 
 
 @pytest.mark.parametrize("reader", [read_at_once, read_in_batches])

@@ -1,4 +1,4 @@
-"""A Flower of real processes on this machine: a SuperLink over TLS, and SuperNodes with keys."""
+"""Flower as real processes on this machine: a SuperLink over TLS, and SuperNodes with keys."""
 
 import contextlib
 import datetime
@@ -26,7 +26,7 @@ _PEM = serialization.Encoding.PEM
 
 
 class FlowerCommand(Command):
-    """One of Flower's commands."""
+    """A command of Flower."""
 
     program: ClassVar[tuple[str, ...]] = ()
 
@@ -49,7 +49,7 @@ class Flower:
             self.write_client(client, table)
 
     def home(self, name: str) -> Path:
-        """A folder that Flower's files go to, and to no other."""
+        """A folder for all of Flower's own files."""
         home = self.folder / f"home-{name}"
         home.mkdir(exist_ok=True)
         return home
@@ -101,7 +101,7 @@ class Flower:
             return False
 
     def start(self) -> None:
-        """A SuperLink that knows the keys of all SuperNodes, and those."""
+        """Start a SuperLink that knows the keys of all SuperNodes, and the SuperNodes."""
         self.superlink()
         keys = [str(self.folder / client / "key.pub") for client in CLIENTS]
         for done in [self.flwr("supernode", "register", key, "here") for key in keys]:
@@ -110,7 +110,7 @@ class Flower:
             self.supernode(client)
 
     def run(self, app: Path, seconds: float, *more: str) -> str:
-        """Run an app to its end; all that it said."""
+        """Run an app to its end and return its output."""
         ran = self.flwr("run", str(app), "here", "--stream", *more)
         assert ran.ends(seconds) == 0, ran.said()
         return ran.said()
@@ -127,7 +127,7 @@ class Flower:
         return self.command("coordinator", "flwr", *words)
 
     def close(self) -> None:
-        """End all processes: those that were seen, and those that came in between."""
+        """End all processes, including those that were started later."""
         for command in self.commands:
             command.family()
         for command in reversed(self.commands):
@@ -141,7 +141,7 @@ class Flower:
         assert not self.left()
 
     def left(self) -> list[psutil.Process]:
-        """Processes that live in this folder: nobody else's have such a FLWR_HOME."""
+        """Processes of this federation, recognised by their FLWR_HOME."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -152,12 +152,12 @@ class Flower:
 
 
 def flower(folder: Path) -> contextlib.AbstractContextManager[Flower]:
-    """A Flower whose processes end with the block."""
+    """A Flower federation whose processes end with the block."""
     return closed_at_the_end(Flower(folder))
 
 
 def write_certificates(folder: Path) -> None:
-    """An authority of one day, and a server's certificate for 127.0.0.1 that it signed."""
+    """Write an authority valid for one day, and a server certificate for 127.0.0.1 signed by it."""
     ca_key, key = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
     ca = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
     host = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])

@@ -1,4 +1,4 @@
-"""A federation of real processes on this machine, and the care it takes to leave none behind."""
+"""A federation of real processes on this machine; all of them are ended afterwards."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 
 class Command:
-    """A command as a process of its own, with all that it says; fedclust's unless another's."""
+    """A command in its own process, with its output; by default a fedclust command."""
 
     program: ClassVar[tuple[str, ...]] = (sys.executable, "-m", "fedclust")
 
@@ -54,7 +54,7 @@ class Command:
         self.family()
 
     def family(self) -> list[psutil.Process]:
-        """The process and its descendants, remembered even when their parent is gone."""
+        """The process and its descendants, including those whose parent has ended."""
         with contextlib.suppress(psutil.NoSuchProcess):
             parent = psutil.Process(self.process.pid)
             for member in (parent, *parent.children(recursive=True)):
@@ -65,19 +65,19 @@ class Command:
         return self.log.read_text(errors="replace")
 
     def says(self, pattern: str, seconds: float = PATIENCE) -> str:
-        """Wait until its output has the pattern."""
+        """Wait until its output matches the pattern."""
         found = wait_for(
             lambda: re.search(pattern, self.said()), repr(pattern), seconds, self.family
         )
         return str(found[0])
 
     def ends(self, seconds: float = PATIENCE) -> int:
-        """Wait for its end; its exit status."""
+        """Wait for its end and return its exit status."""
         wait_for(lambda: self.process.poll() is not None, "its end", seconds, self.family)
         return int(self.process.returncode)
 
     def kill(self) -> None:
-        """All of it at once, as when a machine loses its power."""
+        """Kill all its processes at once, as in a power failure."""
         family = self.family()
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -86,7 +86,7 @@ class Command:
         self.process.wait(timeout=10)
 
     def stop(self) -> None:
-        """Ask, wait, kill what is left, by process id; then nothing may be left."""
+        """Terminate, wait, and kill the remaining processes by id; none may remain."""
         self.family()
         with contextlib.suppress(ProcessLookupError):
             if self.process.poll() is None:
@@ -177,7 +177,7 @@ class Federation:
         return self.command("server", "server", str(study), "--kits", kits, *words)
 
     def run_here(self, study: Path, out: str = "here") -> Path:
-        """The same study in one process: what has to come out."""
+        """Run the same study in one process: the expected result."""
         from fedclust.study import read_study
         from fedclust.study.run import run_study
 
@@ -196,7 +196,7 @@ class Federation:
 
 
 def told(folder: Path) -> tuple[Any, ...]:
-    """What a run says, but for the time."""
+    """The results of a run, except for times."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
     return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
@@ -204,7 +204,7 @@ def told(folder: Path) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def closed_at_the_end(made: Closing) -> Iterator[Closing]:
-    """Whatever happens in the block, none of the processes outlives it."""
+    """End all processes when the block ends, also after an error."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

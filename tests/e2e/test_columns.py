@@ -1,4 +1,4 @@
-"""Columns split between real processes: masked, an owner killed, and still the same result."""
+"""Columns split between real processes: the result is the same with masks and after a fault."""
 
 import json
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def write_owners(fed: Federation, n: int = 200) -> None:
 
 
 def write_study(fed: Federation) -> Path:
-    """Uniform rows and seven clusters: memberships do not come to rest in as many rounds."""
+    """Uniform rows and seven clusters, so that the run does not converge within its rounds."""
     files = "".join(f'{c} = "kits/clients/{c}/people.csv"\n' for c in CLIENTS)
     bounds = "".join(f"{n} = {{ low = -9, high = 9 }}\n" for c in COLUMNS.values() for n in c)
     path = fed.folder / "study.toml"

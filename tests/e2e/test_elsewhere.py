@@ -57,12 +57,12 @@ def as_user(user: int) -> list[str]:
     return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
 
 
-# A service's environment: no home to write to.
+# As for a service: no writable home folder.
 BARE = {**os.environ, "HOME": "/nonexistent"}
 
 
 class UserCommand(Command):
-    """A command of a user who owns nothing but a kit."""
+    """A command run by a user who owns only a kit."""
 
     def __init__(self, user: int, log: Path, *words: str) -> None:
         self.program = (*as_user(user), sys.executable, "-m", "fedclust")  # type: ignore[misc]
@@ -71,14 +71,14 @@ class UserCommand(Command):
 
 @pytest.fixture
 def common() -> Iterator[Path]:
-    """A folder that everybody may enter; pytest's own are for one user."""
+    """A folder that all users may enter, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 def unpacked(fed: Federation, client: str, user: int) -> Path:
-    """A client's kit in a home of another user, by one program or another."""
+    """Unpack a client's kit in the home of another user, with either of two programs."""
     home, packed = fed.folder / f"home-{client}", fed.folder / "kits" / "clients" / f"{client}.zip"
     home.mkdir(mode=0o700)
     if client == "north" or shutil.which("unzip") is None:

@@ -1,4 +1,4 @@
-"""What goes wrong on real machines, one by one: the run goes on, or says in a sentence why not."""
+"""Faults on real machines, one per test: the run continues, or ends with a clear message."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from .processes import CLIENTS, Command, Federation, federation, told, wait_for
 
 pytestmark = pytest.mark.e2e
 
-# So many clusters for so few do not come to rest in as many rounds.
+# With this many clusters for so few rows, the run does not converge within its rounds.
 LONG = 'algorithm = "llf-fcm"\nfuzzifier = 1.5\nmax_rounds = 200\ntol = 0.0'
 UNDER_WAY = r"llf-fcm, round 1\d:"
 
@@ -35,7 +35,7 @@ def same_result(fed: Federation, study: Path) -> bool:
 
 
 def job_process(client: Command) -> psutil.Process:
-    """The process that a client started for the job."""
+    """The job process of a client."""
 
     def found() -> psutil.Process | None:
         for member in client.family():
@@ -131,7 +131,7 @@ def test_a_certificate_of_another_federation_is_refused(fed: Federation) -> None
     fed.write_kits("others", fed.port)
     study = fed.write_study(LONG, k=7)
     intruder = fed.folder / "others" / "clients" / "west"
-    # It even has the right authority's certificate, but no key that this authority signed.
+    # It has the right authority's certificate, but its own key is signed by another authority.
     for file in ("people.csv", "client.toml", "startup/rootCA.pem"):
         (intruder / file).write_text((fed.kit("west") / file).read_text())
     fed.client("north")
@@ -181,9 +181,9 @@ def test_hostile_answers_are_left_out_with_a_sentence(fed: Federation, tmp_path:
     noted = (fed.folder / "study-run" / "incidents.jsonl").read_text()
     for words in (
         "not a fedclust message",
-        "its checksum does not fit",
+        "its checksum does not match",
         "more than the",
-        "no bytes",
+        "contains no bytes",
     ):
         assert words in noted
 

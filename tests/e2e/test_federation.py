@@ -1,4 +1,4 @@
-"""A federation as it is deployed: a server and three clients, each a process, mutual TLS."""
+"""A deployed federation: a server and three clients as processes, with mutual TLS."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def fed(tmp_path: Path) -> Iterator[Federation]:
 
 
 def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> None:
-    # Kits are moved first: they must work wherever they are unpacked.
+    # One kit is moved first: kits must work in any folder.
     shutil.unpack_archive(fed.folder / "kits/clients/west.zip", fed.folder / "elsewhere")
     moved = fed.folder / "elsewhere" / "west"
     for file in ("people.csv", "client.toml"):

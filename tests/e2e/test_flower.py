@@ -1,4 +1,4 @@
-"""Flower as it is deployed: a SuperLink over TLS and two SuperNodes that prove who they are."""
+"""A deployed Flower federation: a SuperLink over TLS and two authenticated SuperNodes."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from fedclust.study.run import run_study
 from .flower_processes import CLIENTS, Flower, flower
 from .processes import told
 
-# Two plans as an app of their own: a study asks ten times more, and every time takes seconds.
+# An app that runs only two plans: a study sends ten times more requests, each of which is slow.
 PLANS = """
 import numpy as np
 
@@ -118,7 +118,7 @@ def test_a_study_is_the_study_in_one_process(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 def test_a_study_in_flowers_simulation_is_the_study_in_one_process(tmp_path: Path) -> None:
-    """One process per message, as in a deployment; a folder for each client, as everywhere."""
+    """One process per message, as in a deployment, and one folder per client."""
     pytest.importorskip("ray", reason="Flower's simulation needs flwr[simulation]")
     study = tmp_path / "study.toml"
     study.write_text(STUDY)

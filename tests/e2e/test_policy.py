@@ -1,4 +1,4 @@
-"""What a client's kit keeps out, tried with the coordinator's own certificate."""
+"""What a client's kit rejects, even with the coordinator's certificate."""
 
 import contextlib
 import json

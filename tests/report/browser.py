@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to over two pipes: no driver, no further package, no port."""
+"""A headless Chromium controlled over two pipes: no driver, no extra package, no port."""
 
 import json
 import os
@@ -27,14 +27,14 @@ FLAGS = (
 
 
 def chromium() -> str | None:
-    """The first Chromium or Chrome of this machine."""
+    """The first Chromium or Chrome on this machine."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
 @dataclass
 class Tab:
-    """One page of the browser, and all that it complained about or asked for."""
+    """One page of the browser, with its errors, warnings and requests."""
 
     to_browser: BinaryIO
     from_browser: BinaryIO
@@ -43,7 +43,7 @@ class Tab:
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def call(self, method: str, **params: Any) -> Any:
-        """One command of the DevTools protocol and its answer."""
+        """Send a command of the DevTools protocol and return its result."""
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
         if self.session:
@@ -64,11 +64,11 @@ class Tab:
         return found
 
     def run(self, body: str) -> Any:
-        """What the body of a function returns in the page."""
+        """Run the body of a function in the page and return its result."""
         return self.value(f"(() => {{ {body} }})()")
 
     def value(self, expression: str) -> Any:
-        """What an expression gives in the page; promises are waited for."""
+        """Evaluate an expression in the page, and wait for promises."""
         found = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -95,7 +95,7 @@ class Tab:
         )
 
     def drawn(self, times: int) -> None:
-        """Wait until all figures were drawn so many times."""
+        """Wait until all figures have been drawn this number of times."""
         wait = f"Number(document.documentElement.dataset.drawn || 0) >= {times}"
         for _ in range(300):
             if self.value(
@@ -111,7 +111,7 @@ class Tab:
         return [json.dumps(e["params"]) for e in self.events if e["method"] in noisy]
 
     def requests(self) -> list[str]:
-        """Everything that was asked for, but the page itself."""
+        """All requests, except for the page itself."""
         asked = [e["params"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
         urls = [one["request"]["url"] for one in asked if one.get("type") != "Document"]
         return [url for url in urls if not url.startswith("data:")]
@@ -129,7 +129,7 @@ def tab() -> Iterator[Tab]:
         os.fdopen(to_browser, "wb") as writer,
         os.fdopen(from_browser, "rb") as reader,
     ):
-        # It reads commands from descriptor 3 and answers on 4.
+        # It reads commands from descriptor 3 and replies on 4.
         start = f'exec "$0" "$@" 3</dev/fd/{commands} 4>/dev/fd/{answers}'
         process = subprocess.Popen(
             ["/bin/sh", "-c", start, program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],

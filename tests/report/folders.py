@@ -1,4 +1,4 @@
-"""Run folders as a study writes them, of any shape, from drawn rows."""
+"""Run folders of any shape, from random rows."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def write_run(
     drawn: bool = True,
     study: str = "Hearts in four hospitals",
 ) -> Path:
-    """Write the files of a run; all numbers come from one table of drawn rows."""
+    """Write the files of a run; all numbers come from one table of random rows."""
     folder.mkdir(parents=True, exist_ok=True)
     names = clients or ["Cleveland", "Budapest", "Zürich", "Long Beach"]
     rng = np.random.default_rng(clusters * 1000 + columns)

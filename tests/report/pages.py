@@ -1,4 +1,4 @@
-"""A page taken apart, so that tests can ask what stands in it."""
+"""A parsed page, so that tests can inspect its content."""
 
 import json
 from dataclasses import dataclass, field
@@ -50,5 +50,5 @@ class Page(HTMLParser):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What page.js draws, by id."""
+        """The figures that page.js draws, by id."""
         return {figure["id"]: figure for figure in json.loads(self.texts["figures"])}

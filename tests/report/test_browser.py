@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn, quiet, and right on screen, phone and paper."""
+"""The page in a real browser: it draws without errors on screen, phone and paper."""
 
 import base64
 import re
@@ -98,7 +98,7 @@ def test_figures_are_drawn_and_nothing_is_asked_for(
 def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
     browser: Tab, tmp_path: Path, tier: str
 ) -> None:
-    """A real run: nothing is drawn of counts that are not told, and nobody is said to have few."""
+    """A real run: hidden counts are neither drawn nor reported as small."""
     for library in {"secure": ["cryptography"], "dp": ["opendp"]}.get(tier, []):
         pytest.importorskip(library)
     rng = np.random.default_rng(0)
@@ -162,7 +162,7 @@ def test_a_reader_chooses_whose_rows_the_map_shows(browser: Tab, reports: dict[s
 
 @pytest.mark.parametrize("shape", ["hard", "large"])
 def test_the_page_fits_on_paper(browser: Tab, reports: dict[str, Path], shape: str) -> None:
-    """A dark screen prints light, with all that is folded away, and is itself again after."""
+    """A dark page prints in light colours with all details open, and is restored afterwards."""
     browser.open(reports[shape], dark=True)
     browser.run(
         "window.addEventListener('beforeprint', () => { window.onPaper = {"

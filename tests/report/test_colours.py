@@ -1,4 +1,4 @@
-"""Colours that stay with their cluster, and that everybody can tell apart and read."""
+"""Colours belong to a cluster, are readable, and differ for all kinds of colour vision."""
 
 import re
 from importlib.resources import files
@@ -19,7 +19,7 @@ def variables(text: str) -> dict[str, str]:
 
 THEMES = {"light": variables(LIGHT), "dark": variables(DARK.partition("}")[0])}
 
-# What people without one kind of cone see, in linear RGB (Machado, Oliveira and Fernandes 2009).
+# Colour vision without one kind of cone, in linear RGB (Machado, Oliveira and Fernandes 2009).
 SIGHTS = {
     "all cones": np.eye(3),
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
@@ -32,7 +32,7 @@ SIGHTS = {
 
 
 def seen(colours: tuple[str, ...], sight: str) -> FloatArray:
-    """Colours in OKLab, where distances are about what eyes make of them."""
+    """Colours in OKLab, where distances approximate perceived differences."""
     rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colours])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     linear = np.clip(linear @ np.array(SIGHTS[sight]).T, 0, 1)

@@ -1,4 +1,4 @@
-"""What the page says in words is computed from the run."""
+"""The sentences of the page follow from the run."""
 
 import json
 import re
@@ -89,13 +89,13 @@ def test_the_end_of_the_run_is_told_as_it_was(tmp_path: Path) -> None:
     assert "converged after 12 rounds" in page_of(tmp_path).text("convergence")
     change(tmp_path, "model.json", converged=False)
     page = page_of(tmp_path)
-    assert "stopped after 12 rounds without having converged" in page.text("convergence")
+    assert "stopped after 12 rounds before it converged" in page.text("convergence")
     assert page.html.count('class="note"') == 2  # beside the summary too, and without scripts
     lines = (tmp_path / "history.jsonl").read_text().splitlines()
     silent = [json.dumps({**json.loads(line), "shift": float("nan")}) for line in lines]
     (tmp_path / "history.jsonl").write_text("\n".join(silent))
     page = page_of(tmp_path)
-    assert "No round tells how far the centres moved" in page.text("convergence")
+    assert "The rounds do not record how far the centres moved" in page.text("convergence")
     assert "shifts" not in page.figures
 
 
@@ -105,7 +105,7 @@ def test_the_end_of_the_run_is_told_as_it_was(tmp_path: Path) -> None:
         (True, 0.41, "lossless: the pooled values are equal by construction"),
         (True, None, "equal by construction; they were not computed"),
         (True, 0.5, "The largest difference from a pooled value is 18% of it"),
-        (False, 0.41, "equal to six digits"),
+        (False, 0.41, "agree to six digits"),
         (False, 0.412, "The largest difference from a pooled value is 0.49% of it"),
         (False, None, "The pooled values were not computed"),
     ],
@@ -118,8 +118,8 @@ def test_quality_is_compared_only_where_it_can_be(
     change(tmp_path, "model.json", lossless=lossless)
     page = page_of(tmp_path)
     assert said in page.text("quality")
-    exact = "is that of the same algorithm on one table with all rows"
-    assert (exact in page.text("asked")) == lossless
+    exact = "Lossless: the result equals that of the same algorithm"
+    assert (exact in page.text("settings")) == lossless
 
 
 def test_preparation_is_told_in_words(tmp_path: Path) -> None:
@@ -127,12 +127,12 @@ def test_preparation_is_told_in_words(tmp_path: Path) -> None:
     told = model["preparation"]
     told |= {"offset": [0, 0], "scale": [1, 1]}
     change(tmp_path, "model.json", preparation=told)
-    assert "Columns were clustered as they are" in page_of(tmp_path).text("asked")
+    assert "Columns were not transformed" in page_of(tmp_path).text("settings")
     told["columns"][1]["log"] = True
     change(tmp_path, "model.json", preparation={**told, "fill": [1.5, None]})
-    text = page_of(tmp_path).text("asked")
-    assert "Logarithms were taken of resting pressure. Gaps were filled." in text
-    assert "a gap becomes" in text
+    text = page_of(tmp_path).text("settings")
+    assert "Logarithms were taken of resting pressure. Missing values were filled in." in text
+    assert "missing values become" in text
 
 
 def test_an_unknown_algorithm_and_index_keep_their_names(tmp_path: Path) -> None:
@@ -142,20 +142,20 @@ def test_an_unknown_algorithm_and_index_keep_their_names(tmp_path: Path) -> None
     change(tmp_path, "model.json", algorithm="mine", settings={"exact": True}, seed=None)
     page = page_of(tmp_path)
     assert "my-index" in page.text("quality")
-    assert "Algorithm mine" in page.text("asked")
-    assert "exact = yes" in page.text("asked")
-    assert "Seed" not in page.text("asked")
+    assert "Algorithm mine" in page.text("settings")
+    assert "exact = yes" in page.text("settings")
+    assert "Seed" not in page.text("settings")
 
 
 def test_identities_of_an_earlier_run_are_told(tmp_path: Path) -> None:
     change(write_run(tmp_path), "model.json", matched_run="../2025-run")
-    said = "Their numbers are those of the earlier run ../2025-run"
-    assert said in page_of(tmp_path).text("asked")
+    said = "Cluster numbers match the earlier run ../2025-run"
+    assert said in page_of(tmp_path).text("settings")
 
 
 def test_the_choice_is_told_with_its_reason(tmp_path: Path) -> None:
     page = page_of(write_run(tmp_path, clusters=5, choice=True))
-    assert "5 clusters are recommended. Four of six indices favour 5" in page.text("choice")
+    assert "Four of six indices favour 5" in page.text("choice")
     assert len([id for id in page.figures if id.startswith("choice-")]) == 6
     assert page.figures["choice-1"]["layout"]["shapes"][0]["x0"] == 5
 
@@ -167,7 +167,7 @@ def test_sizes_that_are_withheld_or_nothing_do_not_hide_what_differs(tmp_path: P
     change(tmp_path, "profile.json", clusters=[first, second, third])
     page = page_of(tmp_path)
     assert "the smallest, cluster 2, " in page.html
-    assert "; 1 of the clusters has no rows, or few. They differ most in " in page.html
+    assert "; 1 of the clusters has no rows or very few. They differ most in " in page.html
     assert "in cluster 3" not in page.html.partition("</header>")[0]
     for cluster in profile["clusters"]:
         cluster["size"] = None

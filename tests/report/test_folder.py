@@ -1,4 +1,4 @@
-"""A run folder that is not one, or is damaged, is named in one sentence."""
+"""A missing or damaged run folder gives a clear error."""
 
 import json
 from pathlib import Path

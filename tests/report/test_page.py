@@ -1,4 +1,4 @@
-"""What the page says, and that it says nothing else."""
+"""Content and structure of the page."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fedclust.cli import app
 from fedclust.core import ConfigError
 from fedclust.report import write_report
-from fedclust.report.page import in_script
+from fedclust.report.page import script_json
 
 from .folders import change, write_run
 from .pages import Page
@@ -30,7 +30,7 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> Page:
 def test_parts_stand_in_order(tmp_path: Path) -> None:
     page = page_of(write_run(tmp_path, choice=True))
     assert [section["id"] for section in page.of("section")] == [
-        "asked", "clients", "clusters", "places", "quality", "choice", "convergence",
+        "settings", "clients", "clusters", "places", "quality", "choice", "convergence",
         "communication", "privacy", "again",
     ]  # fmt: skip
 
@@ -86,12 +86,12 @@ def test_hostile_names_are_only_names(tmp_path: Path) -> None:
     assert not any(name.startswith("on") for _, given in page.elements for name in given)
     assert page.figures["sent"]["names"]["yaxis"] == [bad, "var(--ink)"]
     assert "<script" not in json.dumps(page.figures["sent"]["data"])  # Plotly reads labels as HTML
-    assert bad in page.texts["asked"]
+    assert bad in page.texts["settings"]
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x)))
 def test_json_in_a_script_cannot_end_it(value: Any) -> None:
-    text = in_script(value)
+    text = script_json(value)
     assert json.loads(text) == value
     assert not set(text) & set("<>&\u2028\u2029")
 
@@ -101,7 +101,7 @@ def test_what_was_not_computed_is_not_shown(tmp_path: Path) -> None:
     page = page_of(tmp_path)
     assert "No index was computed" in page.text("quality")
     assert "sent" not in page.figures
-    assert "How mixed membership is" not in page.html  # hard labels have no entropy
+    assert "How mixed the memberships are" not in page.html  # hard labels have no entropy
 
 
 def test_a_report_is_written_whole_and_the_same_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page of a run over split columns: what nobody knows is left out, the rest is drawn."""
+"""The page of a run over split columns omits what no party knows."""
 
 import json
 from pathlib import Path
@@ -44,8 +44,8 @@ def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 def test_it_says_who_took_part_and_what_the_server_saw(run_folder: Path) -> None:
     page = " ".join((run_folder / "report.html").read_text().split())
-    assert "90 records that 2 owners have form 3 clusters" in page
-    assert "Each of them took part in every round" in page
+    assert "90 records shared by 2 owners form 3 clusters" in page
+    assert "Every owner took part in every round" in page
     assert "must be trusted with geometry" in page
     assert "1 of bank, 1 of shop" in page
     assert "bank_value" not in page

@@ -174,7 +174,7 @@ def test_row_counts_are_hidden_where_sums_are_masked(tmp_path: Path, tier: str) 
     assert [(c["rows"], c["used"], c["left_out"]) for c in record["clients"]] == [(None,) * 3] * 3
     assert record["uncounted"] is None
     report = (done.folder / "report.html").read_text()
-    assert "How many rows a client has is not told" in report
+    assert "The privacy tier hides how many rows each client has" in report
     assert "rows used" not in report
 
 

@@ -1,4 +1,4 @@
-"""A run folder as one HTML file that needs nothing else, not even a network."""
+"""Render a run folder as one self-contained HTML file."""
 
 from .folder import RunFiles, read_run
 from .page import render, write_report

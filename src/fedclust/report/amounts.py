@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Format numbers, counts and sizes for readers."""
 
 import math
 
@@ -6,7 +6,7 @@ MINUS, NARROW, DASH = "\u2212", "\u202f", "\u2013"
 
 
 def signed(value: float, decimals: int = 1) -> str:
-    """With its sign; a zero has none.
+    """Format with a sign; zero has none.
 
     >>> signed(0.84), signed(-0.04)
     ('+0.8', '0.0')
@@ -16,7 +16,7 @@ def signed(value: float, decimals: int = 1) -> str:
 
 
 def count(n: float | None, minimum: int | None = None) -> str:
-    """A number of rows; None was withheld because it is below the minimum.
+    """Format a number of rows; None means that it is below the minimum and withheld.
 
     >>> count(1204), count(None, 5)
     ('1,204', 'fewer than 5')
@@ -27,7 +27,7 @@ def count(n: float | None, minimum: int | None = None) -> str:
 
 
 def digits(value: float | None) -> str:
-    """Five digits, or a dash for a value that is not known.
+    """Format with five digits; an unknown value is a dash.
 
     >>> digits(1234.5678), digits(None) == DASH
     ('1234.6', True)
@@ -36,7 +36,7 @@ def digits(value: float | None) -> str:
 
 
 def share(part: float) -> str:
-    """A part of one in percent; what is rounded away is still not nothing.
+    """Format a fraction as a percentage; a small fraction is never shown as 0%.
 
     >>> share(0.404), share(0.002), share(0.9999), share(0.0)
     ('40%', '<1%', '>99%', '0%')
@@ -49,7 +49,7 @@ def share(part: float) -> str:
 
 
 def data_size(n: float) -> str:
-    """Bytes in the unit that suits them.
+    """Format a number of bytes in a suitable unit.
 
     >>> data_size(812), data_size(12_400), data_size(3_000_000)
     ('812 B', '12.4 kB', '3.0 MB')
@@ -59,7 +59,7 @@ def data_size(n: float) -> str:
 
 
 def size_unit(largest: float) -> tuple[int, str]:
-    """What to divide bytes by, and what that is called."""
+    """The divisor and the name of the unit for the largest value."""
     for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
         if largest >= 10**power:
             return 10**power, unit
@@ -67,7 +67,7 @@ def size_unit(largest: float) -> tuple[int, str]:
 
 
 def decimals_for(spread: float | None, size: float | None) -> int | None:
-    """How many decimals tell values of this spread apart; None: write them with a power of ten."""
+    """Number of decimals for values of this spread; None: use scientific notation."""
     if not spread or not math.isfinite(spread):
         spread = abs(size or 0) / 100 or 1.0
     decimals = -math.floor(math.log10(spread / 5))
@@ -76,7 +76,7 @@ def decimals_for(spread: float | None, size: float | None) -> int | None:
 
 
 def plain(value: float, decimals: int | None) -> str:
-    """A number with that many decimals and its thousands apart.
+    """Format with this many decimals and with thousands separators.
 
     >>> plain(1234.5, 0), plain(-0.01, 1), plain(1.5e-9, None)
     ('1,234', '0.0', '1.5e-09')
@@ -84,12 +84,12 @@ def plain(value: float, decimals: int | None) -> str:
     if decimals is None:
         return f"{value:.3g}".replace("-", MINUS) if value < 0 else f"{value:.3g}"
     shown = f"{value:,.{decimals}f}"
-    nothing = not any(digit in shown for digit in "123456789")
-    return shown.lstrip("-") if nothing else shown.replace("-", MINUS)
+    is_zero = not any(digit in shown for digit in "123456789")
+    return shown.lstrip("-") if is_zero else shown.replace("-", MINUS)
 
 
 def listed(words: list[str]) -> str:
-    """Words as a list in a sentence.
+    """Join words as a list in a sentence.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'
@@ -98,7 +98,7 @@ def listed(words: list[str]) -> str:
 
 
 def several(n: int, one: str, many: str = "") -> str:
-    """A number with its noun.
+    """A number with its noun in the singular or plural.
 
     >>> several(1, "row"), several(3, "row")
     ('1 row', '3 rows')

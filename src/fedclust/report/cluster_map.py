@@ -1,4 +1,4 @@
-"""The map: where clusters lie in the plane that shows most of how they differ."""
+"""The map: clusters in the plane that shows most of the variance between them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from .figures import Figure, Spec
 from .folder import RunFiles
 
 ALL = "All clients"
-_CORNERS = 72
-_LOADINGS = 2  # columns that an axis names
+_CORNERS = 72  # of the polygon that draws an ellipse
+_LOADINGS = 2  # columns named in an axis title
 
 
 def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
-    """Ellipses of clusters over counts of rows; none where the run has no map."""
+    """Ellipses of clusters over counts of rows; None if the run has no map."""
     drawn = run.profile.map
     if drawn is None:
         return None
@@ -42,7 +42,7 @@ def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
 
 
 def _views(grid: MapGrid) -> dict[str, list[list[float | None]]]:
-    """Counts of all clients, then of each; a cell without a count is empty."""
+    """Counts of all clients together, then of each client; cells without rows are None."""
     high, wide = len(grid.y) - 1, len(grid.x) - 1
     of_all = [
         [sum(counts[r][c] or 0 for counts in grid.clients.values()) for c in range(wide)]

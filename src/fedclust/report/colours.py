@@ -2,8 +2,8 @@
 
 The colours were chosen by farthest-point search from the first four, so that all differ for
 people with normal sight, protanopia, deuteranopia and tritanopia, and each has a contrast of at
-least 3 to 1 with the light and with the dark page. The number of a cluster stands beside its
-colour everywhere: with many clusters no set of colours is told apart without it.
+least 3 to 1 with the light and with the dark page. The number of a cluster always appears
+beside its colour, because many colours cannot be distinguished reliably.
 """
 
 PALETTE = (
@@ -14,12 +14,12 @@ PALETTE = (
 
 
 def colour(id: int) -> str:
-    """The colour of a cluster identity; nothing else decides it."""
+    """The colour of a cluster; it depends only on the cluster's number."""
     return PALETTE[(id - 1) % len(PALETTE)]
 
 
 def ink_on(background: str) -> str:
-    """Black or white, whichever is read more easily on that colour."""
+    """Black or white, whichever is easier to read on this background."""
     return "#ffffff" if contrast("#ffffff", background) >= 4.5 else "#000000"
 
 

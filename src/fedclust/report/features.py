@@ -1,4 +1,4 @@
-"""The prepared columns as people know them: names, units, shares, and how many digits matter."""
+"""Prepared columns with the names, units and number formats for readers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ class Feature:
     overall: float | None  # mean of all rows
 
     def value(self, value: float | None) -> str:
-        """A value without its unit."""
+        """Format a value without its unit."""
         if value is None:
             return DASH
         return share(value) if self.is_share else plain(value, self.decimals)
 
     def in_units(self, value: float | None) -> str:
-        """A value with its unit."""
+        """Format a value with its unit."""
         shown = self.value(value)
         return f"{shown} {self.unit}" if self.unit and value is not None else shown
 
     def spread(self, sd: float | None) -> str:
-        """A standard deviation; that of a share says nothing new."""
+        """A standard deviation; empty for shares, whose mean determines it."""
         return "" if self.is_share or sd is None else f"± {plain(sd, self.decimals)}"
 
     @property
@@ -44,7 +44,7 @@ class Feature:
 
 
 def features(run: RunFiles) -> list[Feature]:
-    """One for each prepared column, in order; none over split columns."""
+    """One feature per prepared column, in order; none for split columns."""
     if not isinstance(run.model, Model):
         return []
     columns = {

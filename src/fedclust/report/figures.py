@@ -1,7 +1,7 @@
 """The figures, as plain Plotly specifications.
 
 Colours of the page are written as CSS variables ("var(--ink)"): page.js fills them in, so that
-figures follow the light, the dark and the printed page. Names that come from files are escaped
+figures follow the light, dark and print styles. Names that come from files are escaped
 here, since Plotly reads labels as a kind of HTML.
 """
 
@@ -23,12 +23,12 @@ _DIVERGING = [[0, "var(--low)"], [0.5, "var(--middle)"], [1, "var(--high)"]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, what it shows in words, and names that are cut where there is little room."""
+    """A Plotly figure, its text alternative, and names that are shortened on narrow screens."""
 
     id: str
     data: list[Spec]
     layout: Spec
-    label: str  # for those who do not see it
+    label: str  # text alternative for screen readers
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)  # axis -> names of its ticks
     views: Mapping[str, Any] = field(default_factory=dict)  # name -> values of the first trace
 
@@ -43,13 +43,13 @@ class Figure:
         }
 
 
-def escaped(text: str) -> str:
-    """A name that Plotly shows as it is."""
+def escape(text: str) -> str:
+    """Escape a name, so that Plotly shows it unchanged."""
     return html.escape(text, quote=False)
 
 
 def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
-    """How far the means of each cluster are from those of all rows; a lone cluster has all rows."""
+    """Heatmap of the effects; None if effects are unknown or there is only one cluster."""
     clusters = run.profile.clusters
     known = any(f.effect is not None for c in clusters for f in c.features)
     if len(clusters) == 1 or not known:
@@ -70,14 +70,14 @@ def effects(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
     label = (
         f"Heatmap of {len(features)} features by {len(clusters)} clusters: how many standard "
         "deviations the mean of a cluster is above or below that of all rows. The table below "
-        "has the values."
+        "shows the values."
     )
     cells = _cells(clusters, features)
     return Figure("effects", [cells], layout, label, {"yaxis": [f.name for f in features]})
 
 
 def _names_axis(n: int) -> Spec:
-    """An axis of names, the first on top; page.js writes the names."""
+    """An axis of names, the first at the top; page.js fills in the names."""
     return {
         "tickvals": list(range(n)),
         "autorange": "reversed",
@@ -118,8 +118,8 @@ def _hover(cluster: ClusterProfile, feature: Feature, place: int) -> str:
     own = cluster.features[place]
     effect = "" if own.effect is None else f"<br>{signed(own.effect, 2)} sd"
     return (
-        f"<b>Cluster {cluster.id}</b>: {escaped(feature.name)}<br>"
-        f"{escaped(feature.in_units(own.mean))} {feature.spread(own.sd)}"
+        f"<b>Cluster {cluster.id}</b>: {escape(feature.name)}<br>"
+        f"{escape(feature.in_units(own.mean))} {feature.spread(own.sd)}"
         f" (all: {feature.value(feature.overall)}){effect}"
     )
 
@@ -160,19 +160,19 @@ def _score(choice: ChoiceRecord, index: str, place: int) -> Figure:
         "yaxis": {"nticks": 5, "zeroline": False},
         "shapes": [mark | {"line": {"color": "var(--accent)", "width": 2, "dash": "dot"}}],
     }
-    liked = "" if favourite is None else f" By this index alone: {favourite}."
-    label = f"{index_name(index)} for {ks[0]} to {ks[-1]} clusters; recommended: {best}.{liked}"
+    alone = "" if favourite is None else f" By this index alone: {favourite}."
+    label = f"{index_name(index)} for {ks[0]} to {ks[-1]} clusters; recommended: {best}.{alone}"
     return Figure(f"choice-{place}", [line], layout, label)
 
 
 def _step(values: Sequence[int], ticks: int = 7) -> int:
-    """Between ticks, so that there are not too many."""
+    """Distance between ticks, so that there are not too many."""
     return max(1, -(-(max(values) - min(values)) // ticks))
 
 
 def shifts(run: RunFiles) -> Figure | None:
-    """How far the centres moved in each round; none if no round says so."""
-    known = [line for line in run.history if line.shift]  # zero has no place on a log scale
+    """How far the centres moved in each round; None if no round records it."""
+    known = [line for line in run.history if line.shift]  # a log scale cannot show zero
     if not known:
         return None
     few = len(known) <= 40
@@ -210,7 +210,7 @@ def shifts(run: RunFiles) -> Figure | None:
 
 
 def sent(run: RunFiles) -> Figure | None:
-    """What each client sent in each phase; none if nothing was sent."""
+    """Bytes that each client sent in each phase; None if nothing was sent."""
     phases = run.profile.phases
     clients = [client.name for client in run.profile.clients]
     totals = [sum(phase.bytes_up.get(c, 0) for phase in phases) for c in clients]
@@ -227,8 +227,9 @@ def sent(run: RunFiles) -> Figure | None:
         "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
     }
     label = (
-        f"What {len(clients)} clients sent in {len(phases)} phases, from {data_size(min(totals))} "
-        f"to {data_size(max(totals))} each. The tables below have the values."
+        f"Bytes sent by {len(clients)} clients in {len(phases)} phases, from "
+        f"{data_size(min(totals))} to {data_size(max(totals))} each. The tables below show the "
+        "values."
     )
     bars = [_bars(phase, place, clients, divisor) for place, phase in enumerate(phases)]
     return Figure("sent", bars, layout, label, {"yaxis": clients})
@@ -239,12 +240,12 @@ def _bars(phase: PhaseRecord, place: int, clients: Sequence[str], divisor: int) 
     return {
         "type": "bar",
         "orientation": "h",
-        "name": escaped(phase.name),
+        "name": escape(phase.name),
         "showlegend": True,
         "x": [n / divisor for n in sizes],
         "y": list(range(len(clients))),
         "customdata": [
-            f"{escaped(client)}<br>{data_size(n)}" for client, n in zip(clients, sizes, strict=True)
+            f"{escape(client)}<br>{data_size(n)}" for client, n in zip(clients, sizes, strict=True)
         ],
         "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
         "marker": {

@@ -1,4 +1,4 @@
-"""What was found, in words; every word follows from a number in the run's files."""
+"""Summary and cluster cards, derived from the numbers in the run's files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from .colours import colour, ink_on
 from .features import Feature
 from .folder import RunFiles
 
-SMALL = 0.2  # standard deviations: by common usage, less than this is hardly a difference
-_POINTS = 3
-_NAMED = 5  # clients that a card names
+SMALL = 0.2  # standard deviations; smaller effects are conventionally negligible
+_POINTS = 3  # features per card
+_NAMED = 5  # clients named on a card
 
 
 @dataclass(frozen=True)
 class Point:
-    """One thing that makes a cluster different."""
+    """A feature that distinguishes a cluster."""
 
     name: str
     value: str
-    overall: str  # empty where nobody tells of all rows
+    overall: str  # empty if statistics of all rows are not known
     effect: str
     higher: bool
 
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Card:
-    """A cluster at a glance."""
+    """Content of a cluster's card."""
 
     id: int
     colour: str
@@ -52,18 +52,18 @@ class Card:
 
     @property
     def named(self) -> tuple[Part, ...]:
-        """The largest parts: as many as a card has room for."""
+        """The largest parts, limited to the number that fits on a card."""
         known = sorted((p for p in self.parts if p.size), key=lambda p: -(p.size or 0))
         return tuple(known[: _NAMED + 1 if len(known) == _NAMED + 1 else _NAMED])
 
     @property
     def others(self) -> int:
-        """How many more clients have known parts."""
+        """Number of other clients with known parts."""
         return sum(bool(p.size) for p in self.parts) - len(self.named)
 
     @property
     def withheld(self) -> int:
-        """How many clients' parts are below the minimum."""
+        """Number of clients whose part is below the minimum."""
         return sum(p.size is None for p in self.parts)
 
 
@@ -71,7 +71,7 @@ def cards(run: RunFiles, features: list[Feature]) -> list[Card]:
     """A card for each cluster, in the order of the run."""
     clusters = run.profile.clusters
     total = sum(c.size or 0 for c in clusters)
-    ranked = _ranked(run, len(features))
+    ranked = _rank_features(run, len(features))
     return [_card(cluster, total, features, ranked) for cluster in clusters]
 
 
@@ -87,14 +87,14 @@ def _card(
         ink=ink_on(colour(id)),
         size=size,
         share="" if size is None or not total else share(size / total),
-        points=tuple(_points(cluster, features) or _means(cluster, features, ranked)),
+        points=tuple(_find_points(cluster, features) or _list_means(cluster, features, ranked)),
         parts=tuple(parts),
         entropy=cluster.entropy,
     )
 
 
-def _points(cluster: ClusterProfile, features: list[Feature]) -> list[Point]:
-    """The columns that differ most; of the categories of one column, the one that does."""
+def _find_points(cluster: ClusterProfile, features: list[Feature]) -> list[Point]:
+    """The features that differ most; at most one category per column."""
     pairs = zip(features, cluster.features, strict=True)
     differing = [(feature, f.mean, f.effect) for feature, f in pairs if f.effect]
     differing.sort(key=lambda one: abs(one[2]))
@@ -112,8 +112,8 @@ def _points(cluster: ClusterProfile, features: list[Feature]) -> list[Point]:
     ]
 
 
-def _means(cluster: ClusterProfile, features: list[Feature], ranked: list[int]) -> list[Point]:
-    """Where nothing is known of all rows: means of columns in which clusters lie far apart."""
+def _list_means(cluster: ClusterProfile, features: list[Feature], ranked: list[int]) -> list[Point]:
+    """Without statistics of all rows: means of the features in which clusters differ most."""
     pairs = [(features[place], cluster.features[place]) for place in ranked]
     if any(f.effect is not None for _, f in pairs):
         return []
@@ -124,7 +124,7 @@ def _means(cluster: ClusterProfile, features: list[Feature], ranked: list[int]) 
 
 
 def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
-    """The finding in two sentences."""
+    """Two sentences: the number and sizes of the clusters, and how they differ."""
     clusters = run.profile.clusters
     first = f"{_whose(run)} form {several(len(clusters), 'cluster')}"
     sized = [(cluster.size, cluster.id) for cluster in clusters if cluster.size]
@@ -141,56 +141,56 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
     if total and small:
         has = "has" if small == 1 else "have"
         guarded = run.about.privacy.limits_changes
-        words = "no size: few rows, or held back" if guarded else "no rows, or few"
-        first += f"; {small} of the clusters {has} {words}"
+        text = "an unknown size (empty, small or withheld)" if guarded else "no rows or very few"
+        first += f"; {small} of the clusters {has} {text}"
     if run.choice and run.choice.weak:
-        first += "; the evidence for any clusters at all is weak"
+        first += "; the evidence that there are any clusters is weak"
     return f"{first}.", _differences(run, features)
 
 
 def _whose(run: RunFiles) -> str:
     n = len(run.profile.clients)
     if isinstance(run.model, ColumnsModel):
-        return f"{several(run.model.n_records, 'record')} that {several(n, 'owner')} have"
+        return f"{several(run.model.n_records, 'record')} shared by {several(n, 'owner')}"
     rows = several(run.profile.rows_used, "row") if run.profile.rows_known else "The rows"
     return f"{rows} of {several(n, 'client')}"
 
 
 def _differences(run: RunFiles, features: list[Feature]) -> str:
     if run.columns_split:
-        return "What sets them apart each owner sees in its own part of the centres."
+        return "Each owner can see how they differ in its own columns only."
     clusters = _not_empty(run)
     if len(clusters) <= 1:
-        return "With one cluster there is no other to compare it with."
+        return "With only one cluster there is nothing to compare."
     importance = [_importance(run, clusters, place) for place in range(len(features))]
-    ranked = _ranked(run, len(features))
+    ranked = _rank_features(run, len(features))
     effects = [f.effect for c in clusters for f in c.features if f.effect is not None]
     largest = max(map(abs, effects), default=SMALL)
     if largest < SMALL:
         return (
             "Their means hardly differ: none is more than "
-            f"{largest:.2f} standard deviations away from that of all rows."
+            f"{largest:.2f} standard deviations from the mean of all rows."
         )
     chosen: dict[str, int] = {}
     for place in ranked:
         if importance[place] > 0:
             chosen.setdefault(features[place].source, place)
-    words = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
-    return f"They differ most in {listed(words)}."
+    texts = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
+    return f"They differ most in {listed(texts)}."
 
 
 def _not_empty(run: RunFiles) -> list[ClusterProfile]:
     return [cluster for cluster in run.profile.clusters if cluster.size != 0]
 
 
-def _ranked(run: RunFiles, n: int) -> list[int]:
-    """The columns in which clusters differ most first."""
+def _rank_features(run: RunFiles, n: int) -> list[int]:
+    """Indices of the features, those in which clusters differ most first."""
     clusters = _not_empty(run)
     return sorted(range(n), key=lambda place: -_importance(run, clusters, place))
 
 
 def _importance(run: RunFiles, clusters: Sequence[ClusterProfile], place: int) -> float:
-    """How much of the column's variance lies between the clusters; else, how far apart they are."""
+    """Variance of a feature between the clusters; without effects, the range of the centres."""
     if any(f.effect is not None for c in clusters for f in c.features):
         known = [(c.size or 1, c.features[place].effect or 0) for c in clusters]
         return float(sum(size * effect**2 for size, effect in known))

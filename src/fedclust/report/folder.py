@@ -30,14 +30,14 @@ class RunFiles:
 
     @property
     def columns_split(self) -> bool:
-        """Whether clients had different columns of the same records: then nobody knows them all."""
+        """Whether clients held different columns of the same records."""
         return isinstance(self.model, ColumnsModel)
 
 
 def read_run(folder: Path) -> RunFiles:
     """Read and check the files of a run's folder."""
     if not folder.is_dir():
-        raise ConfigError(f"{folder}: there is no such folder; give the folder of a run")
+        raise ConfigError(f"{folder}: no such folder; give the folder of a run")
     model = read_model(folder / "model.json")
     if model.about is None:
         raise DataError(f"{folder / 'model.json'}: fedclust: missing")
@@ -55,7 +55,7 @@ def read_run(folder: Path) -> RunFiles:
 
 
 def _check_agreement(run: RunFiles, folder: Path) -> None:
-    """Files of different runs in one folder would make a report of neither."""
+    """Raise if the files are of different runs."""
     columns = run.model.preparation.names if isinstance(run.model, Model) else []
     clusters = run.profile.clusters
     if not clusters or not (columns or run.columns_split):
@@ -65,8 +65,8 @@ def _check_agreement(run: RunFiles, folder: Path) -> None:
     for cluster in clusters:
         if [feature.name for feature in cluster.features] != columns:
             raise DataError(
-                f"{folder / 'profile.json'}: cluster {cluster.id} lists other columns than "
-                "model.json"
+                f"{folder / 'profile.json'}: the columns of cluster {cluster.id} differ from those "
+                "in model.json"
             )
     if run.profile.map is not None:
         _check_grid(run.profile.map, folder / "profile.json")

@@ -1,4 +1,4 @@
-"""The page: everything that it says, handed to the template."""
+"""Render the page from its templates."""
 
 import json
 from importlib.resources import files
@@ -18,14 +18,14 @@ _PARTS = files(__package__) / "parts"
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a run folder, from the files that are there."""
+    """Write report.html into a run folder, from the files in it."""
     target = Path(folder) / "report.html"
     write_text(target, render(read_run(Path(folder))))
     return target
 
 
 def render(run: RunFiles) -> str:
-    """The report of a run as one HTML page that loads nothing."""
+    """The report of a run as one self-contained HTML page."""
     try:
         import jinja2
         from plotly.offline import get_plotlyjs
@@ -57,7 +57,7 @@ def _part(name: str) -> str:
 
 
 def context(run: RunFiles) -> dict[str, Any]:
-    """All that the template shows."""
+    """The variables of the template."""
     columns = features(run)
     figures = {
         "effects": effects(run, columns),
@@ -79,19 +79,21 @@ def context(run: RunFiles) -> dict[str, Any]:
         "summary": summary(run, columns),
         "figures": figures,
         "indices": run.choice.measured if run.choice else (),
-        "specs": in_script([figure.spec | {"id": figure.id} for figure in _flat(figures)]),
+        "specs": script_json(
+            [figure.spec | {"id": figure.id} for figure in _list_figures(figures)]
+        ),
         "words": words,
         "amounts": amounts,
     }
 
 
-def _flat(figures: dict[str, Any]) -> list[Figure]:
+def _list_figures(figures: dict[str, Any]) -> list[Figure]:
     listed = [one for f in figures.values() for one in (f if isinstance(f, list) else [f])]
     return [figure for figure in listed if figure is not None]
 
 
-def in_script(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+def script_json(value: Any) -> str:
+    """JSON that cannot end the script element that contains it."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

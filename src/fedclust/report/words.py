@@ -1,4 +1,4 @@
-"""Names of algorithms, settings and indices in plain words."""
+"""Sentences and names for the report."""
 
 from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
@@ -9,13 +9,13 @@ from .folder import RunFiles
 
 
 def index_name(index: str) -> str:
-    """The title of an index; its name if this installation does not have it."""
+    """Title of an index; its key if the index is not installed."""
     measure = _measure(index)
     return measure.title if measure else index
 
 
 def index_meaning(index: str) -> str:
-    """What an index measures; nothing if this installation does not have it."""
+    """What an index measures; empty if the index is not installed."""
     measure = _measure(index)
     return measure.meaning if measure else ""
 
@@ -25,12 +25,12 @@ def _measure(index: str) -> Measure | None:
 
 
 def algorithm_words(algorithm: str) -> str:
-    """What the algorithm does, as its own file says it."""
+    """One-sentence description of the algorithm."""
     return summary(algorithm)
 
 
 def settings(run: RunFiles) -> list[tuple[str, str]]:
-    """The settings of the algorithm that are single values."""
+    """Settings of the algorithm, except arrays."""
     return [
         (name, "yes" if value is True else "no" if value is False else str(value))
         for name, value in run.about.settings.items()
@@ -39,31 +39,33 @@ def settings(run: RunFiles) -> list[tuple[str, str]]:
 
 
 def exactness(run: RunFiles) -> str:
-    """How the result relates to that of one table with all rows."""
+    """How the result relates to that on pooled data."""
     if run.columns_split:
-        return "The result is that of the same algorithm on one table with all columns (lossless)."
+        return (
+            "Lossless: the result equals that of the same algorithm on one table with all columns."
+        )
     if run.about.lossless:
-        return "The result is that of the same algorithm on one table with all rows (lossless)."
-    return "The result can differ from that of one table with all rows."
+        return "Lossless: the result equals that of the same algorithm on one table with all rows."
+    return "Approximate: the result can differ from that on one table with all rows."
 
 
 def quality_words(run: RunFiles) -> str:
-    """How the federated values relate to the pooled ones."""
+    """Compare the federated values with the pooled ones."""
     pairs = [(q.value, q.pooled) for q in run.profile.quality]
     known = [(v, p) for v, p in pairs if v is not None and p is not None]
-    gap = max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
-    if gap is None:
+    difference = max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
+    if difference is None:
         if run.about.lossless:
             return (
                 "The algorithm is lossless, so the pooled values are equal by construction; "
                 "they were not computed."
             )
         return "The pooled values were not computed."
-    if gap > 1e-6:
-        return f"The largest difference from a pooled value is {_percent(gap)} of it."
+    if difference > 1e-6:
+        return f"The largest difference from a pooled value is {_percent(difference)} of it."
     if run.about.lossless:
         return "The algorithm is lossless: the pooled values are equal by construction."
-    return "The pooled values are equal to six digits."
+    return "The federated and pooled values agree to six digits."
 
 
 def _percent(part: float) -> str:
@@ -71,7 +73,7 @@ def _percent(part: float) -> str:
 
 
 def moved(run: RunFiles) -> str:
-    """What a round's shift is of."""
+    """The quantity whose shift a round records."""
     return "root distances" if run.columns_split else "centres"
 
 
@@ -85,18 +87,18 @@ def convergence_words(run: RunFiles) -> str:
         return f"The run stopped after {rounds}, the limit of the tier {tier!r}{end}."
     if run.about.converged:
         return f"The run converged after {rounds}."
-    return f"The run stopped after {rounds} without having converged{end}."
+    return f"The run stopped after {rounds} before it converged{end}."
 
 
 def preparation_words(model: Model) -> list[str]:
-    """What was done to the columns before they were clustered."""
+    """How the columns were prepared."""
     ready = model.preparation
     words = []
     if (ready.offset != 0).any() or (ready.scale != 1).any():
-        words.append("Columns were shifted and scaled, by the same numbers at every client.")
+        words.append("Columns were shifted and scaled, by the same values at every client.")
     logs = [column.name for column in ready.columns if column.log]
     if logs:
         words.append(f"Logarithms were taken of {listed(logs)}.")
     if ready.fill is not None:
-        words.append("Gaps were filled.")
-    return words or ["Columns were clustered as they are."]
+        words.append("Missing values were filled in.")
+    return words or ["Columns were not transformed."]

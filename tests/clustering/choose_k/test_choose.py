@@ -23,28 +23,28 @@ from .clients import blobs, choose_over, split_clients
 @pytest.mark.parametrize("k", [2, 3, 5, 6])
 @pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
 def test_clear_clusters_are_counted(key: str, k: int) -> None:
-    found = choose_over(blobs(k), key)
-    assert found.recommended == k
-    assert not found.weak
-    assert found.why.startswith(f"Chose k = {k}. It is the largest k whose clusters reappear")
-    assert found.favourites["simplified-silhouette"] == k
-    assert found.favourites["stability"] >= k
+    choice = choose_over(blobs(k), key)
+    assert choice.recommended == k
+    assert not choice.weak
+    assert choice.why.startswith(f"Chose k = {k}. It is the largest k whose clusters reappear")
+    assert choice.favourites["simplified-silhouette"] == k
+    assert choice.favourites["stability"] >= k
 
 
 @pytest.mark.parametrize("key", ["dwf", "ffcm-avg1", "fkm", "gdf-fcm"])
 def test_any_algorithm_with_initial_centres_can_be_used(key: str) -> None:
-    found = choose_over(blobs(4), key)
-    assert found.recommended == 4
-    assert "takes no initial centres" not in found.why
+    choice = choose_over(blobs(4), key)
+    assert choice.recommended == 4
+    assert "takes no initial centres" not in choice.why
 
 
 @pytest.mark.parametrize(("key", "instead"), [("k-fed", "llf-cm"), ("ffcf", "llf-fcm")])
 def test_an_algorithm_without_initial_centres_is_replaced_by_the_lossless_one(
     key: str, instead: str
 ) -> None:
-    found = choose_over(blobs(4), key)
-    assert found.recommended == 4
-    assert found.why.endswith(f" Tried with {instead}, because {key} takes no initial centres.")
+    choice = choose_over(blobs(4), key)
+    assert choice.recommended == 4
+    assert choice.why.endswith(f" Tried with {instead}, because {key} takes no initial centres.")
 
 
 def test_the_fuzzifier_is_kept() -> None:
@@ -60,10 +60,10 @@ def test_the_fuzzifier_is_kept() -> None:
 def test_one_cloud_is_weak_evidence(F: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for X in (rng.normal(size=(500, F)), rng.normal(size=(500, F)) * ([5.0] + [1.0] * (F - 1))):
-        found = choose_over(X)
-        assert found.weak
-        assert "the evidence is weak" in found.why
-        assert "so there may be no clusters" in found.why
+        choice = choose_over(X)
+        assert choice.weak
+        assert "the evidence is weak" in choice.why
+        assert "so there may be no clusters" in choice.why
 
 
 def test_a_choice_at_an_end_of_the_range_is_noted() -> None:
@@ -75,9 +75,9 @@ def test_a_choice_at_an_end_of_the_range_is_noted() -> None:
 
 
 def test_ks_may_be_in_any_order_and_not_consecutive() -> None:
-    found = choose_over(blobs(5), ks=[8, 3, 5, 5])
-    assert [score.n_clusters for score in found.scores] == [3, 5, 8]
-    assert found.recommended == 5
+    choice = choose_over(blobs(5), ks=[8, 3, 5, 5])
+    assert [score.n_clusters for score in choice.scores] == [3, 5, 8]
+    assert choice.recommended == 5
 
 
 def test_scores_are_those_of_the_centres_beside_them() -> None:
@@ -158,14 +158,14 @@ def test_costs_are_counted() -> None:
 
     channel.ask = ask  # type: ignore[method-assign]
     steps: list[tuple[int, int, int]] = []
-    found = choose(
+    choice = choose(
         make("llf-cm", 2), channel, Schema(2), [2, 3, 4], on_step=lambda *s: steps.append(s)
     )
     assert steps == [(4, 1, 3), (3, 2, 3), (2, 3, 3)]
-    assert found.rounds == len(keys)
+    assert choice.rounds == len(keys)
     assert keys.count("evaluation") == 4  # one for each k, and one for a single cluster
-    assert set(found.sent) == {"c00", "c01", "c02", "c03"}
-    assert all(size > 0 for size in found.sent.values())
+    assert set(choice.sent) == {"c00", "c01", "c02", "c03"}
+    assert all(size > 0 for size in choice.sent.values())
     assert set(keys) == {
         "careful",
         "llf-cm",
@@ -177,12 +177,12 @@ def test_costs_are_counted() -> None:
 
 
 def test_a_choice_is_plain_values_for_a_file() -> None:
-    found = choose_over(blobs(3), ks=[2, 3, 4])
-    plain = json.loads(json.dumps(to_json(found.summarize()), allow_nan=False))
+    choice = choose_over(blobs(3), ks=[2, 3, 4])
+    plain = json.loads(json.dumps(to_json(choice.summarize()), allow_nan=False))
     assert plain["recommended"] == 3
-    assert plain["why"] == found.why
+    assert plain["why"] == choice.why
     assert plain["weak"] is False
-    assert set(plain["favourites"]) == set(found.favourites)
+    assert set(plain["favourites"]) == set(choice.favourites)
     assert plain["scores"][0]["n_clusters"] == 2
     assert set(plain["scores"][0]["indices"]) == {
         "inertia",
@@ -193,14 +193,14 @@ def test_a_choice_is_plain_values_for_a_file() -> None:
         "stability",
         "weakest-cluster",
     }
-    first = found.scores[0]
+    first = choice.scores[0]
     unknown = replace(first, indices={**first.indices, "xie-beni": np.inf}, stability=np.nan)
     assert unknown.summarize().indices["xie-beni"] is None
     assert unknown.summarize().indices["stability"] is None
 
 
 def test_scores_use_all_clients_and_rounds_a_sample() -> None:
-    found = choose_over(blobs(3), sampling=ClientSampling(fraction=0.5), ks=[2, 3, 4])
-    assert found.recommended == 3
+    choice = choose_over(blobs(3), sampling=ClientSampling(fraction=0.5), ks=[2, 3, 4])
+    assert choice.recommended == 3
     unsampled = choose_over(blobs(3), ks=[2, 3, 4])
-    assert sum(found.sent.values()) != sum(unsampled.sent.values())
+    assert sum(choice.sent.values()) != sum(unsampled.sent.values())

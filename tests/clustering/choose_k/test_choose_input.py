@@ -21,12 +21,12 @@ def test_clients_too_small_to_split_have_no_stability() -> None:
     """Four rows give a blend of three, but their halves do not."""
     X = blobs(3, 60)
     channel = LocalChannel({f"c{i:02d}": Data.of(X[4 * i : 4 * i + 4]) for i in range(15)})
-    found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
-    assert np.isnan(found.scores[0].stability)
-    assert found.weak
-    assert "Stability could not be measured" in found.why
-    assert "stability" not in found.favourites
-    assert found.recommended == found.favourites["simplified-silhouette"]
+    choice = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
+    assert np.isnan(choice.scores[0].stability)
+    assert choice.weak
+    assert "Stability could not be measured" in choice.why
+    assert "stability" not in choice.favourites
+    assert choice.recommended == choice.favourites["simplified-silhouette"]
 
 
 def test_clients_of_one_row_give_a_one_line_error() -> None:
@@ -37,8 +37,8 @@ def test_clients_of_one_row_give_a_one_line_error() -> None:
     ) as caught:
         choose(make("llf-cm", 2), channel, Schema(2), range(2, 6))
     assert "\n" not in str(caught.value)
-    found = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6), init=X[:5])
-    assert found.recommended == 3
+    choice = choose(make("llf-cm", 2), channel, Schema(2), range(2, 6), init=X[:5])
+    assert choice.recommended == 3
 
 
 def test_rules_of_the_papers_apply_and_may_exclude_all_clients() -> None:
@@ -46,8 +46,8 @@ def test_rules_of_the_papers_apply_and_may_exclude_all_clients() -> None:
     assert choose_over(X, privacy="paper").recommended == 3
     # At 8 clusters LLF-FCM needs more than 12 records of a client, and twice that of its halves.
     small = LocalChannel({f"c{i:02d}": Data.of(X[15 * i : 15 * i + 15]) for i in range(16)})
-    found = choose(make("llf-fcm", 2), small, Schema(2), range(2, 9), privacy="paper")
-    assert "Stability could not be measured" in found.why
+    choice = choose(make("llf-fcm", 2), small, Schema(2), range(2, 9), privacy="paper")
+    assert "Stability could not be measured" in choice.why
     with pytest.raises(EmptyRound, match="k = 12, the largest of ks"):
         choose(make("llf-fcm", 2), small, Schema(2), range(2, 13), privacy="paper")
     assert choose_over(X, privacy=(MinSamples(5),)).recommended == 3
@@ -108,8 +108,8 @@ def test_a_start_must_have_as_many_centres_as_the_largest_k() -> None:
     ids=["all equal", "two values", "huge", "tiny", "integers"],
 )
 def test_unusual_tables_give_a_choice_and_plain_values(key: str, X: FloatArray) -> None:
-    found = choose_over(X, key, ks=range(2, 6))
-    json.dumps(to_json(found.summarize()), allow_nan=False)
-    assert found.recommended in range(2, 6)
+    choice = choose_over(X, key, ks=range(2, 6))
+    json.dumps(to_json(choice.summarize()), allow_nan=False)
+    assert choice.recommended in range(2, 6)
     if len(np.unique(X)) == 1:
-        assert found.weak
+        assert choice.weak

@@ -173,29 +173,29 @@ def pooled(column: str) -> FloatArray:
 
 
 def test_standardised_rows_are_those_of_the_pooled_table() -> None:
-    found = prepare(COLUMNS, clinics())
-    rows = {name: found.apply(table) for name, table in clinics().items()}
+    preparation = prepare(COLUMNS, clinics())
+    rows = {name: preparation.apply(table) for name, table in clinics().items()}
     assert {name: int(kept.sum()) for name, (_, kept) in rows.items()} == {"north": 58, "south": 58}
     age = pooled("age")
     expected = (clinics()["north"]["age"][2:] - np.nanmean(age)) / np.nanstd(age)
     np.testing.assert_allclose(rows["north"][0][:, 0], expected, rtol=1e-9)
     assert set(np.unique(rows["north"][0][:, 2:])) == {0.0, 1.0}  # categories are left as they are
-    assert found.names == ["age", "dose", "sex=f", "sex=m"]
+    assert preparation.names == ["age", "dose", "sex=f", "sex=m"]
 
 
 def test_centres_come_back_in_their_own_units() -> None:
-    found = prepare(COLUMNS, clinics())
-    rows, kept = found.apply(clinics()["north"])
-    back = found.in_units(rows)
+    preparation = prepare(COLUMNS, clinics())
+    rows, kept = preparation.apply(clinics()["north"])
+    back = preparation.in_units(rows)
     np.testing.assert_allclose(back[:, 0], clinics()["north"]["age"][kept], rtol=1e-12)
     np.testing.assert_allclose(back[:, 1], clinics()["north"]["dose"][kept], rtol=1e-12)
 
 
 def test_min_max_uses_public_bounds_or_quantiles() -> None:
-    found = prepare(COLUMNS, clinics(), scaling="min-max")
-    assert (found.offset[0], found.scale[0]) == (0.0, 100.0)
+    preparation = prepare(COLUMNS, clinics(), scaling="min-max")
+    assert (preparation.offset[0], preparation.scale[0]) == (0.0, 100.0)
     logs = np.log(pooled("dose"))
-    assert logs.min() < found.offset[1] < np.quantile(logs, 0.1)  # not an extreme value
+    assert logs.min() < preparation.offset[1] < np.quantile(logs, 0.1)  # not an extreme value
     exact = prepare(COLUMNS, clinics(), scaling="min-max", min_count=1)
     assert exact.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
     bounded = (Column("dose", log=True, low=0.1, high=100.0),)
@@ -207,8 +207,8 @@ def test_min_max_uses_public_bounds_or_quantiles() -> None:
 
 @pytest.mark.parametrize("missing", ["mean", "median-of-means"])
 def test_missing_values_are_filled_from_all_clients(missing: str) -> None:
-    found = prepare(COLUMNS, clinics(), missing=missing, scaling="none")
-    rows, kept = found.apply(clinics()["north"])
+    preparation = prepare(COLUMNS, clinics(), missing=missing, scaling="none")
+    rows, kept = preparation.apply(clinics()["north"])
     assert kept.all()
     middle = np.nanmean(pooled("age"))
     assert rows[0, 0] == pytest.approx(middle, abs=1e-9 if missing == "mean" else 1.0)
@@ -223,12 +223,12 @@ def test_constant_columns_are_not_scaled() -> None:
 
 def test_a_preparation_survives_a_file() -> None:
     for missing in ("drop", "mean"):
-        found = prepare(COLUMNS, clinics(), missing=missing)
-        back = Preparation.from_config(json.loads(json.dumps(found.as_config())))
+        preparation = prepare(COLUMNS, clinics(), missing=missing)
+        back = Preparation.from_config(json.loads(json.dumps(preparation.as_config())))
         np.testing.assert_array_equal(
-            back.apply(clinics()["south"])[0], found.apply(clinics()["south"])[0]
+            back.apply(clinics()["south"])[0], preparation.apply(clinics()["south"])[0]
         )
-        assert back.columns == found.columns
+        assert back.columns == preparation.columns
 
 
 @pytest.mark.parametrize(
@@ -283,6 +283,6 @@ def test_the_box_of_a_column_bounds_its_encoding() -> None:
         (Column("x", low=0.3, high=7.7, log=True), [0.3, 7.7]),
         (Column("x", ("a", "b", "c")), ["a", "b", "c"]),
     ]:
-        box, found = column.box, column.encode(values, "it")
+        box, encoding = column.box, column.encode(values, "it")
         assert box is not None
-        assert np.array_equal(box, np.stack([found.min(axis=0), found.max(axis=0)], axis=1))
+        assert np.array_equal(box, np.stack([encoding.min(axis=0), encoding.max(axis=0)], axis=1))

@@ -5,7 +5,7 @@
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   const PAPER = 900; // pixels of a page's height
-  const chosen = {}; // figure -> the view that a reader asked for
+  const chosen = {}; // figure -> the selected view
 
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
   const cut = (text, room) => {
@@ -14,7 +14,7 @@
     return escaped(kept);
   };
 
-  // Only what stands under a key that speaks of colour: a client may be called "var(--x)".
+  // Only values of colour keys are replaced: a client could be named "var(--x)".
   const withColours = (value, css, isColour = false) => {
     if (Array.isArray(value)) return value.map((one) => withColours(one, css, isColour));
     if (value && typeof value === "object") {
