@@ -37,7 +37,7 @@ def test_what_clients_say_for_themselves_is_said_to_be_unused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run_app(grid_of(tmp_path), write_study(tmp_path).path)
-    assert "[data] id of the study is not used: each client.toml has its own" in caplog.text
+    assert "[data] id of the study is not used: each client.toml sets its own" in caplog.text
 
 
 def test_a_study_is_run_and_left_in_its_folder(tmp_path: Path) -> None:

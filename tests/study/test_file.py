@@ -34,7 +34,7 @@ from .example import SMALLEST, write
         (("[clustering]", "[features]\n[clustering]"), "is empty; list columns, or leave it out"),
         (("n_clusters = 2", "n_clusters = 2\nfuzzifier = 1.0"), "fuzzifier must be above 1"),
         (("n_clusters = 2", "n_clusters = 2\nfuzzifier = 1.5"), "no parameter fuzzifier"),
-        (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 4]"), "no meaning unless n_clusters"),
+        (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 4]"), "used only with n_clusters"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "uniform"'), "draws within public bounds"),
         (("lossless", 'llf-fcm"\nfuzzy = false\n#'), "but llf-fcm computes memberships"),
         (("n_clusters = 2", "n_clusters = 2\nk_range = [3, 2]"), "k_range must be two integers"),

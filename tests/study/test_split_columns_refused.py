@@ -16,16 +16,16 @@ from .owners_example import frames, write
 @pytest.mark.parametrize(
     ("data", "clustering", "more", "words"),
     [
-        ("", 'n_clusters = "auto"', "", "needs a number of clusters"),
+        ("", 'n_clusters = "auto"', "", "must be a number"),
         ("", 'algorithm = "fkm"', "", "fkm is for split rows"),
         ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "computes labels, not memberships"),
         ("", "fuzzifier = 2.0", "", "no parameter fuzzifier"),
-        ("", "k_range = [2, 4]", "", "k_range has no meaning"),
-        ("", 'init = "careful"', "", "starts with auto"),
+        ("", "k_range = [2, 4]", "", "k_range is used only"),
+        ("", 'init = "careful"', "", "init must be auto"),
         ("batch_rows = 10", "", "", "needs all rows in memory"),
-        ('missing = "median-of-means"', "", "", "one owner of each column"),
+        ('missing = "median-of-means"', "", "", "each column has one client"),
         ('scaling = "min-max"', "", "", "within public bounds"),
-        ("", "", "[sampling]\nfraction = 0.5", "fraction must be 1"),
+        ("", "", "[sampling]\nfraction = 0.5", "set fraction = 1"),
         ("", "", "[sampling]\nmin_clients = 4", "there are 2 clients"),
         ("", "", '[privacy]\ntier = "dp"', "means nothing where columns are split"),
         ("", "", '[privacy]\ntier = "guarded"', "means nothing where columns are split"),
@@ -54,11 +54,11 @@ def test_secure_needs_bounds_and_no_guard(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs public bounds"):
         read_study(path)
     path.write_text(three + "change = 5\n[features]\nincome = { low = 0, high = 1 }\n")
-    with pytest.raises(ConfigError, match="change has no meaning"):
+    with pytest.raises(ConfigError, match="change is not used"):
         read_study(path)
     bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
     path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))
-    with pytest.raises(ConfigError, match="scales by public bounds only"):
+    with pytest.raises(ConfigError, match="scales by public bounds"):
         read_study(path)
 
 
@@ -73,7 +73,7 @@ def test_initializations_over_split_columns_are_refused_over_split_rows(tmp_path
     path = write(tmp_path, clustering='init = "records"')
     assert run_study(read_study(path), tmp_path / "run").model.about.converged
     path.write_text(path.read_text().replace('split = "columns"', ""))
-    with pytest.raises(ConfigError, match="a start over split columns"):
+    with pytest.raises(ConfigError, match="is for split columns"):
         read_study(path)
 
 

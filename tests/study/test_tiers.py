@@ -83,10 +83,10 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("age = { low = 0, high = 120 }", "age = {}"), "needs public bounds: give every feature"),
-        (("n_clusters = 2", 'n_clusters = "auto"'), "answers too few questions for a sweep"),
+        (("age = { low = 0, high = 120 }", "age = {}"), "needs public bounds; give every feature"),
+        (("n_clusters = 2", 'n_clusters = "auto"'), "must be a number with tier"),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
-        (("[features]", '[data]\nscaling = "standard"\n[features]'), "by public bounds only"),
+        (("[features]", '[data]\nscaling = "standard"\n[features]'), "scales by public bounds"),
         (
             ("[features]", '[data]\nmissing = "mean"\n[features]'),
             '"mean" is not available',
@@ -95,12 +95,12 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "careful"'), "messages of 'careful' stack"),
         (("n_clusters = 2", 'n_clusters = 2\ninit = "client"'), "messages of 'client' stack"),
-        (("[features]", "[sampling]\nfraction = 0.9\n[features]"), "fraction must be 1"),
-        (('west = "west.csv"\n', ""), "needs 3 clients or more, and there are 2"),
-        (("n_clusters = 2", "n_clusters = 2\nn_init = 2"), "answers 50 questions, and 2 starts of"),
+        (("[features]", "[sampling]\nfraction = 0.9\n[features]"), "set fraction = 1"),
+        (('west = "west.csv"\n', ""), "needs 3 clients or more, but there are 2"),
+        (("n_clusters = 2", "n_clusters = 2\nn_init = 2"), "allows 50 queries, but 2 restarts of"),
         (
             ("n_clusters = 2", "n_clusters = 2\nn_init = 5\nmax_rounds = 8"),
-            "5 starts of up to 8 rounds may ask 58",
+            "5 restarts of up to 8 rounds can need 58",
         ),
         (
             ("n_clusters = 2", "n_clusters = 2\nmax_rounds = 41"),
@@ -213,7 +213,7 @@ def test_initializations_that_a_tier_protects_are_run(tmp_path: Path, tier: str,
     ("change", "words"),
     [
         (("age = { low = 0, high = 120 }", "age = {}"), 'init = "cells" draws within public'),
-        (("lossless", "k-fed"), 'k-fed needs no start: init = "auto"'),
+        (("lossless", "k-fed"), 'k-fed has no initialisation; use init = "auto"'),
     ],
 )
 def test_impossible_initializations_are_refused(

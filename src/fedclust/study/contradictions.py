@@ -1,6 +1,6 @@
 """Conflicts between the settings of a study, and settings that a tier cannot protect.
 
-Everything that a run would refuse later, after clients were asked, belongs here.
+Whatever a run would refuse later, after clients have answered, must be checked here.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from ..core import AnyAlgorithm, ConfigError
 from ..tiers import Tier
 from .settings import RECORD_STARTS, Conflict, Study, make_algorithm
 
-_DRAWN = ("uniform", "cells")  # starts within public bounds
-_CELL_ROUNDS = (1, 3)  # of a start by cells, for up to three columns and for more
-_DESCRIBED = 8  # questions for scales, profile, map and counts, at most
+_DRAWN = ("uniform", "cells")  # initialisations that need public bounds
+_CELL_ROUNDS = (1, 3)  # of the initialisation by cells, for up to three columns and for more
+_DESCRIBED = 8  # maximum number of queries for scales, profile, map and counts
 
 
 def find_row_conflicts(study: Study) -> Iterator[Conflict]:
@@ -24,21 +24,23 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
         yield Conflict(("clustering", "algorithm"), str(problem))
         return
     if asked.init != "auto" and not algorithm.has_parameter("init"):
-        yield Conflict(("clustering", "init"), f'{algorithm.key} needs no start: init = "auto"')
+        yield Conflict(
+            ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
+        )
     if asked.init in RECORD_STARTS:
-        words = f'init = "{asked.init}" is a start over split columns; choose another'
+        words = f'init = "{asked.init}" is for split columns; choose another init'
         yield Conflict(("clustering", "init"), words)
     if asked.k_range is not None and asked.n_clusters != "auto":
         yield Conflict(
-            ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
+            ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
         )
     if study.clients and least > len(study.clients):
         words = f"min_clients = {least}, but there are {len(study.clients)} clients"
         yield Conflict(("sampling", "min_clients"), words)
     if asked.init in _DRAWN and not study.bounded:
         words = (
-            f'init = "{asked.init}" draws within public bounds: give every feature low and high '
-            "under [features], or another init"
+            f'init = "{asked.init}" draws within public bounds; give every feature low and high '
+            "under [features], or choose another init"
         )
         yield Conflict(("clustering", "init"), words)
 
@@ -47,7 +49,9 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split rows."""
     asked, name = study.clustering, f"tier = {tier.name!r}"
     if asked.n_clusters == "auto" and tier.limits_queries:
-        words = f"{name} answers too few questions for a sweep: give n_clusters a number"
+        words = (
+            f"n_clusters must be a number with {name}: trying several would exceed its query limit"
+        )
         yield Conflict(("clustering", "n_clusters"), words)
     yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
     algorithm = make_algorithm(asked, 2)
@@ -59,13 +63,13 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
 
 
 def find_ignored_settings(study: Study) -> Iterator[str]:
-    """What each client says for itself, once the clients are on machines of their own.
+    """Warnings about settings that have no effect across machines.
 
-    A study that was tried in one process has such keys: they are no mistake, but must be known.
+    A study that was first run in one process has such keys, so they are not errors.
     """
     for key in ("id", "na_values", "batch_rows"):
         if ("data", key) in study.given:
-            yield f"[data] {key} of the study is not used: each client.toml has its own"
+            yield f"[data] {key} of the study is not used: each client.toml sets its own"
     if ("outputs", "labels_in") in study.given:
         yield "[outputs] labels_in of the study is not used: labels stay with each client"
     if ("outputs", "labels") in study.given and study.outputs.labels not in ("csv", "none"):
@@ -84,16 +88,16 @@ def _run(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict
 
 
 def _scale(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """Where sums are hidden, no scale is learned."""
+    """Check scaling and missing values where sums are masked: no scale can be learned."""
     name = f"tier = {tier.name!r}"
     if not tier.sums_only:
         return
     if not study.bounded:
-        words = f"{name} needs public bounds: give every feature low and high under [features]"
+        words = f"{name} needs public bounds; give every feature low and high under [features]"
         yield Conflict(("privacy", "tier"), words)
     if study.data.scaling not in (None, "min-max"):
         yield Conflict(
-            ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
+            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
         )
     if study.data.missing != "drop":
         yield Conflict(
@@ -103,7 +107,7 @@ def _scale(tier: Tier, study: Study) -> Iterator[Conflict]:
 
 
 def _start(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """Seeds are messages, too; those that are drawn, or counted in cells, are no client's own."""
+    """Check the initialisation, unless it is drawn or counted in cells."""
     init = study.clustering.init
     if init in ("auto", *_DRAWN):
         return
@@ -114,19 +118,19 @@ def _start(tier: Tier, study: Study) -> Iterator[Conflict]:
 
 
 def _cohort(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """Masks cancel in the sum over everybody, and hide nobody among two."""
+    """Check the number of clients: masks cancel only over all clients, and need at least three."""
     fewest = tier.fewest_clients
     if tier.masks and study.sampling.fraction < 1:
-        words = f"tier = {tier.name!r} asks every client in every round: fraction must be 1"
+        words = f"tier = {tier.name!r} needs every client in every round; set fraction = 1"
         yield Conflict(("sampling", "fraction"), words)
     if study.clients and len(study.clients) < fewest:
         n = len(study.clients)
-        words = f"tier = {tier.name!r} needs {fewest} clients or more, and there are {n}"
+        words = f"tier = {tier.name!r} needs {fewest} clients or more, but there are {n}"
         yield Conflict(("privacy", "tier"), words)
 
 
 def _queries(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
-    """Several starts must not run out of questions half way: clients count them for good."""
+    """Check that all restarts fit into the query limit, which clients never reset."""
     n_init, most = study.clustering.n_init, tier.query_limit
     if n_init == 1 or most is None:
         return
@@ -136,7 +140,7 @@ def _queries(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conf
     asked = n_init * (start + rounds + 1) + _DESCRIBED
     if asked > most:
         words = (
-            f"tier = {tier.name!r} answers {most} questions, and {n_init} starts of up to {rounds} "
-            f"rounds may ask {asked}: give a smaller n_init or max_rounds"
+            f"tier = {tier.name!r} allows {most} queries, but {n_init} restarts of up to {rounds} "
+            f"rounds can need {asked}; choose a smaller n_init or max_rounds"
         )
         yield Conflict(("clustering", "n_init"), words)

@@ -1,4 +1,4 @@
-"""What a study over split columns may ask, and what in it contradicts itself."""
+"""Studies over split columns: their algorithm, and conflicts between their settings."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -21,7 +21,7 @@ _SPLIT = 'split = "columns"'
 
 
 def columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
-    """The algorithm over split columns, with all that [clustering] says of it."""
+    """The algorithm over split columns, with all parameters that [clustering] gives."""
     n_clusters = cast(int, clustering.n_clusters)  # "auto" is refused before
     like = make_algorithm(clustering, n_clusters)  # refuses contradictory parameters
     parameters = given_parameters(clustering)
@@ -29,27 +29,27 @@ def columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
 
 
 def find_column_conflicts(study: Study) -> Iterator[Conflict]:
-    """Settings that cannot be met over split columns."""
+    """Settings that conflict over split columns."""
     yield from _of_clustering(study.clustering)
     yield from _of_data(study)
-    n_owners, least = len(study.clients), study.sampling.min_clients
+    n_clients, least = len(study.clients), study.sampling.min_clients
     if study.sampling.fraction < 1:
-        words = f"{_SPLIT} needs every owner in every round: fraction must be 1"
+        words = f"{_SPLIT} needs every client in every round; set fraction = 1"
         yield Conflict(("sampling", "fraction"), words)
-    if n_owners and least > n_owners:
-        words = f"min_clients = {least}, but there are {n_owners} clients"
+    if n_clients and least > n_clients:
+        words = f"min_clients = {least}, but there are {n_clients} clients"
         yield Conflict(("sampling", "min_clients"), words)
     if least < 2:
-        words = f"{_SPLIT} needs two owners or more: say how many there are by min_clients"
+        words = f"{_SPLIT} needs two clients or more; set min_clients to their number"
         yield Conflict(("sampling", "min_clients"), words)
 
 
 def _of_clustering(clustering: ClusteringSettings) -> Iterator[Conflict]:
     if clustering.algorithm not in KEYS:
-        words = f"{clustering.algorithm} is for split rows; {_SPLIT} takes {', '.join(KEYS)}"
+        words = f"{clustering.algorithm} is for split rows; with {_SPLIT} use {', '.join(KEYS)}"
         yield Conflict(("clustering", "algorithm"), words)
     elif clustering.n_clusters == "auto":
-        words = f"{_SPLIT} needs a number of clusters: a sweep would tell the geometry many times"
+        words = f"n_clusters must be a number with {_SPLIT}: trying several would disclose more"
         yield Conflict(("clustering", "n_clusters"), words)
     else:
         try:
@@ -58,10 +58,10 @@ def _of_clustering(clustering: ClusteringSettings) -> Iterator[Conflict]:
             yield Conflict(("clustering", "algorithm"), str(problem))
     if clustering.k_range is not None:
         yield Conflict(
-            ("clustering", "k_range"), 'k_range has no meaning unless n_clusters = "auto"'
+            ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
         )
     if clustering.init not in ("auto", *RECORD_STARTS):
-        words = f"{_SPLIT} starts with auto (k-means++), {' or '.join(RECORD_STARTS)}"
+        words = f"with {_SPLIT} init must be auto (k-means++), {' or '.join(RECORD_STARTS)}"
         yield Conflict(("clustering", "init"), words)
 
 
@@ -69,20 +69,20 @@ def _of_data(study: Study) -> Iterator[Conflict]:
     data = study.data
     if data.batch_rows:
         yield Conflict(
-            ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory: leave out batch_rows"
+            ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory; leave out batch_rows"
         )
     if data.missing == "median-of-means":
-        words = f"{_SPLIT} has one owner of each column, so there are no means: drop, or mean"
+        words = f"with {_SPLIT} each column has one client; use missing = drop or mean"
         yield Conflict(("data", "missing"), words)
     if data.scaling == "min-max" and not study.bounded:
-        words = f"{_SPLIT} scales by min-max within public bounds: give every feature low and high"
+        words = f"{_SPLIT} scales by min-max within public bounds; give every feature low and high"
         yield Conflict(("data", "scaling"), words)
     if data.id in [column.name for column in study.features or ()]:
         yield Conflict(("data", "id"), f"the id {data.id!r} cannot be a feature")
 
 
 def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """What the tier cannot protect over split columns."""
+    """Settings that the tier cannot protect over split columns."""
     name, data = f"tier = {tier.name!r}", study.data
     columns_tier = tier.for_columns()
     if columns_tier is None:
@@ -91,7 +91,7 @@ def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
         yield Conflict(("privacy", "tier"), words)
         return
     for key in study.privacy.parameters:
-        yield Conflict(("privacy", key), f"{key} has no meaning with {_SPLIT}")
+        yield Conflict(("privacy", key), f"{key} is not used with {_SPLIT}; leave it out")
     if not tier.sums_only:
         return
     fewest = columns_tier.fewest_clients
@@ -99,9 +99,9 @@ def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
         words = f"{name} hides owners among {fewest} or more: set tier to none, or find more owners"
         yield Conflict(("privacy", "tier"), words)
     if not study.bounded:
-        words = f"{name} needs public bounds: give every feature low and high under [features]"
+        words = f"{name} needs public bounds; give every feature low and high under [features]"
         yield Conflict(("privacy", "tier"), words)
     if data.scaling not in (None, "min-max"):
         yield Conflict(
-            ("data", "scaling"), f'{name} scales by public bounds only: scaling = "min-max"'
+            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
         )
