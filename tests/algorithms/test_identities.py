@@ -10,7 +10,7 @@ from fedclust.algorithms.centers import Candidates, CenterState
 from fedclust.channels import LocalChannel
 from fedclust.core import AnyAlgorithm, Data, Plan, Schema, run, stream
 from fedclust.kernels import k_means, lloyd
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 from fedclust.typing import FloatArray
 
 SCHEMA = Schema(2)

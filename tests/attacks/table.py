@@ -11,8 +11,7 @@ import numpy as np
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.core import Plan, Refusal, Request, Schema, run
-from fedclust.privacy import tier_of
-from fedclust.protection import adapted, seeding_under
+from fedclust.tiers import tier_of
 from fedclust.typing import FloatArray
 
 from . import differencing, fuzzy_system, halfspaces
@@ -55,7 +54,7 @@ def _asking(data: dict[str, FloatArray], tier: str, F: int) -> halfspaces.Ask:
     chosen = tier_of(tier)
     server = CuriousServer(data)
     channel = chosen.channel(server)
-    algorithm = adapted(make("llf-cm", 2, init=np.zeros((2, F))), schema, chosen, len(data))
+    algorithm = chosen.adapt(make("llf-cm", 2, init=np.zeros((2, F))), schema, len(data))
     plan = Plan(algorithm, chosen.transforms(algorithm, schema, len(data)))
     # Whose sums can be read? Under masks only everybody's.
     who = EVERYBODY if "secure" in tier else sorted(data)[0]
@@ -100,7 +99,7 @@ def seeds(name: str, tier: str, seed: int = 0) -> Outcome:
     server = CuriousServer(dealt(X, 5, seed))
     seeding: Any = make_seeding("fkm", k, preset="reference")
     if chosen.sums_only:
-        seeding = seeding_under(chosen, make("llf-cm", k), schema, 5)
+        seeding = chosen.seeding(make("llf-cm", k), schema, 5)
     elif tier == "guarded":
         seeding = make_seeding("careful", k)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedclust.privacy import Guarded, Secure
+from fedclust.tiers import Guarded, Secure
 from fedclust.typing import FloatArray
 
 from . import differencing, halfspaces

@@ -8,7 +8,7 @@ import pytest
 
 from fedclust.core import EmptyRound, Plan, Schema, run
 from fedclust.metrics import ClusterShapes, Profile
-from fedclust.privacy import Guarded, Secure, Tier
+from fedclust.tiers import Guarded, Secure, Tier
 from fedclust.typing import FloatArray
 
 from . import differencing

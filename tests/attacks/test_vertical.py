@@ -17,8 +17,8 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
-from fedclust.clustering.columns import TRUST
 from fedclust.core import Data, Plan, Request, Schema, rounds, run
+from fedclust.tiers.columns import TRUST
 from fedclust.typing import FloatArray
 
 

@@ -17,8 +17,8 @@ from fedclust.algorithms.registry import PLANS, TRANSFORMS
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Algorithm, AnyAlgorithm, Plan, Schema, TooFewClients, Transform, run
-from fedclust.privacy import transforms_for
 from fedclust.privacy.key_exchange import KeyExchange
+from fedclust.tiers import transforms_for
 
 from ..support.in_process import (
     PLAIN,

@@ -11,16 +11,10 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
 from fedclust.deploy.coordinator import RunOptions, _Quorum
-from fedclust.privacy import (
-    CheckedChannel,
-    FixedPoint,
-    Secure,
-    SecureChannel,
-    SecurePrivate,
-    Unprotected,
-)
+from fedclust.privacy import CheckedChannel, FixedPoint, SecureChannel
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
+from fedclust.tiers import Secure, SecurePrivate, Unprotected
 
 from ..support.hostile_server import START, with_arrays
 from ..support.in_process import NAMES, PLAIN, InProcess, Spoil, rows, write_kits

@@ -19,13 +19,7 @@ from fedclust.core import Plan, Record, Request, Schema
 from fedclust.core.codec import encode_request
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import ClientCounts, Contingency, Evaluation
-from fedclust.privacy import (
-    FixedPoint,
-    IntegerGaussian,
-    MinSamples,
-    PairwiseMasks,
-    QueryLimit,
-)
+from fedclust.privacy import FixedPoint, IntegerGaussian, MinSamples, PairwiseMasks, QueryLimit
 from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import FloatArray
 

@@ -8,7 +8,7 @@ import numpy as np
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.core import AnyAlgorithm, Data, Message, Plan, Request, Run, Schema, run
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 from fedclust.typing import FloatArray
 
 K = 3

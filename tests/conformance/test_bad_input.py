@@ -9,7 +9,7 @@ from fedclust.algorithms import ALGORITHMS, make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Data, FedclustError, Plan, Schema, TooFewClients, run
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 from fedclust.typing import FloatArray
 
 KEYS = list(ALGORITHMS)

@@ -28,7 +28,7 @@ from fedclust.core import (
     save_round,
 )
 from fedclust.core.traits import limited_parameters
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 
 from .cases import (
     ALL_KEYS,

@@ -13,7 +13,7 @@ from fedclust.channels import LocalChannel
 from fedclust.clustering.choose_k import choose
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans, halves
 from fedclust.core import ConfigError, Data, EmptyRound, Plan, Request, Schema, respond, run
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 
 from .cases import SCHEMA, Recorder, split, table
 from .test_no_row_leaves import leaked, small_clients

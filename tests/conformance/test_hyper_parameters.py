@@ -8,7 +8,7 @@ import pytest
 
 from fedclust.algorithms import ALGORITHMS, SEEDINGS
 from fedclust.core import AnyAlgorithm, Data, Plan
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 
 from .cases import ALL_KEYS, K, algorithm, split, trace
 

@@ -24,7 +24,7 @@ from fedclust.core import (
     run,
 )
 from fedclust.core.traits import limited_parameters
-from fedclust.privacy import transforms_for
+from fedclust.tiers import transforms_for
 from fedclust.typing import FloatArray
 
 from .cases import SCHEMA, Recorder, split

@@ -104,7 +104,7 @@ def test_a_study_reports_the_index_and_compares_numbers_of_clusters_by_it(tmp_pa
 def test_the_guarded_tier_refuses_an_index_that_does_not_declare_itself_safe(
     ratio: metrics.Index,
 ) -> None:
-    from fedclust.privacy import tier_of
+    from fedclust.tiers import tier_of
 
     with pytest.raises(ConfigError, match="would reveal small clusters"):
         tier_of("guarded").check(metrics.Evaluation(2, np.zeros((2, 1)), ratio.name))

@@ -12,7 +12,8 @@ from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
 from fedclust.kernels import memberships
 from fedclust.metrics import INDICES, Contingency, Evaluation
-from fedclust.privacy import MinCount, transforms_for
+from fedclust.privacy import MinCount
+from fedclust.tiers import transforms_for
 from fedclust.typing import FloatArray
 
 

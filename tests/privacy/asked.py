@@ -14,9 +14,7 @@ from fedclust.core import (
     Transform,
     respond,
 )
-from fedclust.privacy import (
-    ClientPolicy,
-)
+from fedclust.privacy import ClientPolicy
 from fedclust.typing import FloatArray
 
 

@@ -13,11 +13,8 @@ from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.centers import CenterState
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Schema, run
-from fedclust.privacy import (
-    Private,
-    SecureChannel,
-)
-from fedclust.protection import adapted, seeding_under
+from fedclust.privacy import SecureChannel
+from fedclust.tiers import Private
 
 pytest.importorskip("opendp")
 from .noisy import BOX, s1
@@ -123,14 +120,14 @@ def test_odd_settings_are_refused(settings: dict[str, Any], said: str) -> None:
 
 def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
     tier = Private()
-    ready: Any = adapted(make("llf-fcm", 3, fuzzifier=1.5), BOX, tier, 4)
+    ready: Any = tier.adapt(make("llf-fcm", 3, fuzzifier=1.5), BOX, 4)
     assert (ready.key, ready.fuzzifier, ready.rounds) == ("bounded-c-means", 1.5, 3)
     assert ready.noise == pytest.approx(2.0 / tier.mu(ready))  # of four clients
-    assert adapted(ready, BOX, tier, 4) is ready
-    seeding: Any = seeding_under(tier, ready, BOX, 4)
+    assert tier.adapt(ready, BOX, 4) is ready
+    seeding: Any = tier.seeding(ready, BOX, 4)
     assert seeding.noise == pytest.approx(2.0 / tier.mu(seeding))
     with pytest.raises(ConfigError, match="nobody knows how much one record .* of 'ewf'"):
-        adapted(make("ewf", 3), BOX, tier, 4)
+        tier.adapt(make("ewf", 3), BOX, 4)
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
-        adapted(make("fkm", 3), BOX, tier, 4)
+        tier.adapt(make("fkm", 3), BOX, 4)
     assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), 0, 0.0), CubeState)

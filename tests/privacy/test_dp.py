@@ -17,17 +17,11 @@ from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, CellBroadcast
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
-from fedclust.privacy import (
-    ClientPolicy,
-    IntegerGaussian,
-    Ledger,
-    Limits,
-    Private,
-    SecurePrivate,
-)
+from fedclust.privacy import ClientPolicy, IntegerGaussian, Ledger, Limits
 from fedclust.privacy import noise as noise_module
 from fedclust.privacy.accounting import delta_of, epsilon_of, mu_for
 from fedclust.privacy.noise import gaussian
+from fedclust.tiers import Private, SecurePrivate
 from fedclust.typing import FloatArray
 
 pytest.importorskip("opendp")

@@ -19,12 +19,7 @@ from fedclust.core import (
     respond,
     run,
 )
-from fedclust.privacy import (
-    ChangeGuard,
-    ClientPolicy,
-    Ledger,
-    QueryLimit,
-)
+from fedclust.privacy import ChangeGuard, ClientPolicy, Ledger, QueryLimit
 from fedclust.typing import FloatArray
 
 from .asked import answer

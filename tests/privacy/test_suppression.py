@@ -8,7 +8,8 @@ from fedclust.algorithms import ALGORITHMS, make
 from fedclust.algorithms.centers import Candidates, Sums
 from fedclust.channels import LocalChannel
 from fedclust.core import Data, Plan, RoundContext, Schema, run
-from fedclust.privacy import MinCount, MinSamples, transforms_for
+from fedclust.privacy import MinCount, MinSamples
+from fedclust.tiers import transforms_for
 
 TURN = RoundContext(0, "a", ("a",), samples=4)
 

@@ -11,16 +11,12 @@ from fedclust.algorithms import ALGORITHMS, make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import ClientSampling, Schema, Summed, Transform
-from fedclust.privacy import (
+from fedclust.privacy import ChangeGuard, FixedPoint, MinCount, MinSamples, QueryLimit
+from fedclust.tiers import (
     TIERS,
-    ChangeGuard,
-    FixedPoint,
     Guarantee,
     Guarded,
-    MinCount,
-    MinSamples,
     Private,
-    QueryLimit,
     Secure,
     SecurePrivate,
     guarantee,

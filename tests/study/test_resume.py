@@ -12,12 +12,12 @@ from fedclust import ConfigError
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.channels import LocalChannel
 from fedclust.core import Plan, Request, Round
-from fedclust.privacy import Private
 from fedclust.privacy.accounting import epsilon_of
 from fedclust.study import read_study
 from fedclust.study.journal import Journal
 from fedclust.study.pool import SessionChannel
 from fedclust.study.run import run_study
+from fedclust.tiers import Private
 
 from .example import SMALLEST, write
 

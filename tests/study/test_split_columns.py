@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from fedclust import VerticalFuzzyCMeans, VerticalKMeans
 from fedclust.cli import app
-from fedclust.clustering.columns import TRUST
 from fedclust.study import read_study
 from fedclust.study.run import run_study
+from fedclust.tiers.columns import TRUST
 
 from .owners_example import frames, write
 

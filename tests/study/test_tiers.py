@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
-from fedclust.privacy.lookup import TIERS
 from fedclust.study import read_study
 from fedclust.study.run import run_study
+from fedclust.tiers import TIERS
 
 from .example import write
 

@@ -23,7 +23,7 @@ def disclosures(
     """
     from ..client.config import CLIENT_FILE, read_client_config
     from ..client.disclosures import read_disclosures
-    from ..privacy.tiers import RELEASES
+    from ..tiers.base import MAX_QUERIES
 
     file = read_client_config(kit / CLIENT_FILE)
     policy, consent = file.policy(), file.consent
@@ -31,9 +31,9 @@ def disclosures(
         policy.ledger.reset(reset_ledger)
     answered, limit = policy.ledger.n_queries, consent.max_queries
     typer.echo(f"Queries answered: {answered:,} of {limit:,} allowed")
-    if answered >= RELEASES:
+    if answered >= MAX_QUERIES:
         typer.echo(
-            f"Studies with tier guarded or secure stop at {RELEASES} queries unless they set a "
+            f"Studies with tier guarded or secure stop at {MAX_QUERIES} queries unless they set a "
             'larger [privacy] max_queries; reset the count with --reset-ledger "reason"'
         )
     if policy.ledger.spent or consent.epsilon is not None:

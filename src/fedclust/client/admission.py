@@ -22,8 +22,9 @@ from collections.abc import Sequence
 
 from ..clustering.preparation import Column
 from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema
-from ..privacy import ClientPolicy, Tier
+from ..privacy import ClientPolicy
 from ..privacy.crypto import digest
+from ..tiers import Tier
 from .config import ClientConfig
 from .consent import (
     allow_bounds,

@@ -10,8 +10,8 @@ from ..data.files import named_files
 from ..data.ids import secret_bytes
 from ..data.settings import FileSettings
 from ..privacy import ClientPolicy, Ledger, Limits
-from ..privacy.lookup import TIERS
 from ..settings import Key, TomlFile
+from ..tiers import TIERS
 from .files import ClientFiles
 from .identities import read_enrolment
 

@@ -20,8 +20,9 @@ from ..core import (
 )
 from ..core.traits import Parameter, limited_parameters
 from ..data.ids import secret_bytes
-from ..privacy import FixedPoint, Guarded, PairwiseMasks, Tier, tier_of
+from ..privacy import FixedPoint, PairwiseMasks
 from ..privacy.fixed_point import MAX_RECORDS
+from ..tiers import Tier, tier_of
 from .config import ClientConfig
 
 _MAX_COHORT = 1_000  # clients
@@ -91,9 +92,7 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
 
 def required_tier(config: ClientConfig) -> Tier:
     """The minimum tier of a plan; the client sets its own query limit."""
-    if config.consent.privacy == Guarded.name:
-        return Guarded(max_queries=config.consent.max_queries)
-    return tier_of(config.consent.privacy)
+    return tier_of(config.consent.privacy).for_client(config.consent.max_queries)
 
 
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
@@ -174,7 +173,7 @@ def allow_vertical(config: ClientConfig, algorithm: AnyAlgorithm, answered: int)
         raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
     allow_clusters(config, vars(algorithm).get("n_clusters", 0))
     tier = consent.privacy
-    if tier not in ("none", "secure"):
+    if tier_of(tier).for_columns() is None:
         raise ConsentRefusal(
             f'client.toml demands privacy = "{tier}", which studies over split columns do not offer'
         )

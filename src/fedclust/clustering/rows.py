@@ -27,8 +27,7 @@ from ..core import (
 )
 from ..core.channel import Wrapper
 from ..metrics import Evaluation
-from ..privacy import Guarantee, Privacy, Tier, tier_of
-from ..protection import adapted, seeding_under
+from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 
 SCORING = "scoring"  # purpose of plans that evaluate centres
@@ -155,7 +154,7 @@ def run_seeding(
     """Return the algorithm with its initial centres, and the runs that computed them."""
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
-    algorithm = adapted(algorithm, schema, tier, n_clients)
+    algorithm = tier.adapt(algorithm, schema, n_clients)
     if not algorithm.has_parameter("init"):
         if not auto:
             raise ConfigError(f"{algorithm.key} takes no initial centres; leave init='auto'")
@@ -180,7 +179,7 @@ def _select_seeding(
 ) -> AnyAlgorithm:
     """Return the seeding with this name; "auto" depends on the tier, then on the algorithm."""
     if init in ("auto", "cells"):
-        seeding = seeding_under(tier, algorithm, schema, n_clients)
+        seeding = tier.seeding(algorithm, schema, n_clients)
         if seeding is not None or init == "cells":
             return seeding or CellSeeding(algorithm.n_clusters, *schema.box())
         init = str(algorithm.seeding)

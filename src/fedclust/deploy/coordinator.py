@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError, TooFewClients
-from ..privacy import Tier
 from ..study.contradictions import find_ignored_settings
 from ..study.layouts import layout_of
 from ..study.pool import RemotePool
 from ..study.read import resolve_tier
 from ..study.settings import Study
+from ..tiers import Tier
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
 from .status import announce_study
@@ -99,12 +99,11 @@ class _Quorum:
     @classmethod
     def of(cls, study: Study, tier: Tier) -> "_Quorum":
         """The minimum number of clients of the study or of its tier, whichever is larger."""
-        configured = study.sampling.min_clients
-        min_cohort = getattr(tier, "min_cohort", 1)  # only tiers that mask have one
-        text = f"{max(configured, min_cohort)} needed"
-        if min_cohort > configured:
+        configured, protected = study.sampling.min_clients, tier.fewest_clients
+        text = f"{max(configured, protected)} needed"
+        if protected > configured:
             text += f": the minimum for tier = {tier.name!r}"
-        return cls(max(configured, min_cohort), text, study)
+        return cls(max(configured, protected), text, study)
 
     def wait(self, session: Any, options: RunOptions, on_message: OnMessage) -> list[str]:
         """Wait until enough clients are connected and the grace period is over; return them."""

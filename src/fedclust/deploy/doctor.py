@@ -17,10 +17,9 @@ from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from ..clustering.preparation import Column
 from ..core import FedclustError
 from ..privacy.crypto import signing_public
+from ..tiers import TIERS
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
 from .run_client import RENEWAL_DAYS, find_readable_keys
-
-_MASKED_TIERS = ("secure", "secure+dp")
 
 
 class Check(NamedTuple):
@@ -117,7 +116,7 @@ def _check_identity(kit: Kit) -> Iterator[Check]:
 def _requires_masks(kit: Kit) -> bool:
     """Whether this client requires a tier that masks sums, for which it must know its peers."""
     with contextlib.suppress(FedclustError):
-        return read_client_config(kit.folder / CLIENT_FILE).consent.privacy in _MASKED_TIERS
+        return TIERS[read_client_config(kit.folder / CLIENT_FILE).consent.privacy].masks
     return False
 
 

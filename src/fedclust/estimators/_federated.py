@@ -32,8 +32,7 @@ from ..core import (
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
 from ..data.values import refuse_non_numeric
 from ..kernels import nearest, sq_distances
-from ..privacy import Privacy, Tier, tier_of
-from ..protection import refused_limits, with_rounds
+from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 
 TABLE: dict[str, Any] = {
@@ -262,9 +261,9 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def _tier(self) -> Tier:
         """The tier with the estimator's limit of rounds; refuse limits that it does not allow."""
         tier, algorithm = tier_of(self.privacy), self._algorithm()
-        for _, reason in refused_limits(tier, algorithm, self.max_rounds, self.tol):
+        for _, reason in tier.refused_limits(algorithm, self.max_rounds, self.tol):
             raise ConfigError(reason)
-        return with_rounds(tier, self.max_rounds)
+        return tier.with_rounds(self.max_rounds)
 
     def _set_results(self, clustering: Clustering, all_rows: list[FloatArray]) -> None:
         self.algorithm_ = clustering.algorithm

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..channels import LocalChannel
 from ..clustering.alignment import Alignment, align_tables
 from ..clustering.columns import (
-    TRUST,
     AnyRecordAlgorithm,
     ColumnClustering,
     Start,
@@ -26,6 +25,7 @@ from ..data.client_tables import tables_by_client
 from ..data.owner_tables import Table, check_tables, reorder_as_fitted, split_columns
 from ..data.values import is_one_dimensional, refuse_non_numeric
 from ..kernels.columns import nearest_of
+from ..tiers.columns import TRUST
 from ..typing import FloatArray, IntArray
 from ._federated import TABLE
 

@@ -8,7 +8,7 @@ from ..clustering.rows import Init
 from ..core import AnyAlgorithm
 from ..kernels import memberships
 from ..metrics import fuzzy_objective
-from ..privacy import Privacy
+from ..tiers import Privacy
 from ..typing import FloatArray
 from ._federated import Federated
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from ..algorithms import make_seeding
 from ..core import AnyAlgorithm, ConfigError
-from ..privacy import Tier
-from ..protection import refused_limits
+from ..tiers import Tier
 from .settings import RECORD_STARTS, Conflict, Study, make_algorithm
 
 _DRAWN = ("uniform", "cells")  # initialisations that need public bounds
@@ -24,7 +23,7 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
     except ConfigError as problem:
         yield Conflict(("clustering", "algorithm"), str(problem))
         return
-    if asked.init != "auto" and "init" not in vars(algorithm):
+    if asked.init != "auto" and not algorithm.has_parameter("init"):
         yield Conflict(
             ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
         )
@@ -54,14 +53,7 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
             f"n_clusters must be a number with {name}: trying several would exceed its query limit"
         )
         yield Conflict(("clustering", "n_clusters"), words)
-    if asked.n_init > 1 and tier.noisy:
-        yield Conflict(
-            ("clustering", "n_init"),
-            f"n_init must be 1 with {name}: every restart spends privacy budget",
-        )
-    if ("privacy", "min_count") in study.given and tier.noisy:
-        words = f"min_count has no meaning for {name}: noise stands behind every number"
-        yield Conflict(("privacy", "min_count"), words)
+    yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
     algorithm = make_algorithm(asked, 2)
     yield from _run(tier, study, algorithm)
     yield from _start(tier, study)
@@ -91,7 +83,7 @@ def _run(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict
         tier.check(algorithm)
     except ConfigError as problem:
         yield Conflict(("clustering", "algorithm"), str(problem))
-    for key, words in refused_limits(tier, algorithm, asked.max_rounds, asked.tol):
+    for key, words in tier.refused_limits(algorithm, asked.max_rounds, asked.tol):
         yield Conflict(("clustering", key), words)
 
 
@@ -127,10 +119,8 @@ def _start(tier: Tier, study: Study) -> Iterator[Conflict]:
 
 def _cohort(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Check the number of clients: masks cancel only over all clients, and need at least three."""
-    fewest = vars(tier).get("min_cohort")
-    if fewest is None:
-        return
-    if study.sampling.fraction < 1:
+    fewest = tier.fewest_clients
+    if tier.masks and study.sampling.fraction < 1:
         words = f"tier = {tier.name!r} needs every client in every round; set fraction = 1"
         yield Conflict(("sampling", "fraction"), words)
     if study.clients and len(study.clients) < fewest:
@@ -141,10 +131,10 @@ def _cohort(tier: Tier, study: Study) -> Iterator[Conflict]:
 
 def _queries(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
     """Check that all restarts fit into the query limit, which clients never reset."""
-    n_init, most = study.clustering.n_init, vars(tier).get("max_queries")
+    n_init, most = study.clustering.n_init, tier.query_limit
     if n_init == 1 or most is None:
         return
-    rounds = min(vars(algorithm).get("max_rounds", 1), tier.most_rounds(algorithm) or 1)
+    rounds = min(algorithm.parameter("max_rounds", 1), tier.most_rounds(algorithm) or 1)
     names = [name for column in study.features or () for name in column.encoded_names]
     start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
     asked = n_init * (start + rounds + 1) + _DESCRIBED

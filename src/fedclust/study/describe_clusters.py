@@ -12,7 +12,6 @@ from ..clustering.rows import SCORING, Clustering
 from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
 from ..metrics import ClientCounts, ClusterShapes, Evaluation, Profile, reported_indices
 from ..metrics.profile import ClusterShapeSums, ProfileSums
-from ..privacy import Tier
 from ..results import (
     ClusterMap,
     ClusterProfile,
@@ -22,6 +21,7 @@ from ..results import (
     MapGrid,
     QualityRecord,
 )
+from ..tiers import Tier
 from ..typing import FloatArray
 
 _CELLS = (8, 32)  # minimum and maximum number of cells along a side of the map

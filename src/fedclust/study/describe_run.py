@@ -11,9 +11,8 @@ from typing import Protocol
 from .. import __version__
 from ..clustering.model import Model
 from ..core import AnyAlgorithm, RoundSummary, config
-from ..privacy import Guarantee, Private, Tier
-from ..privacy.accounting import epsilon_of
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
+from ..tiers import Tier
 from .journal import RunRecord
 from .settings import Study
 
@@ -41,15 +40,10 @@ def describe_run(
     requested: AnyAlgorithm,
     found: AnyClustering,
     tier: Tier,
-    guarantee: Guarantee,
     runs: Sequence[RunRecord],
     match: Model | None = None,
 ) -> RunDescription:
-    """How the run ended and what it cost.
-
-    The tier may have changed the `requested` algorithm. `guarantee` is what the tier guarantees
-    for the way in which the data are split.
-    """
+    """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
     settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
     settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     return RunDescription(
@@ -57,14 +51,14 @@ def describe_run(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         study=study.path.stem,
         settings=settings,
-        lossless=found.algorithm.lossless and guarantee.exact,
+        lossless=found.algorithm.lossless and tier.guarantee.exact,
         soft=found.algorithm.soft,
         inertia=None if math.isnan(found.inertia) else found.inertia,
         rounds=len(found.history),
         converged=found.converged,
         ended_by_tier=_ended_by_tier(study, requested, found),
         caveat=found.caveat,
-        privacy=describe_privacy(tier, guarantee, runs),
+        privacy=describe_privacy(tier, runs),
         seed=study.clustering.seed,
         matched_run=match.about.study if match and match.about else None,
         versions=find_versions(),
@@ -76,7 +70,7 @@ def _ended_by_tier(study: Study, requested: AnyAlgorithm, found: AnyClustering) 
     """Whether the run would have gone on, had the tier allowed more rounds."""
     if study.clustering.max_rounds is not None:
         return False
-    wanted, allowed = (vars(a).get("max_rounds") for a in (requested, found.algorithm))
+    wanted, allowed = (a.parameter("max_rounds") for a in (requested, found.algorithm))
     return wanted != allowed and (allowed is None or not found.converged)
 
 
@@ -91,12 +85,13 @@ def find_versions() -> dict[str, str]:
     return found
 
 
-def describe_privacy(tier: Tier, guarantee: Guarantee, runs: Sequence[RunRecord]) -> PrivacyRecord:
+def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
     """State the guarantee, and what noise that was drawn twice makes of it."""
-    words, spent = guarantee.words, None
+    guarantee = tier.guarantee
+    words = guarantee.words
     again = sum(run.repeated_cost for run in runs)
-    if again and isinstance(tier, Private):
-        spent = epsilon_of(math.sqrt(tier.budget + again), tier.delta)
+    spent = tier.epsilon_after(again) if again else None
+    if spent is not None:
         words += (
             f" Rounds were asked again after an interruption, with other noise: all of it together "
             f"allows epsilon={spent:.3g}."

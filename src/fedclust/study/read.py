@@ -1,14 +1,13 @@
 """Read a study file, and refuse settings that conflict."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..clustering.preparation import Column
 from ..clustering.preparation.column import as_text
 from ..core import ConfigError
-from ..privacy import Tier
 from ..settings import TomlFile, settings_of
+from ..tiers import Tier
 from .layouts import layout_of
 from .settings import (
     SECTIONS,
@@ -38,8 +37,10 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
         features=_features(file),
         given=file.given,
     )
-    if study.data.split == "columns":
-        study = _split_columns(study, file, files)
+    layout = layout_of(study)
+    for conflict in layout.find_missing_settings(files=files):
+        raise file.error(*conflict)
+    study = layout.complete_settings()
     _refuse_conflicts(study, file)
     return study
 
@@ -47,9 +48,10 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
 def resolve_tier(study: Study, default: str) -> Tier:
     """The study's tier, or the default; refused if it cannot protect the study."""
     tier = make_tier(study, default)
-    for conflict in layout_of(study).find_unprotected(tier):
+    layout = layout_of(study)
+    for conflict in layout.find_unprotected(tier):
         raise ConfigError(f"{study.path}: {conflict.message}, or set [privacy] tier")
-    return tier
+    return layout.adapt_tier(tier)
 
 
 def _refuse_conflicts(study: Study, file: TomlFile) -> None:
@@ -71,15 +73,6 @@ def _privacy(file: TomlFile) -> PrivacySettings:
     given = file.values(privacy_settings(str(tier)), "privacy")
     own = {setting.name for setting in settings_of(PrivacySettings)} & set(given)
     return PrivacySettings(**{name: given.pop(name) for name in own}, parameters=given)
-
-
-def _split_columns(study: Study, file: TomlFile, files: bool) -> Study:
-    """Over split columns every client is needed from the first round on."""
-    if files and study.data.id is None:
-        words = 'split = "columns" aligns records by their ids; set id to the name of the id column'
-        raise file.error(("data", "id"), words)
-    least = max(len(study.clients), study.sampling.min_clients)
-    return replace(study, sampling=replace(study.sampling, min_clients=least))
 
 
 def _clients(file: TomlFile) -> dict[str, str]:

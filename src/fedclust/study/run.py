@@ -94,9 +94,8 @@ def carry_out(
     described = layout.describe(pool, prepared, clustered, tier, journal, match)
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
-    guarantee = layout.guarantee(tier)
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, guarantee, journal.records, match)
+    about = describe_run(study, requested, found, tier, journal.records, match)
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(

@@ -12,10 +12,8 @@ from ..core import AnyAlgorithm, ConfigError
 from ..data.files import named_files
 from ..data.formats import label_suffixes, writes_labels
 from ..data.settings import FileSettings
-from ..privacy import Tier
-from ..privacy.lookup import TIERS
-from ..protection import with_rounds
 from ..settings import Choices, Key, Setting, settings_of, table_schema
+from ..tiers import TIERS, Tier
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
@@ -224,7 +222,7 @@ def make_tier(study: Study, default: str) -> Tier:
     for name in study.privacy.parameters:
         if name not in known:
             raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
-    return with_rounds(kind(**study.privacy.parameters), study.clustering.max_rounds)
+    return kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
 
 
 def privacy_settings(tier: str = "") -> tuple[Setting, ...]:

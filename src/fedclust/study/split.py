@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from ..algorithms import make
-from ..clustering.columns import TRUST, AnyRecordAlgorithm
-from ..core import ConfigError, Schema, Transform
-from ..privacy import FixedPoint, Guarantee, Tier
-from ..privacy.keyring import FEWEST
+from ..clustering.columns import AnyRecordAlgorithm
+from ..core import ConfigError
+from ..tiers import TIERS, Tier
 from .settings import (
     RECORD_STARTS,
     ClusteringSettings,
@@ -19,12 +18,6 @@ from .settings import (
 
 KEYS = {"lossless": "", "llf-cm": "vertical-llf-cm", "llf-fcm": "vertical-llf-fcm"}
 _SPLIT = 'split = "columns"'
-_SEEN = {
-    "none": "The server sees every owner's own distances, so it can rebuild each owner's columns "
-    "by themselves, too. ",
-    "secure": f"The server sees distances summed over at least {FEWEST} owners and no owner's own, "
-    "as long as it does not pose as owners. ",
-}
 
 
 def columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
@@ -91,16 +84,19 @@ def _of_data(study: Study) -> Iterator[Conflict]:
 def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split columns."""
     name, data = f"tier = {tier.name!r}", study.data
-    if tier.name not in _SEEN:
-        words = f"{name} means nothing where columns are split; there are none and secure"
+    columns_tier = tier.for_columns()
+    if columns_tier is None:
+        known = " and ".join(key for key, kind in TIERS.items() if kind().for_columns() is not None)
+        words = f"{name} means nothing where columns are split; there are {known}"
         yield Conflict(("privacy", "tier"), words)
         return
     for key in study.privacy.parameters:
         yield Conflict(("privacy", key), f"{key} is not used with {_SPLIT}; leave it out")
     if not tier.sums_only:
         return
-    if study.sampling.min_clients < FEWEST:
-        words = f"{name} hides owners among {FEWEST} or more: set tier to none, or find more owners"
+    fewest = columns_tier.fewest_clients
+    if study.sampling.min_clients < fewest:
+        words = f"{name} hides owners among {fewest} or more: set tier to none, or find more owners"
         yield Conflict(("privacy", "tier"), words)
     if not study.bounded:
         words = f"{name} needs public bounds; give every feature low and high under [features]"
@@ -109,13 +105,3 @@ def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
         yield Conflict(
             ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
         )
-
-
-def columns_transforms(tier: Tier, schema: Schema) -> tuple[Transform, ...]:
-    """Where masks hide owners, whole numbers: of columns from 0 to 1 no distance exceeds F."""
-    return (FixedPoint.over(schema),) if tier.sums_only else ()
-
-
-def columns_guarantee(tier: Tier) -> Guarantee:
-    """What is promised where columns are split, in plain words."""
-    return Guarantee(tier.name, {}, _SEEN[tier.name] + TRUST, exact=True)

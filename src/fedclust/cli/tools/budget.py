@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,11 +15,10 @@ from ...core import ConfigError, Schema
 from ...core.files import write_atomically
 from ...kernels import nearest
 from ...metrics import adjusted_rand_index
-from ...privacy import Private, SecurePrivate
+from ...tiers import TIERS, tier_of
 from ...typing import FloatArray, IntArray, Rng
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_TIERS = {kind.name: kind for kind in (Private, SecurePrivate)}
 _SEPARATION = 6.0  # standard deviations between centres
 
 
@@ -43,19 +43,20 @@ def try_epsilons(
     epsilons: Sequence[float] = EPSILONS,
 ) -> list[Trial]:
     """Cluster simulated data of this size with each epsilon, several times."""
-    if tier not in _TIERS:
-        raise ConfigError(f"--tier must be one of {', '.join(_TIERS)}, got {tier!r}")
+    noisy = [name for name, kind in TIERS.items() if kind.noisy]
+    if tier not in noisy:
+        raise ConfigError(f"--tier must be one of {', '.join(noisy)}, got {tier!r}")
     for name, number in (("--seeds", n_seeds), ("--features", n_features)):
         if number < 1:
             raise ConfigError(f"{name} must be at least 1, got {number}")
-    least = 3 if tier == SecurePrivate.name else 1
+    least = tier_of(tier).fewest_clients
     if n_clients < least or n_rows < max(n_clients, 2 * n_clusters) or n_clusters < 2:
         raise ConfigError(
             f"{tier} needs at least {least} clients, 2 clusters, and enough rows for all of them"
         )
     trials = []
     for epsilon in epsilons:
-        chosen = _TIERS[tier](epsilon=epsilon, delta=delta)
+        chosen = cast(Any, TIERS[tier])(epsilon=epsilon, delta=delta)
         scores = []
         for seed in range(n_seeds):
             rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ from ...core import (
     run,
 )
 from ...metrics import adjusted_rand_of_table, inertia
-from ...privacy import Privacy, tier_of
+from ...tiers import Privacy, tier_of
 from ..rows import Init
 from . import rule
 from .runs import Runs

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import AnyAlgorithm, Channel, ClientSampling, Run, Runner, Schema, derive_seed, run
-from ...privacy import Tier
+from ...tiers import Tier
 
 LOOSE = 1e-3  # tolerance of all runs but the first, which only serve the choice
 

@@ -19,8 +19,8 @@ from ...core import (
     run,
 )
 from ...data.frames import columns_of
-from ...privacy import Privacy, tier_of
 from ...results import build, to_json
+from ...tiers import Privacy, tier_of
 from ...typing import BoolArray, FloatArray
 from .column import Column
 from .statistics import Histogram, MedianOfMeans, Moments

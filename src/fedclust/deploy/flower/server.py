@@ -32,7 +32,7 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     for text in find_ignored_settings(study):
         _log.warning("%s", text)
     # Ledgers and keys are kept in files; a guard's last reply and noise under masks are not.
-    if vars(tier).get("change") or (tier.noisy and hasattr(tier, "min_cohort")):
+    if tier.needs_memory:
         raise ConfigError(
             f"{study.path}: tier = {tier.name!r} needs clients that remember their last reply, but "
             "over Flower every message starts a new process; set [privacy] tier to secure (without "

@@ -13,8 +13,9 @@ from ...clustering.choose_k import Choice
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.preparation import Column
 from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
-from ...privacy import ClientPolicy, Guarantee, Tier
+from ...privacy import ClientPolicy
 from ...results import RunProfile
+from ...tiers import Tier
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
 from ..settings import Conflict, Study
@@ -82,6 +83,14 @@ class Layout(ABC):
     def __init__(self, study: Study) -> None:
         self.study = study
 
+    def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
+        """Settings that the study lacks; with `files` it lists its clients' files, too."""
+        return iter(())
+
+    def complete_settings(self) -> Study:
+        """The study with the settings that follow from its layout."""
+        return self.study
+
     @abstractmethod
     def find_conflicts(self) -> Iterator[Conflict]:
         """Settings that cannot be met together."""
@@ -91,8 +100,8 @@ class Layout(ABC):
         """Settings that the tier cannot protect."""
 
     @abstractmethod
-    def guarantee(self, tier: Tier) -> Guarantee:
-        """What the tier guarantees in this layout."""
+    def adapt_tier(self, tier: Tier) -> Tier:
+        """The tier as it protects data of this layout."""
 
     @abstractmethod
     def label_targets(self, folder: Path) -> dict[str, Path]:

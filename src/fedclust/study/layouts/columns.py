@@ -39,18 +39,17 @@ from ...core import (
 )
 from ...data.ids import check_comparable
 from ...metrics import inertia
-from ...privacy import ClientPolicy, Guarantee, Limits, Tier
+from ...privacy import ClientPolicy, Limits
 from ...results import ClusterProfile, QualityRecord, RunProfile
+from ...tiers import Tier
 from ...typing import Array
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
 from ..run_directory import label_files
-from ..settings import Conflict
+from ..settings import Conflict, Study
 from ..split import (
     columns_algorithm,
-    columns_guarantee,
-    columns_transforms,
     find_column_conflicts,
     find_unprotected_columns,
 )
@@ -75,14 +74,25 @@ class ColumnsLayout(Layout):
     split: ClassVar[str] = "columns"
     keeps_state: ClassVar[bool] = True  # the shared records
 
+    def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
+        if files and self.study.data.id is None:
+            text = 'split = "columns" aligns records by their ids; set id to the id column'
+            yield Conflict(("data", "id"), text)
+
+    def complete_settings(self) -> Study:
+        """Every client is needed, from the first round on."""
+        sampling = self.study.sampling
+        least = max(len(self.study.clients), sampling.min_clients)
+        return replace(self.study, sampling=replace(sampling, min_clients=least))
+
     def find_conflicts(self) -> Iterator[Conflict]:
         return find_column_conflicts(self.study)
 
     def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
         return find_unprotected_columns(tier, self.study)
 
-    def guarantee(self, tier: Tier) -> Guarantee:
-        return columns_guarantee(tier)
+    def adapt_tier(self, tier: Tier) -> Tier:
+        return tier.for_columns() or tier  # without one the study was refused
 
     def label_targets(self, folder: Path) -> dict[str, Path]:
         """The centres need a path even without labels."""
@@ -175,7 +185,7 @@ class ColumnsLayout(Layout):
             init=settings.init,
             n_init=settings.n_init,
             seed=settings.seed,
-            transforms=columns_transforms(tier, prepared.schema),
+            transforms=tier.transforms(requested, prepared.schema),
             runner=journal.runner("clustering"),
         )
         return Clustered(requested, found)
@@ -236,7 +246,7 @@ class ColumnsLayout(Layout):
     # Across machines
 
     def notices(self, tier: Tier) -> list[str]:
-        guarantee = self.guarantee(tier)
+        guarantee = tier.guarantee
         return [f"Privacy, {guarantee.tier}: {guarantee.words}"]
 
     def select_clients(self, connected: Sequence[str]) -> list[str]:

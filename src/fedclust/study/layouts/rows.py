@@ -33,8 +33,8 @@ from ...core import (
     Schema,
     TooFewClients,
 )
-from ...privacy import Guarantee, Tier
 from ...results import RunProfile
+from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..contradictions import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
@@ -71,8 +71,8 @@ class RowsLayout(Layout):
     def find_unprotected(self, tier: Tier) -> Iterator[Conflict]:
         return find_unprotected_rows(tier, self.study)
 
-    def guarantee(self, tier: Tier) -> Guarantee:
-        return tier.guarantee
+    def adapt_tier(self, tier: Tier) -> Tier:
+        return tier
 
     def label_targets(self, folder: Path) -> dict[str, Path]:
         return label_files(self.study, folder)

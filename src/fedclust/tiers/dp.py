@@ -1,15 +1,17 @@
 """The tiers of differential privacy: noise at every client, or once for all of them."""
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Self
 
+from ..algorithms.bounded_c_means import BoundedCMeans
+from ..algorithms.cell_seeding import CellSeeding
 from ..core import AnyAlgorithm, Channel, ConfigError, Plan, Schema, Stage, Transform, checks
+from ..privacy import IntegerGaussian, SecureChannel
+from ..privacy.accounting import epsilon_of, mu_for
 from ..settings import Key
-from .accounting import mu_for
-from .noise import IntegerGaussian
-from .secure_channel import SecureChannel
-from .tiers import Tier
+from .base import Conflicts, StudySettings, Tier
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,8 @@ class Private(Tier):
 
     def mu(self, algorithm: AnyAlgorithm) -> float:
         """The mu of one round of a plan."""
-        stages = getattr(algorithm, "stages", None)
-        if stages is not None:
-            return math.sqrt(self.seed_share * self.budget / len(stages))
+        if isinstance(algorithm, CellSeeding):
+            return math.sqrt(self.seed_share * self.budget / len(algorithm.stages))
         return math.sqrt((1 - self.seed_share) * self.budget / self.rounds)
 
     def variance_share(self, n_clients: int) -> float:
@@ -73,6 +74,48 @@ class Private(Tier):
                 f"of {algorithm.key!r}; 'llf-cm' and 'llf-fcm' can be made private"
             )
 
+    def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
+        """An algorithm of bounded influence in its place, with the noise that it must expect."""
+        self.check(algorithm)
+        if algorithm.traits.bounded:
+            return algorithm
+        low, high = schema.box()
+        bounded = BoundedCMeans(
+            algorithm.n_clusters,
+            low,
+            high,
+            init=algorithm.parameter("init"),
+            fuzzifier=float(algorithm.parameter("fuzzifier", 1.0)),
+            rounds=self.rounds,
+        )
+        return replace(bounded, noise=self.noise(bounded, n_clients))
+
+    def seeding(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
+        cells = CellSeeding(algorithm.n_clusters, *schema.box())
+        return replace(cells, noise=self.noise(cells, n_clients))
+
+    def with_rounds(self, max_rounds: int | None) -> Self:
+        return self if max_rounds is None else replace(self, rounds=max_rounds)
+
+    def refused_limits(
+        self, algorithm: AnyAlgorithm, max_rounds: int | None, tol: float | None
+    ) -> Iterator[tuple[str, str]]:
+        if tol is not None:
+            words = "a run has a fixed number of rounds, each paid for; give max_rounds, not tol"
+            yield "tol", f"tol={tol:g}: with privacy={self.name!r} {words}"
+
+    def conflicts(self, study: StudySettings) -> Conflicts:
+        name = f"tier = {self.name!r}"
+        if study.clustering.n_init > 1:
+            words = f"n_init must be 1 with {name}: every restart spends privacy budget"
+            yield ("clustering", "n_init"), words
+        if ("privacy", "min_count") in study.given:
+            words = f"min_count has no meaning for {name}: noise stands behind every number"
+            yield ("privacy", "min_count"), words
+
+    def epsilon_after(self, repeated: float) -> float:
+        return epsilon_of(math.sqrt(self.budget + repeated), self.delta)
+
     def _words(self) -> str:
         return (
             f"Whatever anybody knows or does, what leaves a client tells about any one record at "
@@ -88,10 +131,19 @@ class SecurePrivate(Private):
     min_cohort: int = 3
 
     name: ClassVar[str] = "secure+dp"
+    masks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.integer(self, "min_cohort", 3)
+
+    @property
+    def fewest_clients(self) -> int:
+        return self.min_cohort
+
+    @property
+    def needs_memory(self) -> bool:
+        return True  # the noise of a round, which must be the same if it is asked again
 
     def variance_share(self, n_clients: int) -> float:
         """Half of the clients are enough for all the noise, so half may be dishonest."""

@@ -1,14 +1,13 @@
 """The tier of guards: clients withhold what differs by too little from what they have said."""
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Self
 
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
-from .guard import PAIRED, ChangeGuard
-from .policy import QueryLimit
-from .suppression import MinCount, MinSamples
-from .tiers import CHANGE, MAX_QUERIES, RELEASES, ROUNDS, Tier, uncovered
+from ..privacy import ChangeGuard, MinCount, MinSamples, QueryLimit
+from ..privacy.guard import PAIRED
+from .base import CHANGE_KEY, MAX_QUERIES, MAX_QUERIES_KEY, ROUNDS, Tier, uncovered
 
 _LEAST_FUZZIFIER = 1.5  # of sums in the open: below, memberships are nearly labels
 SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for the records
@@ -18,8 +17,8 @@ SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for th
 class Guarded(Tier):
     """The client withholds what differs by too little from what it has said."""
 
-    change: Annotated[int, CHANGE] = 5
-    max_queries: Annotated[int, MAX_QUERIES] = RELEASES
+    change: Annotated[int, CHANGE_KEY] = 5
+    max_queries: Annotated[int, MAX_QUERIES_KEY] = MAX_QUERIES
 
     name: ClassVar[str] = "guarded"
     guards: ClassVar[bool] = True
@@ -62,6 +61,17 @@ class Guarded(Tier):
             raise ConfigError(f"{name}: n_clusters={k!r}: {words}")
         if algorithm.unguarded:
             raise ConfigError(f"{name}: {algorithm.unguarded}")
+
+    @property
+    def query_limit(self) -> int:
+        return self.max_queries
+
+    @property
+    def needs_memory(self) -> bool:
+        return True  # what the guard last let through
+
+    def for_client(self, max_queries: int) -> Self:
+        return replace(self, max_queries=max_queries)
 
     def missing_protection(self, plan: Plan, schema: Schema) -> str:
         algorithm, stages = plan.algorithm, {t.stage for t in plan.transforms}

@@ -1,17 +1,52 @@
-"""From one word to a tier, and from a tier to the transforms of a plan."""
+"""Which tiers there are, and from the value of `privacy` to a tier.
+
+Another package adds a tier by an entry point of the group ``fedclust.tiers``, whose name is that of
+the tier; within one process `register_tier` does the same. In a federation every machine needs it.
+"""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..core import AnyAlgorithm, ConfigError, Schema, Transform
-from .guarded_tier import Guarded
-from .noisy_tiers import Private, SecurePrivate
-from .tiers import Guarantee, Paper, Secure, Tier, Unprotected
+from ..core.registry import Registry
+from .base import Guarantee, Tier
 
-TIERS = {kind.name: kind for kind in (Unprotected, Paper, Guarded, Secure, Private, SecurePrivate)}
-PRIVACY = ("none", "paper")  # those that every plan can have: no bounds, keys or memory needed
+K = TypeVar("K", bound=type[Any])
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+def _check_tier(name: str, kind: Any) -> None:
+    if not (isinstance(kind, type) and issubclass(kind, Tier)):
+        raise ConfigError(f"{kind!r} is not a subclass of fedclust.tiers.Tier")
+    if "__dataclass_fields__" not in vars(kind) or getattr(kind, "name", None) != name:
+        raise ConfigError(f"{kind.__name__} must be a frozen dataclass with the name {name!r}")
+
+
+TIERS: Registry[Tier] = Registry(
+    {
+        "none": f"{_PACKAGE}.open.Unprotected",
+        "paper": f"{_PACKAGE}.open.Paper",
+        "guarded": f"{_PACKAGE}.guarded.Guarded",
+        "secure": f"{_PACKAGE}.secure.Secure",
+        "dp": f"{_PACKAGE}.dp.Private",
+        "secure+dp": f"{_PACKAGE}.dp.SecurePrivate",
+    },
+    "fedclust.tiers",
+    check=_check_tier,
+)
 
 Privacy = str | Tier | tuple[Transform, ...]
+
+
+def register_tier(kind: K) -> K:
+    """Make a tier known in this process: to estimators, studies, consent and reports."""
+    TIERS.add(kind.name, kind)
+    return kind
+
+
+def unregister_tier(kind: type[Tier]) -> None:
+    """Remove a tier that was registered in this process."""
+    TIERS.remove(kind.name)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,109 @@
+"""The tier of masks: the server sees sums over clients only."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from ..core import AnyAlgorithm, Channel, Plan, Schema, Stage, Transform, checks
+from ..privacy import ChangeGuard, FixedPoint, MinSamples, QueryLimit, SecureChannel
+from ..privacy.fixed_point import MAX_RECORDS
+from .base import CHANGE_KEY, MAX_QUERIES, MAX_QUERIES_KEY, ROUNDS, Guarantee, Tier
+from .columns import TRUST
+
+
+@dataclass(frozen=True)
+class Secure(Tier):
+    """Masks: the server sees sums over at least three clients."""
+
+    min_cohort: int = 3
+    max_queries: Annotated[int, MAX_QUERIES_KEY] = MAX_QUERIES
+    max_records: int = MAX_RECORDS
+    # Guard k-means inside the masks too, at the price of exactness.
+    change: Annotated[int | None, CHANGE_KEY] = None
+
+    name: ClassVar[str] = "secure"
+    sums_only: ClassVar[bool] = True
+    masks: ClassVar[bool] = True
+    limits_queries: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checks.integer(self, "min_cohort", 3)
+        checks.integer(self, "max_queries")
+        if self.change is not None:
+            checks.integer(self, "change", 2)
+
+    def most_rounds(self, algorithm: AnyAlgorithm) -> int:
+        return ROUNDS
+
+    def transforms(
+        self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
+    ) -> tuple[Transform, ...]:
+        limit, grid = (
+            QueryLimit(self.max_queries),
+            FixedPoint.over(schema, max_records=self.max_records),
+        )
+        if self.change is None or not algorithm.traits.disjoint:
+            return limit, grid
+        return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
+
+    def channel(self, channel: Channel) -> Channel:
+        if isinstance(channel, SecureChannel):
+            return channel
+        return SecureChannel(channel, min_cohort=self.min_cohort)
+
+    @property
+    def fewest_clients(self) -> int:
+        return self.min_cohort
+
+    @property
+    def query_limit(self) -> int:
+        return self.max_queries
+
+    @property
+    def needs_memory(self) -> bool:
+        return self.change is not None  # what the guard last let through
+
+    @property
+    def exact(self) -> bool:
+        return self.change is None
+
+    def missing_protection(self, plan: Plan, schema: Schema) -> str:
+        return "" if any(t.stage == Stage.MASK for t in plan.transforms) else "masks"
+
+    def _words(self) -> str:
+        told = (
+            f"The server learns totals over at least {self.min_cohort} clients and nothing of a "
+            "single client, as long as it does not pose as clients. "
+        )
+        if self.change is not None:
+            return told + (
+                f"Clients repeat their sums while fewer than {self.change} members of a cluster "
+                "changed, which is a heuristic for single records. The result is not exact."
+            )
+        return told + (
+            "The result is exact. Nothing is promised about single records: totals of several "
+            "rounds can differ by one, and that one is then known, though not whose it is."
+        )
+
+    def for_columns(self) -> Tier:
+        return SecureColumns()
+
+
+@dataclass(frozen=True)
+class SecureColumns(Secure):
+    """Masked distances where columns are split between clients."""
+
+    def transforms(
+        self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
+    ) -> tuple[Transform, ...]:
+        """Integers for the masks: of columns from 0 to 1 no squared distance exceeds F."""
+        return (FixedPoint.over(schema),)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.name, {}, self._words(), self.exact)
+
+    def _words(self) -> str:
+        return (
+            f"The server sees distances summed over at least {self.min_cohort} owners and no "
+            f"owner's own, as long as it does not pose as owners. {TRUST}"
+        )
