@@ -11,7 +11,7 @@ from ..support.pretended import STUDY, Pretended, run
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('[data]\nid = "person"\n', "[data] id of the study is not used: each client.toml has its"),
+        ('[data]\nid = "person"\n', "[data] id of the study is not used"),
         ('[data]\nna_values = ["-"]\n', "[data] na_values of the study is not used"),
         ("[data]\nbatch_rows = 9\n", "[data] batch_rows of the study is not used"),
         ('labels_in = "data"\n', "labels_in of the study is not used: labels stay with each"),
