@@ -150,7 +150,7 @@ def test_a_name_stands_for_one_class(registered: None) -> None:
         key: ClassVar[str] = "llf-cm"
 
     register(SweepMeans)  # again, which changes nothing
-    with pytest.raises(ConfigError, match="'llf-cm' is taken"):
+    with pytest.raises(ConfigError, match="'llf-cm' is already in use"):
         register(Impostor)
     assert type(make("llf-cm", 2)) is not Impostor
 
