@@ -119,8 +119,8 @@ class Private(Tier):
     def _words(self) -> str:
         return (
             "Whatever anyone else knows or does, what leaves a client reveals about any one "
-            f"record at most what epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included. "
-            "No other party has to be trusted. The bounds must be public."
+            f"record at most what epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding "
+            "included. No other party has to be trusted. The bounds must be public."
         )
 
 
