@@ -161,7 +161,7 @@ class SecurePrivate(Private):
 
     def _words(self) -> str:
         return (
-            f"The result, and all the server sees, reveal about any one record at most what "
-            f"epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included, as long as half of "
-            f"at least {self.min_cohort} clients are honest. The bounds must be public."
+            "The result, and all the server sees, reveal about any one record at most what "
+            f"epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included, as long as "
+            f"half of at least {self.min_cohort} clients are honest. The bounds must be public."
         )
