@@ -164,7 +164,7 @@ def test_seeding_from_clients_too_small_says_so() -> None:
 
     alone = {f"c{i}": client(float(i)) for i in range(5)}
     for init in ("careful", "client", "fkm", "one-shot"):
-        with pytest.raises(TooFewClients, match=f"init='{init}': no client has rows enough"):
+        with pytest.raises(TooFewClients, match=f"init='{init}': no client has enough rows"):
             cluster(make("llf-cm", 2), LocalChannel(alone), SCHEMA, init=init)
 
 

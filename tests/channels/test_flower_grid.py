@@ -48,7 +48,7 @@ def foreign(stype: str) -> RecordDict:
         (RecordDict({"fedclust": ArrayRecord([np.zeros(3)])}), "contains no bytes"),
         (foreign("numpy.ndarray"), "contains no bytes"),
         (foreign("fedclust.wire"), "too short"),
-        (bytes_content(bytes(100)), "not a message"),
+        (bytes_content(bytes(100)), "not a fedclust message"),
         (bytes_content(b""), "too short"),
     ],
 )

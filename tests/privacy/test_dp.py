@@ -89,7 +89,7 @@ def test_the_sensitivity_is_reached() -> None:
     ],
 )
 def test_broadcasts_that_would_break_the_bound_are_refused(down: CentersAndReach) -> None:
-    with pytest.raises(MessageError, match="a reach that are none"):
+    with pytest.raises(MessageError, match="centres or reach not finite"):
         BoundedCMeans(2, np.zeros(2), np.ones(2)).client_step(
             down,
             Data(np.ones((3, 2)), NO_WEIGHTS),
@@ -102,7 +102,7 @@ def test_stages_that_would_break_the_bound_are_refused() -> None:
     bad = CellBroadcast(COUNTS, np.zeros(2), np.full((2, 2), np.nan), np.zeros((2, 2)), 1.0)
     data = Data(np.ones((3, 2)), NO_WEIGHTS)
     for down in (bad, replace(bad, basis=np.eye(2), spread=-1.0)):
-        with pytest.raises(MessageError, match="a spread that are none"):
+        with pytest.raises(MessageError, match="values not finite or out of range"):
             chosen.client_step(down, data, None)  # type: ignore[arg-type]
 
 
