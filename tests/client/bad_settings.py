@@ -74,7 +74,7 @@ BROKEN: dict[str, Damage] = {
     "ledger of other lines": with_file("ledger.jsonl", '{"event": "noise", "cost": "bandicoot"}\n'),
     "ledger is a folder": with_folder("ledger.jsonl"),
     "ledger under a file": settings(output='ledger = "client.toml/platypus.jsonl"'),
-    "damaged guard memory": with_file("ledger.told.npz", "bandicoot"),
+    "damaged guard memory": with_file("ledger.released.npz", "bandicoot"),
     "damaged peers": with_file("peers.json", '{"platypus": "bandicoot"}', enrolled),
     "peers are a list": with_file("peers.json", '["platypus"]', enrolled),
     "short peers": with_file("peers.json", '{"platypus": "5ec7"}', enrolled),

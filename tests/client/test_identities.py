@@ -140,7 +140,7 @@ def test_a_client_that_joins_later_is_refused_until_the_new_list_is_there(kits: 
         shutil.copy(kits / "clients" / name / "data.csv", early / "clients" / name)
     said = clustered(early)
     missing = (
-        "'south' is not among the peers that this client was told of at enrolment: its peers.json "
+        "'south' is not among the peers that this client knows from enrolment: its peers.json "
         "has to be brought up to date"
     )
     assert {f"north: {missing}", f"west: {missing}"} <= set(said)

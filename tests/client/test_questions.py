@@ -190,7 +190,7 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),
         ("guarded", PLAN, "QueryLimit(max_queries=1000)"),
         ("guarded", Plan(make("llf-fcm", 3, init=START)), "max_rounds of at most 10"),
-        ("guarded", Plan(make("dwf", 3, init=START)), "nobody guards the rounds"),
+        ("guarded", Plan(make("dwf", 3, init=START)), "does not support the algorithm"),
         ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "MinSamples(samples=46)"),
     ],
 )

@@ -126,7 +126,7 @@ def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
     assert tier.adapt(ready, BOX, 4) is ready
     seeding: Any = tier.seeding(ready, BOX, 4)
     assert seeding.noise == pytest.approx(2.0 / tier.mu(seeding))
-    with pytest.raises(ConfigError, match="nobody knows how much one record .* of 'ewf'"):
+    with pytest.raises(ConfigError, match="no bound is known on how much one record .* of 'ewf'"):
         tier.adapt(make("ewf", 3), BOX, 4)
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
         tier.adapt(make("fkm", 3), BOX, 4)

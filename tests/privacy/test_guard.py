@@ -112,7 +112,7 @@ def test_the_same_question_gets_the_same_answer() -> None:
     first = client.cut(0.5)
     client.round -= 1
     assert client.cut(0.5) == first
-    assert len(client.policy.told) == 1
+    assert len(client.policy.released) == 1
 
 
 def test_a_client_without_rows_has_nothing_to_guard() -> None:

@@ -104,7 +104,7 @@ def test_every_run_has_other_keys_and_the_same_result() -> None:
 
 
 def test_two_clients_cannot_hide_among_each_other() -> None:
-    with pytest.raises(TooFewClients, match="2 clients are there; secure aggregation needs 3"):
+    with pytest.raises(TooFewClients, match="2 clients are connected; secure aggregation needs 3"):
         SecureChannel(LocalChannel(owners(2)))
 
 

@@ -78,5 +78,5 @@ def test_a_rule_that_silences_everybody_is_an_error_not_a_result() -> None:
     data = {f"c{i}": Data.of(rng.random((10, 2))) for i in range(3)}
     chosen = make("llf-fcm", 15, init=rng.random((15, 2)))
     plan = Plan(chosen, transforms_for(chosen, 2, "paper"))
-    with pytest.raises(TooFewClients, match="privacy rules withheld all"):
+    with pytest.raises(TooFewClients, match="privacy rules withheld everything"):
         run(plan, LocalChannel(data), Schema(2))

@@ -201,7 +201,7 @@ def test_a_tier_is_itself() -> None:
 def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
     """Several rounds of local means differ by single records just as sums do."""
     other = "llf-fcm" if make(key, 3).soft else "llf-cm"
-    with pytest.raises(ConfigError, match=f"nobody guards the rounds of '{key}'; .* '{other}'"):
+    with pytest.raises(ConfigError, match=f"does not support the algorithm '{key}'; .* '{other}'"):
         transforms_for(make(key, 3), 2, "guarded")
 
 

@@ -1,6 +1,6 @@
 """What k-means conserves: over all clusters together, every round has the same records.
 
-On a grid the sums over clusters are the same whole numbers in every round, run and restart, under
+On a grid the sums over clusters are the same integers in every round, run and restart, under
 masks too. If they change, a client's data changed, a message was damaged, lost or doubled, or a
 mask did not cancel: the run must stop.
 """

@@ -41,7 +41,7 @@ def _library() -> Any:
 
 
 def fresh_secret() -> bytes:
-    """32 bytes that nobody can guess."""
+    """32 bytes that cannot be guessed."""
     return os.urandom(KEY_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Sums of whole numbers: exact in any split and order, and the ground that masks and noise need.
+"""Sums of integers: exact in any split and order, and the ground that masks and noise need.
 
 Every record's contribution to the lossless algorithms' sums is rounded once, to a grid that all
 clients share (docs/adr/0013-exact-sums.md); sums of other algorithms are rounded once per client.
@@ -74,8 +74,8 @@ class FixedPoint(Transform):
     def check(self, algorithm: AnyAlgorithm) -> None:
         if not issubclass(algorithm.up, Summed):
             raise ConfigError(
-                f"FixedPoint: messages of {algorithm.key} stack; only those that sum can be whole "
-                "numbers"
+                f"FixedPoint: messages of {algorithm.key} stack; only messages that sum can be "
+                "integers"
             )
         fuzzifier = getattr(algorithm, "fuzzifier", 1.0)
         lost = (fuzzifier - 1.0) * np.log2(max(2, algorithm.n_clusters)) if fuzzifier > 1 else 0.0
@@ -104,21 +104,21 @@ class FixedPoint(Transform):
             for column in np.flatnonzero(outside).tolist():
                 raise DataError(  # and not which value: this text may travel
                     f"{who}: column {column} has values outside its public bounds "
-                    f"[{self.low[column]:g}, {self.high[column]:g}]; widen these, or mend the data"
+                    f"[{self.low[column]:g}, {self.high[column]:g}]; widen them or correct the data"
                 )
         return replace(data, grid=self.grid)
 
     def at_client(self, message: M, context: RoundContext) -> M:
-        whole = cast(Summed, message).on_grid(self.grid)
-        if whole is message:  # made by records, whose number is bounded, hence so is their sum
+        integers = cast(Summed, message).on_grid(self.grid)
+        if integers is message:  # made by records, whose number is bounded, hence so is their sum
             return message
         most = 2**62 // len(context.cohort)
-        if any(a.size and max(a.max(), -a.min()) > most for a in whole.arrays().values()):
+        if any(a.size and max(a.max(), -a.min()) > most for a in integers.arrays().values()):
             raise MessageError(
                 f"client {context.party!r}: {len(context.cohort)} sums of this size could "
                 f"overflow; {COARSER}"
             )
-        return cast(M, whole)
+        return cast(M, integers)
 
     def at_server(self, merged: M, context: RoundContext) -> M:
         weight = getattr(merged, "weight", None)

@@ -1,9 +1,9 @@
 """The differencing guard: a server that keeps all messages must not see sums that differ by few.
 
 If a single record changes cluster between two messages, their difference is that record. So a
-client sends new sums of a cluster only if its members differ from every set it has told of before
+client sends new sums of a cluster only if its members differ from every set it has released before
 by none or by at least `change` of them; else it repeats what it sent last. Sums over all clusters
-are known, hence clusters that exchange records are told of together or not at all. This is a
+are known, hence clusters that exchange records are released together or not at all. This is a
 heuristic: it stops the attacks of tests/attacks, it proves nothing.
 """
 
@@ -57,24 +57,24 @@ class ChangeGuard(Transform):
         policy, data = policy_of(context.data), context.data
         if data is None or len(data) == 0:
             return message
-        asked, run = query_digest(context), plan_digest(context.plan)
-        if asked not in policy.last:
-            if any(len(before) != len(data) for before in policy.told):
+        query, run = query_digest(context), plan_digest(context.plan)
+        if query not in policy.last:
+            if any(len(before) != len(data) for before in policy.released):
                 raise Refusal(
                     "the number of rows has changed since the last release; a guard "
                     "cannot compare them: reset the ledger"
                 )
-            last = policy.last.get(run) or _Told(np.full(len(data), -1), message.identity())
+            last = policy.last.get(run) or _Release(np.full(len(data), -1), message.identity())
             k = len(context.down.centers)  # type: ignore[union-attr]
-            now = self._decided(message, k, _labels(context, data), last, policy.told)
-            policy.last[run] = policy.last[asked] = now
-            policy.tell(now.labels)
-        told: M = policy.last[asked].message
-        return told
+            now = self._decided(message, k, _labels(context, data), last, policy.released)
+            policy.last[run] = policy.last[query] = now
+            policy.remember(now.labels)
+        released: M = policy.last[query].message
+        return released
 
     def _decided(
-        self, message: Any, k: int, labels: IntArray, last: "_Told", past: Sequence[IntArray]
-    ) -> "_Told":
+        self, message: Any, k: int, labels: IntArray, last: "_Release", past: Sequence[IntArray]
+    ) -> "_Release":
         near, sets = self._too_close(labels, past, k)
         few = sets.sum(axis=1) <= 2
         bad: BoolArray = (near & few) @ sets > 0
@@ -82,10 +82,10 @@ class ChangeGuard(Transform):
         while not bad.all():
             bad = _together(bad, last.labels, labels, k)
             kept = np.isin(last.labels, np.flatnonzero(bad))
-            told = np.where(kept, last.labels, np.where(bad[labels], -1, labels))
-            if not self._too_close(told, past, k)[0].any():
+            released = np.where(kept, last.labels, np.where(bad[labels], -1, labels))
+            if not self._too_close(released, past, k)[0].any():
                 new, old = message.keep(~bad), last.message.keep(bad)
-                return _Told(told, type(message).merge([new, old]))
+                return _Release(released, type(message).merge([new, old]))
             # What is withheld may itself be few records: withhold the next smallest cluster too.
             bad = bad | (np.arange(k) == np.argmin(np.where(bad, len(labels) + 1, size)))
         return last
@@ -93,7 +93,7 @@ class ChangeGuard(Transform):
     def _too_close(
         self, labels: IntArray, past: Sequence[IntArray], k: int
     ) -> tuple[BoolArray, IntArray]:
-        """Which unions of clusters differ too little from what was told before, and the unions.
+        """Which unions of clusters differ too little from what was released before, and the unions.
 
         From none at all and from everything as well: the sum of all records may be known.
         """
@@ -120,10 +120,10 @@ def _unions(k: int) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Release:
     """What the server last heard: of which records, in which cluster, in which message."""
 
-    labels: IntArray  # (N,) negative where a record is in no cluster told of
+    labels: IntArray  # (N,) negative where a record is in no released cluster
     message: Any = field(repr=False)
 
 

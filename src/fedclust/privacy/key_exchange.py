@@ -23,7 +23,7 @@ class Offers(Stacked):
 class KeyExchange(OneRoundQuery[Empty, Offers]):
     """Public keys of all clients; the server passes them on, and learns no secret."""
 
-    run: str  # named anew for every run, or masks would repeat
+    run: str  # a new name for every run, or masks would repeat
 
     key: ClassVar[str] = "key-exchange"
     # It reads no rows, so it is not a query.

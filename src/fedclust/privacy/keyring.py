@@ -51,7 +51,7 @@ Answers = dict[tuple[str, bytes], dict[int, tuple[MaskedQuery, bytes]]]  # by ru
 
 
 class Keyring:
-    """Keys of one client, and the promise to use each mask for one message."""
+    """Keys of one client, and the rule that each mask is used for one message."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Keyring:
         return signing_public(self._secret_identity())
 
     def _secret_identity(self) -> bytes:
-        if self._identity is None:  # nobody knows it yet, so any will do
+        if self._identity is None:  # no other client knows it yet, so any will do
             self._identity = fresh_secret()
         return self._identity
 
@@ -106,7 +106,7 @@ class Keyring:
         if public not in own.shared:
             found = shared_secret(own.secret, public)
             if found is None:
-                raise Refusal(f"the key of {peer!r} is no key")
+                raise Refusal(f"invalid X25519 public key for client {peer!r}")
             own.shared[public] = found
         return own.shared[public]
 
@@ -116,42 +116,42 @@ class Keyring:
             check()
             self._done.add(what)
 
-    def admit(self, asked: MaskedQuery, payload: bytes, *, steady: bool = False) -> None:
+    def admit(self, query: MaskedQuery, payload: bytes, *, steady: bool = False) -> None:
         """Let an answer go, or refuse: masks hide one answer to one question, and no second.
 
         With `steady`, no cohort may lose members: the noise of those who left would be missing.
         """
-        if len(asked.cohort) < self._min_cohort:
+        if len(query.cohort) < self._min_cohort:
             raise Refusal(
-                f"round {asked.round}: {len(asked.cohort)} clients are too few to hide among; at "
+                f"round {query.round}: {len(query.cohort)} clients are too few to hide among; at "
                 f"least {self._min_cohort} are needed"
             )
-        if asked.round >= self._max_rounds:
-            raise Refusal(f"round {asked.round}: this client answers {self._max_rounds} rounds")
+        if query.round >= self._max_rounds:
+            raise Refusal(f"round {query.round}: this client answers {self._max_rounds} rounds")
         with self._remembering():
-            answered = self._answers.setdefault((asked.run, asked.plan), {})
-            before = answered.get(asked.round)
+            answered = self._answers.setdefault((query.run, query.plan), {})
+            before = answered.get(query.round)
             if before is None:
-                if answered and asked.round < max(answered):
+                if answered and query.round < max(answered):
                     raise Refusal(
-                        f"round {asked.round} is over; round {max(answered)} was answered"
+                        f"round {query.round} is over; round {max(answered)} was answered"
                     )
             else:
-                self._same_again(asked, payload, *before, steady=steady)
-            answered[asked.round] = asked, payload
+                self._same_again(query, payload, *before, steady=steady)
+            answered[query.round] = query, payload
 
     def _same_again(
-        self, asked: MaskedQuery, payload: bytes, before: MaskedQuery, sent: bytes, *, steady: bool
+        self, query: MaskedQuery, payload: bytes, before: MaskedQuery, sent: bytes, *, steady: bool
     ) -> None:
-        if asked == before:
+        if query == before:
             if payload != sent:
-                raise Refusal(f"round {asked.round}: the data changed since this was answered")
+                raise Refusal(f"round {query.round}: the data changed since this was answered")
             return
-        smaller = set(asked.cohort) < set(before.cohort)
-        own = self._of(asked.run)
+        smaller = set(query.cohort) < set(before.cohort)
+        own = self._of(query.run)
         if not smaller or steady or own.shrinks >= self._max_shrinks:
             raise Refusal(
-                f"round {asked.round} was answered before, to another cohort or at other centres; "
+                f"round {query.round} was answered before, to another cohort or at other centres; "
                 f"a cohort may lose members {self._max_shrinks} times in a run"
             )
         own.shrinks += 1
@@ -171,13 +171,13 @@ class Keyring:
 
 
 def _written(runs: dict[str, _Secrets], answers: Answers) -> str:
-    told = [
-        [run, plan.hex(), number, list(asked.cohort), asked.header.hex(), payload.hex()]
+    listed = [
+        [run, plan.hex(), number, list(query.cohort), query.header.hex(), payload.hex()]
         for (run, plan), rounds in answers.items()
-        for number, (asked, payload) in rounds.items()
+        for number, (query, payload) in rounds.items()
     ]
     secrets = {run: [own.secret.hex(), own.shrinks] for run, own in runs.items()}
-    return json.dumps({"runs": secrets, "answers": told})
+    return json.dumps({"runs": secrets, "answers": listed})
 
 
 def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
@@ -189,8 +189,8 @@ def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
         answers: Answers = {}
         for run, plan, number, cohort, header, payload in found["answers"]:
             key = bytes.fromhex(plan)
-            asked = MaskedQuery(run, key, number, tuple(cohort), bytes.fromhex(header))
-            answers.setdefault((run, key), {})[number] = asked, bytes.fromhex(payload)
+            query = MaskedQuery(run, key, number, tuple(cohort), bytes.fromhex(header))
+            answers.setdefault((run, key), {})[number] = query, bytes.fromhex(payload)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(
             f"{path}: not a memory of keys; remove it when no study is running"

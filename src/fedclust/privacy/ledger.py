@@ -72,7 +72,7 @@ class Ledger:
     @property
     def memory(self) -> Path | None:
         """Beside the ledger: which records were summed together, for guards."""
-        return None if self.path is None else self.path.with_suffix(".told.npz")
+        return None if self.path is None else self.path.with_suffix(".released.npz")
 
     def reset(self, why: str) -> None:
         """Start the count again and forget what guards remember, for other data, say."""
@@ -117,8 +117,8 @@ class Ledger:
             return
         file.seek(self._read)
         text = file.read()
-        whole = text[: text.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines()):
+        complete = text[: text.rfind(b"\n") + 1]
+        for number, line in enumerate(complete.splitlines()):
             try:
                 self._apply(json.loads(line))
             except (ValueError, KeyError, TypeError):
@@ -126,7 +126,7 @@ class Ledger:
                     f"{self.path}: line {number + 1}: not a valid ledger entry; the file was "
                     "damaged or edited. Keep it, and start another with a reset"
                 ) from None
-        self._read += len(whole)
+        self._read += len(complete)
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes] | None]:

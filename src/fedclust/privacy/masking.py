@@ -2,9 +2,9 @@
 
 For each pair of clients one adds a mask and the other subtracts the same, modulo 2^64. A mask is a
 ChaCha20 keystream under a key that HKDF makes of the pair's secret and of everything the two must
-agree on: run, roster, plan, round, cohort and broadcast. A server that tells two clients different
+agree on: run, roster, plan, round, cohort and broadcast. A server that sends two clients different
 things gets masks that do not cancel. Bonawitz et al. (2017), without secret sharing: when a client
-fails the round is asked again, which tells nothing new (docs/privacy.md).
+fails the round is asked again, which reveals nothing new (docs/privacy.md).
 """
 
 from collections.abc import Mapping
@@ -70,14 +70,14 @@ class PairwiseMasks(Transform):
         policy, keys = policy_of(context.data), self._keys(context)
         arrays = {name: np.asarray(array) for name, array in message.arrays().items()}
         if any(a.dtype != np.int64 for a in arrays.values()):
-            raise ConfigError("PairwiseMasks: masks need whole numbers; put FixedPoint before them")
+            raise ConfigError("PairwiseMasks: masks need integers; put FixedPoint before them")
         self.check_cohort(context)
         plan = plan_digest(context.plan)
         shapes = (f"{name} {array.shape}".encode() for name, array in arrays.items())
         header = digest(plan, str(context.round).encode(), broadcast_digest(context), *shapes)
-        asked = MaskedQuery(self.run, plan, context.round, context.cohort, header)
+        query = MaskedQuery(self.run, plan, context.round, context.cohort, header)
         noisy = any(t.stage == Stage.NOISE for t in context.plan.transforms)
-        policy.keys.admit(asked, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
+        policy.keys.admit(query, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
         bound = digest(self._agreement(context), header)
         mask = _mask(
             policy, self.run, context.party, keys, bound, sum(a.size for a in arrays.values())
@@ -99,7 +99,7 @@ class PairwiseMasks(Transform):
         return {client: listed[client] for client in context.cohort}
 
     def _recognise(self, policy: ClientPolicy, me: str, keys: dict[str, bytes]) -> None:
-        """Refuse a roster in which anybody is not who it says."""
+        """Refuse a roster in which a client has another identity than at enrolment."""
         if not policy.keys.has_offered(self.run, keys[me]):
             raise Refusal(f"the roster has another key for {me!r} than it offered in this run")
         if len(set(keys.values())) < len(keys):
@@ -124,7 +124,7 @@ def _known(peers: Mapping[str, bytes], client: str, identity: bytes) -> None:
     """Refuse whomever only the server speaks of."""
     if client not in peers:
         raise Refusal(
-            f"{client!r} is not among the peers that this client was told of at enrolment: its "
+            f"{client!r} is not among the peers that this client knows from enrolment: its "
             "peers.json has to be brought up to date"
         )
     if peers[client] != identity:

@@ -1,6 +1,6 @@
-"""Noise for differential privacy: whole Gaussian numbers from OpenDP, never from floats.
+"""Noise for differential privacy: Gaussian integers from OpenDP, never from floats.
 
-What is noised must be whole numbers of known sensitivity (`sensitivity` of the algorithm). Under
+Noise is added to integers of known sensitivity (`sensitivity` of the algorithm). Under
 secure aggregation every client adds its share of the variance, and only the sum carries all of it.
 """
 
@@ -31,7 +31,7 @@ LARGEST = 2.0**52  # standard deviation of noise, in steps: a thousand of them d
 
 @dataclass(frozen=True)
 class IntegerGaussian(Transform):
-    """Add Gaussian whole numbers: the release is mu-GDP for every record."""
+    """Add Gaussian integers: the release is mu-GDP for every record."""
 
     mu: float
     share: float = 1.0  # of the variance that this client adds
@@ -50,7 +50,7 @@ class IntegerGaussian(Transform):
             )
 
     def at_client(self, message: M, context: RoundContext) -> M:
-        asked, policy, plan = query_digest(context), policy_of(context.data), context.plan
+        query, policy, plan = query_digest(context), policy_of(context.data), context.plan
         what = f"{plan.algorithm.key}, round {context.round}"
         masked = any(t.stage == Stage.MASK for t in plan.transforms)
         # Under masks half of the cohort must be enough for all the noise; else each client is.
@@ -63,10 +63,10 @@ class IntegerGaussian(Transform):
             raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
         size = plan.algorithm.sensitivity(context.down) / self.mu * self.share**0.5
         if not size < LARGEST:  # beyond, sums would wrap, and what wraps is not hidden
-            raise Refusal(f"{what}: mu={self.mu:g} asks for more noise than whole numbers hold")
+            raise Refusal(f"{what}: mu={self.mu:g} needs more noise than integers can hold")
         arrays = message.arrays()
         n = sum(a.size for a in arrays.values())
-        noise = policy.noise(asked, self.mu**2, what, lambda: gaussian(size, n))
+        noise = policy.noise(query, self.mu**2, what, lambda: gaussian(size, n))
         parts = np.split(noise, np.cumsum([a.size for a in arrays.values()])[:-1])
         noised = {
             name: array + part.reshape(array.shape)

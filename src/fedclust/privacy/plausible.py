@@ -24,7 +24,7 @@ class CheckedChannel(Wrapper):
     """The clients of another channel, less those whose sums cannot be sums of rows.
 
     ``records`` are the clients' sizes as enrolled, where they are known. ``left_out`` says who was
-    left out, and why; ``note`` is told when it happens.
+    left out, and why; ``note`` is called when it happens.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class CheckedChannel(Wrapper):
         """The replies of those that sent what an honest client can send."""
         replies = dict(self.channel.ask(plan, request))
         sums = {c: _sums(plan, m) for c, m in replies.items()}
-        told = [found[:, 0].sum() for found in sums.values() if found is not None]
-        usual = float(np.median(told)) if told else 0.0
+        sizes = [table[:, 0].sum() for table in sums.values() if table is not None]
+        usual = float(np.median(sizes)) if sizes else 0.0
         for client, message in replies.items():
             found = sums[client]
             odd = self._odd(plan, client, found, usual) if found is not None else None

@@ -32,7 +32,7 @@ class Limits:
     min_cohort: int = FEWEST  # under masks
     max_rounds: int = 300  # of one plan
     max_queries: int | None = None  # of the data set, over all plans, runs and restarts
-    max_cohorts: int = 3  # that its sums are ever hidden among: their differences tell of members
+    max_cohorts: int = 3  # in which sums are hidden: their differences reveal members
     max_shrinks: int = 2  # cohorts that lose members, per run
     bounds: Bounds | None = None  # centres outside are refused
     requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
@@ -56,11 +56,11 @@ _NO_LIMITS = Limits()
 
 
 class ClientPolicy:
-    """A client's keeper of keys, releases and rules.
+    """A client's keys, ledger and limits.
 
     ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
-    as told at enrolment and not by the server: without them the server is believed. With rules or
-    a ledger every question is looked at before it is answered. ``keys`` is a file that remembers
+    known from enrolment, not from the server; without them the server is trusted. With limits or
+    a ledger every query is checked before it is answered. ``keys`` is a file that remembers
     keys of running runs, where every message is answered by a new process.
     """
 
@@ -78,7 +78,7 @@ class ClientPolicy:
         self._identity, self._given, self._keys = identity, ledger, keys
         self._watchful = limits is not None or ledger is not None
         self._noise: dict[bytes, IntArray] = {}
-        self._told: list[IntArray] | None = None
+        self._released: list[IntArray] | None = None
         self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
 
     @cached_property  # thousands of simulated clients have a gate, and few of them use it
@@ -139,16 +139,16 @@ class ClientPolicy:
             raise Refusal(f"{what}: this client answers {limits.max_rounds} rounds")
         self._check_bounds(context, what)
 
-    def noise(self, asked: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
-        """The noise of a question, drawn once and paid for; or a refusal, if there is no budget.
+    def noise(self, query: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
+        """The noise of a query, drawn once and paid for; a refusal if the budget is spent.
 
         The same question gets the same noise, for two draws could be averaged. What was drawn is
-        not kept on disk: after a restart it is drawn anew, and paid for anew.
+        not kept on disk: after a restart it is drawn and paid for again.
         """
-        if asked not in self._noise:
+        if query not in self._noise:
             self.ledger.spend(cost, what=what, budget=self.limits.budget)
-            self._noise[asked] = draw()
-        return self._noise[asked]
+            self._noise[query] = draw()
+        return self._noise[query]
 
     @property
     def epsilon(self) -> float:
@@ -157,19 +157,19 @@ class ClientPolicy:
         return epsilon_of(spent**0.5, self.limits.delta) if spent else 0.0
 
     @property
-    def told(self) -> list[IntArray]:
+    def released(self) -> list[IntArray]:
         """Of each release of sums by cluster, the cluster of every record; for guards."""
-        if self._told is None:
+        if self._released is None:
             file = self.ledger.memory
-            self._told = list(load_arrays(file)) if file is not None and file.exists() else []
-        return self._told
+            self._released = list(load_arrays(file)) if file is not None and file.exists() else []
+        return self._released
 
-    def tell(self, labels: IntArray) -> None:
+    def remember(self, labels: IntArray) -> None:
         """Remember a release, beside the ledger if that is a file: guards outlive a process."""
-        self.told.append(labels)
+        self.released.append(labels)
         file = self.ledger.memory
         if file is not None:
-            write_atomically(file, lambda f: np.savez_compressed(f, *self.told))
+            write_atomically(file, lambda f: np.savez_compressed(f, *self.released))
 
     def _check_bounds(self, context: RoundContext, what: str) -> None:
         centers = getattr(context.down, "centers", None)
@@ -213,6 +213,6 @@ def policy_of(data: Data | Batches | None) -> ClientPolicy:
 
 
 def load_arrays(path: Path) -> list[IntArray]:
-    """What `tell` has written."""
+    """The releases that `remember` has written."""
     with np.load(path, allow_pickle=False) as saved:
         return [saved[name] for name in saved.files]

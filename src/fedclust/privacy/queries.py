@@ -15,13 +15,13 @@ def plan_digest(plan: Any) -> bytes:
     algorithm = plan.algorithm
     settings = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
     words = (algorithm.key, *map(repr, plan.transforms), str(plan.seed))
-    whole = {n: v for n, v in settings.items() if isinstance(v, np.ndarray)}
-    plain = {n: v for n, v in settings.items() if n not in whole}
-    return digest(*(w.encode() for w in words), repr(plain).encode(), *array_parts(whole))
+    arrays = {n: v for n, v in settings.items() if isinstance(v, np.ndarray)}
+    plain = {n: v for n, v in settings.items() if n not in arrays}
+    return digest(*(w.encode() for w in words), repr(plain).encode(), *array_parts(arrays))
 
 
 def query_digest(context: RoundContext) -> bytes:
-    """A plan, a round, what was broadcast, and of which rows; not of whom else it was asked."""
+    """Digest of a plan, a round, the broadcast and the form of rows; not of the cohort."""
     return digest(plan_digest(context.plan), str(context.round).encode(), broadcast_digest(context))
 
 

@@ -1,8 +1,8 @@
 """A channel over which the server sees sums of clients only.
 
 It wraps any other channel: keys are exchanged in an ordinary round, every plan gets masks at its
-end, and a round that somebody failed to answer is asked again. The same question gets the same
-masked answer, so asking again tells nothing; a smaller cohort is another question, and clients
+end, and a round in which a client failed is asked again. The same query gets the same
+masked answer, so asking again reveals nothing; a smaller cohort is another query, and clients
 allow two of those per run.
 """
 
@@ -39,18 +39,18 @@ class SecureChannel(Wrapper):
         self._cohort = tuple(entry[0] for entry in self.masks.roster)
 
     def _agreed(self) -> PairwiseMasks:
-        asked = sorted(self.channel.clients())
-        if len(asked) < self._min_cohort:
+        connected = sorted(self.channel.clients())
+        if len(connected) < self._min_cohort:
             raise TooFewClients(
-                f"{len(asked)} clients are there; secure aggregation needs {self._min_cohort}, "
-                "so that no two can subtract themselves from the sum"
+                f"{len(connected)} clients are connected; secure aggregation needs "
+                f"{self._min_cohort}, so that no two can subtract themselves from the sum"
             )
         exchange = KeyExchange(secrets.token_hex(16))
         plan = Plan(exchange)
         (done,) = rounds(plan, _Steady(self.channel, self._attempts), Schema(n_features=1))
         if len(done.cohort) < self._min_cohort:
             raise TooFewClients(
-                f"{len(done.cohort)} of {len(asked)} clients offered a key, and "
+                f"{len(done.cohort)} of {len(connected)} clients offered a key, and "
                 f"{self._min_cohort} are needed",
                 self.reasons(),
             )
@@ -66,12 +66,12 @@ class SecureChannel(Wrapper):
         if set(request.cohort) != set(self._cohort):
             raise ConfigError(
                 "secure aggregation asks every client in every round: sums over changing cohorts "
-                "tell clients apart; set sampling to 1, and choose no seeding that asks one"
+                "would reveal single clients; set sampling to 1, and choose another seeding"
             )
         masked = replace(plan, transforms=(*plan.transforms, self.masks))
         while True:
-            asked = replace(request, cohort=tuple(sorted(self._cohort)))
-            replies = dict(_Steady(self.channel, self._attempts).ask(masked, asked))
+            repeated = replace(request, cohort=tuple(sorted(self._cohort)))
+            replies = dict(_Steady(self.channel, self._attempts).ask(masked, repeated))
             silent = sorted(set(self._cohort) - set(replies))
             if not silent:
                 break

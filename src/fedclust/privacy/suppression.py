@@ -1,7 +1,7 @@
 """What a client withholds because too few records stand behind it.
 
 These are the papers' own rules. They hide single records from one look at one message; over
-several rounds differences between messages tell more, and what is withheld is missing from
+several rounds differences between messages reveal more, and what is withheld is missing from
 the result, so a lossless algorithm is no longer lossless with them (docs/privacy.md).
 """
 

@@ -33,7 +33,7 @@ class StudySettings(Protocol):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A tier as its users are told of it."""
+    """What a tier guarantees, as users read it."""
 
     tier: str
     parameters: Mapping[str, Any]

@@ -63,15 +63,15 @@ class Private(Tier):
         return (IntegerGaussian(self.mu(algorithm), self.variance_share(n_clients)),)
 
     def missing_protection(self, plan: Plan, schema: Schema) -> str:
-        whole = any(isinstance(t, IntegerGaussian) and t.share == 1 for t in plan.transforms)
-        return "" if whole else "noise enough for a client that trusts nobody"
+        full = any(isinstance(t, IntegerGaussian) and t.share == 1 for t in plan.transforms)
+        return "" if full else "the full noise of this client"
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         super().check(algorithm)
         if not (algorithm.traits.bounded or algorithm.traits.boundable):
             raise ConfigError(
-                f"privacy={self.name!r}: nobody knows how much one record can change the messages "
-                f"of {algorithm.key!r}; 'llf-cm' and 'llf-fcm' can be made private"
+                f"privacy={self.name!r}: no bound is known on how much one record changes the "
+                f"messages of {algorithm.key!r}; 'llf-cm' and 'llf-fcm' can be made private"
             )
 
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
@@ -118,15 +118,15 @@ class Private(Tier):
 
     def _words(self) -> str:
         return (
-            f"Whatever anybody knows or does, what leaves a client tells about any one record at "
-            f"most what epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included. "
-            "Nobody has to be trusted. The bounds must be public."
+            "Whatever anyone else knows or does, what leaves a client reveals about any one "
+            f"record at most what epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding "
+            "included. No other party has to be trusted. The bounds must be public."
         )
 
 
 @dataclass(frozen=True)
 class SecurePrivate(Private):
-    """Differential privacy inside secure aggregation: less noise for the same promise."""
+    """Differential privacy inside secure aggregation: less noise for the same guarantee."""
 
     min_cohort: int = 3
 
@@ -143,7 +143,7 @@ class SecurePrivate(Private):
 
     @property
     def needs_memory(self) -> bool:
-        return True  # the noise of a round, which must be the same if it is asked again
+        return True  # the noise of a round, which must be the same if the round is repeated
 
     def variance_share(self, n_clients: int) -> float:
         """Half of the clients are enough for all the noise, so half may be dishonest."""
@@ -161,7 +161,7 @@ class SecurePrivate(Private):
 
     def _words(self) -> str:
         return (
-            f"The result, and all the server sees, tell about any one record at most what epsilon="
-            f"{self.epsilon:g}, delta={self.delta:g} allows, seeding included, as long as half of "
-            f"at least {self.min_cohort} clients are honest. The bounds must be public."
+            "The result, and all the server sees, reveal about any one record at most what "
+            f"epsilon={self.epsilon:g}, delta={self.delta:g} allows, seeding included, as long as "
+            f"half of at least {self.min_cohort} clients are honest. The bounds must be public."
         )

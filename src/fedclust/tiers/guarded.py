@@ -1,4 +1,4 @@
-"""The tier of guards: clients withhold what differs by too little from what they have said."""
+"""The tier of guards: clients withhold what differs by too little from what they have released."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ SOFT_ROUNDS = 10  # of fuzzy sums in the open: each round gives equations for th
 
 @dataclass(frozen=True)
 class Guarded(Tier):
-    """The client withholds what differs by too little from what it has said."""
+    """The client withholds what differs by too little from what it has released."""
 
     change: Annotated[int, CHANGE_KEY] = 5
     max_queries: Annotated[int, MAX_QUERIES_KEY] = MAX_QUERIES
@@ -49,7 +49,7 @@ class Guarded(Tier):
         once = traits.answered_once and not algorithm.has_parameter("max_rounds")
         if not (soft_sums or once or traits.disjoint):
             raise ConfigError(
-                f"{name}: nobody guards the rounds of {algorithm.key!r}; use "
+                f"{name} does not support the algorithm {algorithm.key!r}; use "
                 f"{'llf-fcm' if algorithm.soft else 'llf-cm'!r}"
             )
         m, k = algorithm.parameter("fuzzifier", 1.0), algorithm.parameter("n_clusters", 1)

@@ -64,12 +64,12 @@ class CustomTransforms(Tier):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised: whoever chose them knows."""
+        """The guarantee of the chosen transforms."""
         chosen = [repr(t) for t in self.chosen]
         return Guarantee(self.name, {"chosen": chosen}, self._words())
 
     def _words(self) -> str:
-        return "What these transforms promise together."
+        return "What these transforms guarantee together."
 
 
 def tier_of(privacy: Privacy) -> Tier:
@@ -89,7 +89,7 @@ def tier_of(privacy: Privacy) -> Tier:
 def guarantee(privacy: Privacy) -> Guarantee:
     """What a tier promises, with its parameters.
 
-    >>> guarantee("none").words.startswith("Nothing is promised.")
+    >>> guarantee("none").words.startswith("No protection.")
     True
     """
     return tier_of(privacy).guarantee

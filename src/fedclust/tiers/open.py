@@ -21,7 +21,7 @@ class Unprotected(Tier):
 
     def _words(self) -> str:
         return (
-            "Nothing is promised. The server sees every client's sums in every round, and can work "
+            "No protection. The server sees every client's sums in every round, and can work "
             "out single records from them."
         )
 

@@ -70,17 +70,17 @@ class Secure(Tier):
         return "" if any(t.stage == Stage.MASK for t in plan.transforms) else "masks"
 
     def _words(self) -> str:
-        told = (
+        words = (
             f"The server learns totals over at least {self.min_cohort} clients and nothing of a "
             "single client, as long as it does not pose as clients. "
         )
         if self.change is not None:
-            return told + (
+            return words + (
                 f"Clients repeat their sums while fewer than {self.change} members of a cluster "
                 "changed, which is a heuristic for single records. The result is not exact."
             )
-        return told + (
-            "The result is exact. Nothing is promised about single records: totals of several "
+        return words + (
+            "The result is exact. Nothing is guaranteed about single records: totals of several "
             "rounds can differ by one, and that one is then known, though not whose it is."
         )
 
