@@ -36,7 +36,7 @@ from ...core import (
 from ...results import RunProfile
 from ...tiers import Tier
 from ...typing import FloatArray, IntArray
-from ..contradictions import find_row_conflicts, find_unprotected_rows
+from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
 from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
 from ..identity import match_ids, sort_by_size
