@@ -202,7 +202,7 @@ def make_algorithm(clustering: ClusteringSettings, n_clusters: int) -> AnyAlgori
         raise ConfigError(f"fuzzy = false, but {key} computes memberships")
     parameters = given_parameters(clustering)
     for name in parameters:
-        if name not in vars(algorithm):
+        if not algorithm.has_parameter(name):
             raise ConfigError(f"{key} has no parameter {name}; leave it out")
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), **parameters))
 
