@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,8 +19,11 @@ import fedclust.core.registry
 from fedclust import ConfigError, FederatedFuzzyCMeans, FederatedKMeans
 from fedclust.algorithms import ALGORITHMS, make, register, unregister
 from fedclust.algorithms.registry import PLANS
+from fedclust.algorithms.vertical_c_means import VerticalCMeans
 from fedclust.cli import app
-from fedclust.core import Plan
+from fedclust.client.config import read_client_config
+from fedclust.client.consent import ConsentRefusal, allow_vertical
+from fedclust.core import Plan, Work
 from fedclust.core.registry import Registry
 from fedclust.typing import FloatArray
 
@@ -125,6 +128,27 @@ def test_a_client_allows_it_within_its_limits(
 
 def test_a_client_refuses_what_is_not_registered_there(tmp_path: Path) -> None:
     assert "no algorithm 'SweepMeans'" in ask(tmp_path)
+
+
+@dataclass(frozen=True, eq=False)
+class SlowColumns(VerticalCMeans):
+    """K-means over split columns with a parameter by which a client's work grows."""
+
+    passes: Annotated[int, Work(5)] = 1
+
+    key: ClassVar[str] = "slow-columns"
+
+
+@pytest.mark.parametrize(("passes", "allowed"), [(5, True), (6, False)])
+def test_work_is_limited_over_split_columns_too(passes: int, allowed: bool, tmp_path: Path) -> None:
+    file = tmp_path / "client.toml"
+    file.write_text('[data]\nfile = "people.csv"\n[consent]\nsplit_columns = true\n')
+    plan = SlowColumns(3, passes=passes)
+    if allowed:
+        allow_vertical(read_client_config(file), plan, 0)
+    else:
+        with pytest.raises(ConsentRefusal, match="passes = 6, this client allows passes = 5"):
+            allow_vertical(read_client_config(file), plan, 0)
 
 
 def test_a_parameter_without_a_role_is_rejected_at_registration() -> None:

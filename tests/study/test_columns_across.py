@@ -257,7 +257,7 @@ def test_a_study_need_not_name_owners_but_must_say_how_many(tmp_path: Path) -> N
     with pytest.raises(TooFewClients, match="2 clients can take part, but 3 are needed"):
         run_across(study, fewer, tmp_path / "fewer")
     write_study(tmp_path, HARD, "", NONE)
-    with pytest.raises(ConfigError, match="say how many there are by min_clients"):
+    with pytest.raises(ConfigError, match="set min_clients"):
         without_clients(tmp_path, 1)
 
 

@@ -171,7 +171,8 @@ def allow_vertical(config: ClientConfig, algorithm: AnyAlgorithm, answered: int)
         raise ConsentRefusal(f"client.toml does not list {algorithm.key!r} under algorithms")
     if answered >= consent.max_rounds:
         raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
-    allow_clusters(config, vars(algorithm).get("n_clusters", 0))
+    allow_clusters(config, algorithm.parameter("n_clusters", 0))
+    _allow_settings(config, algorithm, n_features=0)
     tier = consent.privacy
     if tier_of(tier).for_columns() is None:
         raise ConsentRefusal(

@@ -68,7 +68,7 @@ class FinalAssignment:
         weights = self.last.arrays().get("weights")
         if weights is None:
             return None
-        root: FloatArray = weights[:, self.order] ** (1.0 / vars(self.algorithm)["fuzzifier"])
+        root: FloatArray = weights[:, self.order] ** (1.0 / self.algorithm.parameter("fuzzifier"))
         return root
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError, TooFewClients
-from ..study.contradictions import find_ignored_settings
+from ..study.conflicts import find_ignored_settings
 from ..study.layouts import layout_of
 from ..study.pool import RemotePool
 from ..study.read import resolve_tier

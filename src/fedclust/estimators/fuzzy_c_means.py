@@ -114,4 +114,4 @@ class FederatedFuzzyCMeans(Federated):
     @property
     def _fuzzifier(self) -> float:
         check_is_fitted(self)
-        return float(vars(self.algorithm_)["fuzzifier"])
+        return float(self.algorithm_.parameter("fuzzifier"))

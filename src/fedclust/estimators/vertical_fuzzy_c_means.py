@@ -93,5 +93,5 @@ alignment_, trust_
         self.memberships_ = self._memberships(d2)
 
     def _memberships(self, d2: FloatArray) -> FloatArray:
-        m = vars(self.algorithm_)["fuzzifier"]
+        m = self.algorithm_.parameter("fuzzifier")
         return powered_memberships(d2, m, 1.0, float)

@@ -63,7 +63,7 @@ class _ClientCounts(NamedTuple):
 def sum_clusters(found: Clustering, queries: ClusterQueries) -> ProfileSums:
     """Sizes, means and spreads of the clusters, in the order of the centres."""
     C, P = found.centers.shape
-    fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else 0.0
+    fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     profile = Profile(C, found.centers, fuzzifier, queries.min_count)
     if not queries.tier.noisy:  # with noise, every answer would spend privacy budget
         with suppress(
@@ -259,7 +259,7 @@ def measure_quality(
     """Indices of the centres, and of the centres of pooled rows, if those are known."""
     if len(found.centers) < 2 or queries.tier.noisy or queries.tier.guards:
         return ()
-    fuzzifier = vars(found.algorithm).get("fuzzifier", 2.0)
+    fuzzifier = found.algorithm.parameter("fuzzifier", 2.0)
     indices = reported_indices(len(found.centers))
 
     def scores(centers: FloatArray) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Describe a run: how it ended, who took part, what left the clients, and under which guarantee."""
+"""Describe a run: how it ended, who took part, what clients sent, and the privacy guarantee."""
 
 import math
 import platform
@@ -86,15 +86,15 @@ def find_versions() -> dict[str, str]:
 
 
 def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
-    """State the guarantee, and what noise that was drawn twice makes of it."""
+    """State the guarantee, and the total privacy loss if noisy rounds were repeated."""
     guarantee = tier.guarantee
     words = guarantee.words
-    again = sum(run.repeated_cost for run in runs)
-    spent = tier.epsilon_after(again) if again else None
+    repeated = sum(run.repeated_cost for run in runs)
+    spent = tier.epsilon_after(repeated) if repeated else None
     if spent is not None:
         words += (
-            f" Rounds were asked again after an interruption, with other noise: all of it together "
-            f"allows epsilon={spent:.3g}."
+            " Some rounds were repeated with new noise after an interruption; the total privacy "
+            f"loss is epsilon={spent:.3g}."
         )
     return PrivacyRecord(
         tier=guarantee.tier,
@@ -105,7 +105,7 @@ def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
 
 
 def summarize_phases(runs: Sequence[RunRecord]) -> tuple[PhaseRecord, ...]:
-    """What left the clients, phase by phase, and the content of their messages."""
+    """What clients sent in each phase, and the content of their messages."""
     by_phase: dict[str, list[RunRecord]] = {}
     for run in runs:
         by_phase.setdefault(_phase_of(run), []).append(run)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from ..algorithms import ALGORITHMS, SEEDINGS, make
+from ..client.consent import VERTICAL_KEYS
+from ..clustering.columns import AnyRecordAlgorithm
 from ..clustering.preparation import Column
 from ..clustering.preparation.prepare import MISSING, SCALINGS
 from ..core import AnyAlgorithm, ConfigError
@@ -200,9 +202,17 @@ def make_algorithm(clustering: ClusteringSettings, n_clusters: int) -> AnyAlgori
         raise ConfigError(f"fuzzy = false, but {key} computes memberships")
     parameters = given_parameters(clustering)
     for name in parameters:
-        if name not in vars(algorithm):
+        if not algorithm.has_parameter(name):
             raise ConfigError(f"{key} has no parameter {name}; leave it out")
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), **parameters))
+
+
+def make_columns_algorithm(clustering: ClusteringSettings) -> AnyRecordAlgorithm:
+    """The algorithm over split columns, with all parameters that [clustering] gives."""
+    n_clusters = cast(int, clustering.n_clusters)  # conflicts refuse "auto"
+    over_rows = make_algorithm(clustering, n_clusters)  # refuses contradictory parameters
+    key, parameters = VERTICAL_KEYS[over_rows.key], given_parameters(clustering)
+    return cast(AnyRecordAlgorithm, make(key, n_clusters, **parameters))
 
 
 def given_parameters(clustering: ClusteringSettings) -> dict[str, Any]:

@@ -95,6 +95,6 @@ def run_islands(seed: int) -> Islands:
         for name in birds.client_names
     }
     together = FederatedKMeans(3, random_state=seed).fit(X, clients=island)
-    start = vars(together.algorithm_)["init"]
+    start = together.algorithm_.parameter("init")
     pooled = KMeans(3, init=start, n_init=1, tol=0.0).fit(X)
     return Islands(birds, alone, together, pooled)

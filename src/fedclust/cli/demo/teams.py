@@ -88,7 +88,7 @@ def run_teams(seed: int) -> Teams:
     rings = tables["north team"]["ring"]
     shared = np.array([int(rings[row][1:]) for row in model.alignment_.rows["north team"]])
     X = scale(birds.X[shared])
-    start = np.asarray(vars(model.algorithm_)["init"])
+    start = np.asarray(model.algorithm_.parameter("init"))
     pooled = KMeans(3, init=X[start], n_init=1, tol=0.0).fit(X)
     centers = np.hstack([model.centers_of(team) for team in COLUMNS])
     alone = {

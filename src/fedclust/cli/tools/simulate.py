@@ -51,7 +51,7 @@ def simulate(study: Study, n_clients: int, split: str = "iid", alpha: float = 0.
     alone = cluster(algorithm, LocalChannel({"all": rows}), schema, init=clustering.init, **options)
     owner = _assign_owners(rows, alone, n_clients, split, alpha, clustering.seed)
     tables = {f"{m:0{len(str(n_clients))}d}": rows[owner == m] for m in range(n_clients)}
-    start = vars(alone.algorithm).get("init")
+    start = alone.algorithm.parameter("init")
     started = time.perf_counter()
     result = cluster(
         algorithm,

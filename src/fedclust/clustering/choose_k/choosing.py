@@ -105,10 +105,10 @@ def _with_init(algorithm: AnyAlgorithm) -> tuple[AnyAlgorithm, str]:
     """An algorithm that takes initial centres, and a note if it is not the given one."""
     if algorithm.partition == "vertical":
         raise ConfigError(f"{algorithm.key}: choosing k needs split rows, not split columns")
-    if "init" in vars(algorithm):
+    if algorithm.has_parameter("init"):
         return algorithm, ""
     if algorithm.soft:
-        usable = make("llf-fcm", algorithm.n_clusters, fuzzifier=vars(algorithm)["fuzzifier"])
+        usable = make("llf-fcm", algorithm.n_clusters, fuzzifier=algorithm.parameter("fuzzifier"))
     else:
         usable = make("llf-cm", algorithm.n_clusters)
     return usable, f" Tried with {usable.key}, because {algorithm.key} takes no initial centres."

@@ -69,7 +69,7 @@ def _refine(
     settings["init"] = np.vstack([first, second])
     plan: AnyAlgorithm = HalvesCMeans(2 * k, **settings)
     if algorithm.soft:
-        plan = HalvesFuzzyCMeans(2 * k, fuzzifier=vars(algorithm)["fuzzifier"], **settings)
+        plan = HalvesFuzzyCMeans(2 * k, fuzzifier=algorithm.parameter("fuzzifier"), **settings)
     first, second = np.split(runs.run(plan, k), 2)  # each half of the rows with its k centres
     table = runs.run(Contingency(k, first, second), 2 * k, all_clients=True)
     return Pair(first, second, table)

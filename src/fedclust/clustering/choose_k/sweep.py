@@ -100,7 +100,7 @@ def _evaluate(
     algorithm: AnyAlgorithm, centers: FloatArray, names: tuple[str, ...], runs: Runs
 ) -> Evaluated:
     """Compute all indices, and the sizes for the next merge, in one round."""
-    k, fuzzifier = len(centers), vars(algorithm)["fuzzifier"] if algorithm.soft else 2.0
+    k, fuzzifier = len(centers), algorithm.parameter("fuzzifier") if algorithm.soft else 2.0
     scoring = Evaluation(k, centers, names, fuzzifier)
     return cast(Evaluated, runs.run(scoring, k, all_clients=True))
 

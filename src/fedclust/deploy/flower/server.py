@@ -7,7 +7,7 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
-from ...study.contradictions import find_ignored_settings
+from ...study.conflicts import find_ignored_settings
 from ...study.layouts import layout_of
 from ...study.pool import RemotePool
 from ...study.read import read_study, resolve_tier

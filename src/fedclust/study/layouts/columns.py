@@ -43,16 +43,12 @@ from ...privacy import ClientPolicy, Limits
 from ...results import ClusterProfile, QualityRecord, RunProfile
 from ...tiers import Tier
 from ...typing import Array
+from ..conflicts import find_column_conflicts, find_unprotected_columns
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
 from ..run_directory import label_files
-from ..settings import Conflict, Study
-from ..split import (
-    columns_algorithm,
-    find_column_conflicts,
-    find_unprotected_columns,
-)
+from ..settings import Conflict, Study, make_columns_algorithm
 from .base import Clustered, Described, Layout, Survey
 
 _LIMITS = Limits(max_rounds=10_000)  # no client-side round limit when all data are in one process
@@ -149,7 +145,7 @@ class ColumnsLayout(Layout):
         _need_everyone(pool, offers, aligned, "aligned its rows")
         self._check_unchanged(journal, shared, offers, aligned)
         schema = _schema(offers, len(shared), tier)
-        algorithm = columns_algorithm(self.study.clustering)
+        algorithm = make_columns_algorithm(self.study.clustering)
         if schema.records() < algorithm.n_clusters:
             raise DataError(
                 f"{schema.records()} shared records are too few for n_clusters = "
@@ -177,7 +173,7 @@ class ColumnsLayout(Layout):
 
     def cluster(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
         settings = self.study.clustering
-        requested = columns_algorithm(settings)
+        requested = make_columns_algorithm(settings)
         found = cluster_columns(
             requested,
             prepared.channel,

@@ -36,7 +36,7 @@ from ...core import (
 from ...results import RunProfile
 from ...tiers import Tier
 from ...typing import FloatArray, IntArray
-from ..contradictions import find_row_conflicts, find_unprotected_rows
+from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
 from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
 from ..identity import match_ids, sort_by_size
@@ -285,7 +285,7 @@ class RowsLayout(Layout):
         if match is not None:
             ids = _match_ids(match, preparation, found.centers[order])
             order, ids = order[np.argsort(ids)], sorted(ids)
-        fuzzifier = vars(found.algorithm)["fuzzifier"] if found.algorithm.soft else None
+        fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else None
         known = tuple(int(n) or None for n in sizes[order])  # clients withhold small counts
         key, na_values = found.algorithm.key, self.study.data.na_values
         centers = found.centers[order]
@@ -348,10 +348,9 @@ def _cluster_pooled(
         return found.centers
     if not compares:
         return None
-    settings = vars(found.algorithm)
-    same = {"fuzzifier": settings["fuzzifier"]} if found.algorithm.soft else {}
-    lossless = make("llf-fcm" if found.algorithm.soft else "llf-cm", len(found.centers), **same)
-    start = settings.get("init")
+    soft, start = found.algorithm.soft, found.algorithm.parameter("init")
+    same = {"fuzzifier": found.algorithm.parameter("fuzzifier")} if soft else {}
+    lossless = make("llf-fcm" if soft else "llf-cm", len(found.centers), **same)
     return cluster(
         lossless,
         prepared.channel,

@@ -1,0 +1,237 @@
+"""Conflicts between the settings of a study, and settings that a tier cannot protect.
+
+Whatever a run would refuse later, after clients have answered, must be checked here.
+"""
+
+from collections.abc import Iterator
+
+from ..algorithms import make_seeding
+from ..client.consent import VERTICAL_KEYS
+from ..core import AnyAlgorithm, ConfigError
+from ..tiers import TIERS, Tier
+from .settings import (
+    RECORD_STARTS,
+    ClusteringSettings,
+    Conflict,
+    Study,
+    make_algorithm,
+    make_columns_algorithm,
+)
+
+_DRAWN = ("uniform", "cells")  # initialisations that need public bounds
+_CELL_ROUNDS = (1, 3)  # of the initialisation by cells, for up to three columns and for more
+_SPLIT = 'split = "columns"'
+_COLUMN_KEYS = ("lossless", *VERTICAL_KEYS)
+_DESCRIBED = 8  # maximum number of queries for scales, profile, map and counts
+
+
+def find_row_conflicts(study: Study) -> Iterator[Conflict]:
+    """Settings that cannot be met together over split rows."""
+    settings, least = study.clustering, study.sampling.min_clients
+    try:
+        algorithm = make_algorithm(settings, 2)
+    except ConfigError as problem:
+        yield Conflict(("clustering", "algorithm"), str(problem))
+        return
+    if settings.init != "auto" and not algorithm.has_parameter("init"):
+        yield Conflict(
+            ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
+        )
+    if settings.init in RECORD_STARTS:
+        words = f'init = "{settings.init}" is for split columns; choose another init'
+        yield Conflict(("clustering", "init"), words)
+    if settings.k_range is not None and settings.n_clusters != "auto":
+        yield Conflict(
+            ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
+        )
+    if study.clients and least > len(study.clients):
+        words = f"min_clients = {least}, but there are {len(study.clients)} clients"
+        yield Conflict(("sampling", "min_clients"), words)
+    if settings.init in _DRAWN and not study.bounded:
+        words = (
+            f'init = "{settings.init}" draws within public bounds; give every feature low and high '
+            "under [features], or choose another init"
+        )
+        yield Conflict(("clustering", "init"), words)
+
+
+def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Settings that the tier cannot protect over split rows."""
+    settings, name = study.clustering, f"tier = {tier.name!r}"
+    if settings.n_clusters == "auto" and tier.limits_queries:
+        words = (
+            f"n_clusters must be a number with {name}: trying several would exceed its query limit"
+        )
+        yield Conflict(("clustering", "n_clusters"), words)
+    yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
+    algorithm = make_algorithm(settings, 2)
+    yield from _algorithm_conflicts(tier, study, algorithm)
+    yield from _init_conflicts(tier, study)
+    yield from _client_conflicts(tier, study)
+    yield from _query_conflicts(tier, study, algorithm)
+    yield from _scaling_conflicts(tier, study)
+
+
+def find_ignored_settings(study: Study) -> Iterator[str]:
+    """Warnings about settings that have no effect across machines.
+
+    A study that was first run in one process has such keys, so they are not errors.
+    """
+    for key in ("id", "na_values", "batch_rows"):
+        if ("data", key) in study.given:
+            yield f"[data] {key} of the study is not used: each client.toml sets its own"
+    if ("outputs", "labels_in") in study.given:
+        yield "[outputs] labels_in of the study is not used: labels stay with each client"
+    if ("outputs", "labels") in study.given and study.outputs.labels not in ("csv", "none"):
+        yield '[outputs] labels of the study: clients on other machines write "csv", or "none"'
+
+
+def _algorithm_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
+    """Check the algorithm and its limits."""
+    settings = study.clustering
+    try:
+        tier.check(algorithm)
+    except ConfigError as problem:
+        yield Conflict(("clustering", "algorithm"), str(problem))
+    for key, words in tier.refused_limits(algorithm, settings.max_rounds, settings.tol):
+        yield Conflict(("clustering", key), words)
+
+
+def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Check scaling and missing values where sums are masked: no scale can be learned."""
+    name = f"tier = {tier.name!r}"
+    if not tier.sums_only:
+        return
+    if not study.bounded:
+        words = f"{name} needs public bounds; give every feature low and high under [features]"
+        yield Conflict(("privacy", "tier"), words)
+    if study.data.scaling not in (None, "min-max"):
+        yield Conflict(
+            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
+        )
+    if study.data.missing != "drop":
+        yield Conflict(
+            ("data", "missing"),
+            f'missing = "{study.data.missing}" is not available with {name}; use "drop"',
+        )
+
+
+def _init_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Check the initialisation, unless it is drawn or counted in cells."""
+    init = study.clustering.init
+    if init in ("auto", *_DRAWN):
+        return
+    try:
+        tier.check(make_seeding(init, 2))
+    except ConfigError as problem:
+        yield Conflict(("clustering", "init"), str(problem))
+
+
+def _client_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Check the number of clients: masks cancel only over all clients, and need at least three."""
+    fewest = tier.fewest_clients
+    if tier.masks and study.sampling.fraction < 1:
+        words = f"tier = {tier.name!r} needs every client in every round; set fraction = 1"
+        yield Conflict(("sampling", "fraction"), words)
+    if study.clients and len(study.clients) < fewest:
+        n = len(study.clients)
+        words = f"tier = {tier.name!r} needs {fewest} clients or more, but there are {n}"
+        yield Conflict(("privacy", "tier"), words)
+
+
+def _query_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
+    """Check that all restarts fit into the query limit, which clients never reset."""
+    n_init, most = study.clustering.n_init, tier.query_limit
+    if n_init == 1 or most is None:
+        return
+    rounds = min(algorithm.parameter("max_rounds", 1), tier.most_rounds(algorithm) or 1)
+    names = [name for column in study.features or () for name in column.encoded_names]
+    start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
+    needed = n_init * (start + rounds + 1) + _DESCRIBED
+    if needed > most:
+        words = (
+            f"tier = {tier.name!r} allows {most} queries, but {n_init} restarts of up to {rounds} "
+            f"rounds can need {needed}; choose a smaller n_init or max_rounds"
+        )
+        yield Conflict(("clustering", "n_init"), words)
+
+
+def find_column_conflicts(study: Study) -> Iterator[Conflict]:
+    """Settings that conflict over split columns."""
+    yield from _column_clustering_conflicts(study.clustering)
+    yield from _column_data_conflicts(study)
+    n_clients, least = len(study.clients), study.sampling.min_clients
+    if study.sampling.fraction < 1:
+        words = f"{_SPLIT} needs every client in every round; set fraction = 1"
+        yield Conflict(("sampling", "fraction"), words)
+    if n_clients and least > n_clients:
+        words = f"min_clients = {least}, but there are {n_clients} clients"
+        yield Conflict(("sampling", "min_clients"), words)
+    if least < 2:
+        words = f"{_SPLIT} needs two clients or more; set min_clients to their number"
+        yield Conflict(("sampling", "min_clients"), words)
+
+
+def _column_clustering_conflicts(clustering: ClusteringSettings) -> Iterator[Conflict]:
+    if clustering.algorithm not in _COLUMN_KEYS:
+        words = (
+            f"{clustering.algorithm} is for split rows; with {_SPLIT} use {', '.join(_COLUMN_KEYS)}"
+        )
+        yield Conflict(("clustering", "algorithm"), words)
+    elif clustering.n_clusters == "auto":
+        words = f"n_clusters must be a number with {_SPLIT}: trying several would disclose more"
+        yield Conflict(("clustering", "n_clusters"), words)
+    else:
+        try:
+            make_columns_algorithm(clustering)
+        except ConfigError as problem:
+            yield Conflict(("clustering", "algorithm"), str(problem))
+    if clustering.k_range is not None:
+        yield Conflict(
+            ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
+        )
+    if clustering.init not in ("auto", *RECORD_STARTS):
+        words = f"with {_SPLIT} init must be auto (k-means++), {' or '.join(RECORD_STARTS)}"
+        yield Conflict(("clustering", "init"), words)
+
+
+def _column_data_conflicts(study: Study) -> Iterator[Conflict]:
+    data = study.data
+    if data.batch_rows:
+        yield Conflict(
+            ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory; leave out batch_rows"
+        )
+    if data.missing == "median-of-means":
+        words = f"with {_SPLIT} each column has one client; use missing = drop or mean"
+        yield Conflict(("data", "missing"), words)
+    if data.scaling == "min-max" and not study.bounded:
+        words = f"{_SPLIT} scales by min-max within public bounds; give every feature low and high"
+        yield Conflict(("data", "scaling"), words)
+    if data.id in [column.name for column in study.features or ()]:
+        yield Conflict(("data", "id"), f"the id {data.id!r} cannot be a feature")
+
+
+def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Settings that the tier cannot protect over split columns."""
+    name, data = f"tier = {tier.name!r}", study.data
+    columns_tier = tier.for_columns()
+    if columns_tier is None:
+        known = " or ".join(key for key, kind in TIERS.items() if kind().for_columns() is not None)
+        words = f"{name} is not available with {_SPLIT}; use {known}"
+        yield Conflict(("privacy", "tier"), words)
+        return
+    for key in study.privacy.parameters:
+        yield Conflict(("privacy", key), f"{key} is not used with {_SPLIT}; leave it out")
+    if not tier.sums_only:
+        return
+    fewest = columns_tier.fewest_clients
+    if study.sampling.min_clients < fewest:
+        words = f'{name} needs {fewest} clients or more; set tier = "none", or add clients'
+        yield Conflict(("privacy", "tier"), words)
+    if not study.bounded:
+        words = f"{name} needs public bounds; give every feature low and high under [features]"
+        yield Conflict(("privacy", "tier"), words)
+    if data.scaling not in (None, "min-max"):
+        yield Conflict(
+            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
+        )
