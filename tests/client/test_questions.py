@@ -184,7 +184,7 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("secure", PLAN, "masks"),
         ("paper", PLAN, "MinSamples"),
         ("dp", PLAN, "noise"),
-        ("dp", noisy(1.0, 0.5), "noise enough for a client that trusts nobody"),
+        ("dp", noisy(1.0, 0.5), "the full noise of this client"),
         ("secure+dp", noisy(1.0), "noise and masks"),
         ("guarded", Plan(HARD, (QueryLimit(10**9),)), "QueryLimit"),
         ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),

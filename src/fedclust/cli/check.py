@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from ..study import Survey
 
 
 def check(
@@ -22,25 +25,32 @@ def check(
 
     survey = survey_study(read_study(study))
     if as_json:
-        problems = [
-            {
-                "client": problem.client,
-                "code": problem.code,
-                "column": problem.column,
-                "problem": problem.text,
-                "blocking": problem.blocking,
-            }
-            for problem in survey.problems
-        ]
-        summary = {
-            "passes": survey.passes,
-            "rows": survey.rows,
-            "columns": [column.name for column in survey.columns],
-            "problems": problems,
+        typer.echo(json.dumps(_summarize(survey)))
+    else:
+        _show(Console(), survey)
+    raise typer.Exit(0 if survey.passes else 1)
+
+
+def _summarize(survey: "Survey") -> dict[str, Any]:
+    problems = [
+        {
+            "client": problem.client,
+            "code": problem.code,
+            "column": problem.column,
+            "problem": problem.text,
+            "blocking": problem.blocking,
         }
-        typer.echo(json.dumps(summary))
-        raise typer.Exit(0 if survey.passes else 1)
-    console = Console()
+        for problem in survey.problems
+    ]
+    return {
+        "passes": survey.passes,
+        "rows": survey.rows,
+        "columns": [column.name for column in survey.columns],
+        "problems": problems,
+    }
+
+
+def _show(console: Console, survey: "Survey") -> None:
     known = {client: n for client, n in survey.rows.items() if n is not None}
     rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
     columns = ", ".join(column.name for column in survey.columns)
@@ -53,9 +63,5 @@ def check(
             kind = "blocking" if problem.blocking else "warning"
             table.add_row(*map(escape, (problem.client, problem.column, problem.text, kind)))
         console.print(table)
-    console.print(
-        "The study can run."
-        if survey.passes
-        else "The study cannot run yet: fix the blocking problems."
-    )
-    raise typer.Exit(0 if survey.passes else 1)
+    verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
+    console.print(f"The study {verdict}.")

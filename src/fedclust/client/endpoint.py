@@ -146,7 +146,7 @@ def _id_of(frame: Frame) -> str:
 
 
 def _log_problems(reply: AnyReply) -> None:
-    """What only a code leaves of: the client's owner can read all of it."""
+    """Write problems to the client's log in full; only their codes leave."""
     if isinstance(reply, PreflightReport | RecordsOffer):
         for problem in reply.problems:
             level = logging.ERROR if problem.blocking else logging.WARNING
