@@ -3,11 +3,28 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar
 
 import pytest
 
-from fedclust.algorithms import ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS
-from fedclust.algorithms.registry import PLANS, TRANSFORMS
+from fedclust.algorithms import (
+    ALGORITHMS,
+    SEEDINGS,
+    VERTICAL,
+    VERTICAL_SEEDINGS,
+    make_seeding,
+)
+from fedclust.algorithms.c_means import CMeans
+from fedclust.algorithms.registry import (
+    PLANS,
+    TRANSFORMS,
+    register,
+    register_transform,
+    unregister,
+)
+from fedclust.core import ConfigError
 from fedclust.core.registry import Registry
 from fedclust.core.traits import limited_parameters
 
@@ -53,3 +70,69 @@ def test_making_one_algorithm_imports_no_other() -> None:
     loaded = loaded_after("import fedclust; fedclust.make('llf-fcm', 3)")
     assert "fedclust.algorithms.fuzzy_c_means" in loaded
     assert not loaded & {"fedclust.algorithms.k_fed", "fedclust.metrics", "scipy", "numba"}
+
+
+def test_classes_that_are_no_algorithms_are_not_registered() -> None:
+    class Plain:
+        key = "plain"
+
+    class NoDataclass(CMeans):
+        key: ClassVar[str] = "no-dataclass"
+
+    for kind, message in (
+        (Plain, "not a subclass of fedclust.core.Algorithm"),
+        (NoDataclass, "must be a dataclass"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            register(kind)
+    with pytest.raises(ConfigError, match="must have the key 'other'"):
+        ALGORITHMS.add("other", CMeans)
+    with pytest.raises(ConfigError, match="not a subclass of fedclust.core.Transform"):
+        register_transform(Plain)
+
+
+def test_a_query_has_no_key_among_algorithms() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Statistic(CMeans):
+        key: ClassVar[str] = "statistic"
+
+    register(Statistic, "query")
+    try:
+        assert "statistic" not in ALGORITHMS
+        assert PLANS["Statistic"] is Statistic
+    finally:
+        unregister(Statistic)
+    assert "Statistic" not in PLANS
+
+
+def test_an_installed_class_is_checked_when_it_is_loaded() -> None:
+    def check(name: str, kind: Any) -> None:
+        raise ConfigError("it is not complete")
+
+    registry: Registry[Any] = Registry({}, "some.group", check=check)
+    registry.__dict__["_installed"] = {"odd": EntryPoint("odd", "builtins:dict", "some.group")}
+    with pytest.raises(ConfigError, match="'odd' of an installed package .*: it is not complete"):
+        registry["odd"]
+
+
+def test_the_guarded_tier_allows_one_size_of_neighbourhoods() -> None:
+    assert make_seeding("careful", 3).unguarded == ""
+    odd = make_seeding("careful", 3, neighbours=7).unguarded
+    assert odd.startswith("neighbours=7: two sizes of one neighbourhood differ by a row")
+    assert make_seeding("client", 3).unguarded == make_seeding("careful", 3).unguarded
+
+
+def test_plans_know_installed_classes_by_the_names_of_their_classes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = EntryPoint("tiny", "tiny_package.means:TinyMeans", "fedclust.algorithms")
+    monkeypatch.setattr(
+        "fedclust.core.registry.entry_points",
+        lambda group: [entry] if group == entry.group else [],
+    )
+    vars(PLANS).pop("_installed", None)
+    try:
+        assert "TinyMeans" in PLANS
+        assert "tiny" not in PLANS
+    finally:
+        vars(PLANS).pop("_installed", None)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedclust import ConfigError
-from fedclust.core import Refusal
+from fedclust.core import Code, Refusal
 from fedclust.privacy import Ledger
 
 EVENTS = st.lists(
@@ -134,3 +134,19 @@ def test_a_damaged_ledger_is_no_empty_one(line: str, tmp_path: Path) -> None:
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(ConfigError, match="line 2: not a valid ledger entry"):
         Ledger(path)
+
+
+def test_a_column_may_be_described_a_few_times(tmp_path: Path) -> None:
+    """Each description tells whether values fit, so bounds cannot be tried one after the other."""
+    ledger = Ledger(tmp_path / "a.jsonl")
+    with ledger.transaction() as entries:
+        entries.describe("age", "[0, 100]", most=1)
+    with ledger.transaction() as entries:
+        entries.describe("age", "[0, 100]", most=1)  # the same again is free
+    assert ledger.has_described("age", "[0, 100]")
+    with pytest.raises(Refusal) as refusal, ledger.transaction() as entries:
+        entries.describe("age", "[0, 50]", most=1)
+    assert refusal.value.code is Code.LIMIT
+    assert "age" not in refusal.value.public
+    assert "age" in refusal.value.private
+    assert not Ledger(tmp_path / "a.jsonl").has_described("age", "[0, 50]")

@@ -1,0 +1,42 @@
+"""Files that survive a crash, and locks with a time limit."""
+
+from pathlib import Path
+
+import pytest
+
+from fedclust.core import ConfigError, FedclustError
+from fedclust.core.files import append_line, lock, replacing, write_text
+
+
+def test_a_file_is_replaced_only_if_the_block_wrote_it(tmp_path: Path) -> None:
+    target = tmp_path / "file.txt"
+    write_text(target, "old")
+    with replacing(target):
+        pass
+    assert target.read_text() == "old"
+    with pytest.raises(UnicodeEncodeError), replacing(target) as scratch:
+        scratch.write_text("half \ud800", encoding="utf-8")
+    assert target.read_text() == "old"
+    with replacing(target) as scratch:
+        scratch.write_text("new")
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(ConfigError, match="nowhere does not exist"):
+        write_text(tmp_path / "nowhere" / "file.txt", "text")
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    for sync in (True, False):
+        append_line(tmp_path / "log", f"sync {sync}", sync=sync)
+    assert (tmp_path / "log").read_text() == "sync True\nsync False\n"
+
+
+def test_a_lock_is_waited_for_as_long_as_the_caller_says(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    path = tmp_path / "lock"
+    with open(path, "w") as held, open(path, "w") as waiting:  # a lock belongs to an open file
+        lock(held)
+        with pytest.raises(FedclustError, match="in use by another process"):
+            lock(waiting, 0.15)
+    with open(path, "w") as file:
+        lock(file, 5.0)
