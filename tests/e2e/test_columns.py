@@ -104,7 +104,7 @@ def test_an_owner_that_stays_away_stops_the_study_in_words_and_it_resumes(
     fed.client("south")
     waiting = fed.server(study, "--wait", "8")
     assert waiting.ends(90) == 1
-    assert "every owner is needed, and west did not come" in " ".join(waiting.said().split())
+    assert "every client is needed, but west did not connect" in " ".join(waiting.said().split())
     west = fed.client("west")
     begun = fed.server(study, "--resume", "--deadline", "6", "--wait", "20")
     begun.says(UNDER_WAY, 120)
