@@ -89,8 +89,8 @@ class ClientSession:
         return self._forms[form.key]
 
     def _make_rows(self, form: EncodedRows | PreparedRows) -> Data | Batches:
-        files = self.files
         self.admission.record_descriptions(form.columns)
+        files = self.files
         problems, _ = files.check(form.columns)
         if blocking := [problem for problem in problems if problem.blocking]:
             raise DataError(str(blocking[0]))
@@ -143,14 +143,14 @@ class ClientSession:
         """Report problems and counts; every preflight is a query."""
         columns, admission = request.columns or (), self.admission
         admission.allow_preflight(request.algorithm, columns)
+        admission.record_query("preflight", request.key)
+        admission.record_descriptions(columns)
         try:
             files = self.files
         except Refusal as refusal:
             return PreflightReport((Problem(self.name, "unreadable", detail=refusal.private),))
-        admission.record_query("preflight", request.key)
         if request.columns is None:
             return PreflightReport((), numbers=tuple(admission.select_columns(files.numbers)))
-        admission.record_descriptions(columns)
         problems, counts = files.check(columns)
         if files.in_batches and request.needs_memory:
             problems.append(Problem(self.name, "needs-memory", detail=request.needs_memory))
