@@ -3,9 +3,9 @@
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import EntryPoint
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import pytest
 
@@ -26,7 +26,7 @@ from fedclust.algorithms.registry import (
 )
 from fedclust.core import ConfigError
 from fedclust.core.registry import Registry
-from fedclust.core.traits import limited_parameters
+from fedclust.core.traits import Role, Work, limited_parameters
 
 KEYED = [ALGORITHMS, SEEDINGS, VERTICAL, VERTICAL_SEEDINGS]
 
@@ -48,7 +48,12 @@ def test_a_transform_has_the_name_of_its_class() -> None:
 @pytest.mark.parametrize("name", list(PLANS))
 def test_every_integer_and_array_has_a_role(name: str) -> None:
     """Else nothing would limit what a server can make a client compute."""
-    limited_parameters(PLANS[name])
+    kind = PLANS[name]
+    hints = get_type_hints(kind)
+    counted = {f.name for f in fields(kind) if hints[f.name] is int}  # type: ignore[arg-type]
+    limited = {parameter.name: parameter.role for parameter in limited_parameters(kind)}
+    assert counted <= limited.keys()
+    assert all(isinstance(role, Role | Work) for role in limited.values())
 
 
 def test_what_is_not_listed_is_not_there() -> None:

@@ -116,12 +116,8 @@ class CountedLocks(Recorded):
             yield client, answer
 
 
-@pytest.mark.parametrize("n_columns", [2, 8])
-def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
-    n_columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One for all descriptions of columns, when rows are prepared; one to admit the query."""
-    pytest.importorskip("cryptography")
+def count_locks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A list to which every file lock is added."""
     taken: list[object] = []
     real = files.lock
 
@@ -131,6 +127,16 @@ def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
 
     for module in (files, ledger, keyring):
         monkeypatch.setattr(module, "lock", counting)
+    return taken
+
+
+@pytest.mark.parametrize("n_columns", [2, 8])
+def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
+    n_columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for all descriptions of columns, when rows are prepared; one to admit the query."""
+    pytest.importorskip("cryptography")
+    taken = count_locks(monkeypatch)
     rng = np.random.default_rng(0)
     tables = {name: np.hstack([t, rng.random((60, n_columns - 2))]) for name, t in rows().items()}
     transport = CountedLocks(write_kits(tmp_path / "kits", tables=tables), taken)
@@ -155,15 +161,7 @@ def test_a_process_for_each_message_takes_two_file_locks_in_a_masked_round(
 ) -> None:
     """One for the ledger and one for the keys, once the columns are described."""
     pytest.importorskip("cryptography")
-    taken: list[object] = []
-    real = files.lock
-
-    def counting(file: Any) -> None:
-        taken.append(file)
-        real(file)
-
-    for module in (files, ledger, keyring):
-        monkeypatch.setattr(module, "lock", counting)
+    taken = count_locks(monkeypatch)
     kits = tmp_path / "kits"
     names = list(write_kits(kits))
 

@@ -11,6 +11,7 @@ from fedclust.algorithms import make
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.channels import RemoteChannel
+from fedclust.client.admission import ConsentAdmission
 from fedclust.client.codec import (
     decode,
     decode_alignment,
@@ -38,7 +39,18 @@ from fedclust.client.requests import (
 )
 from fedclust.client.session import ClientSession
 from fedclust.clustering.preparation import Column, Moments
-from fedclust.core import Code, Message, Plan, Reason, Refusal, Request, Schema, TooFewClients, run
+from fedclust.core import (
+    Code,
+    DataError,
+    Message,
+    Plan,
+    Reason,
+    Refusal,
+    Request,
+    Schema,
+    TooFewClients,
+    run,
+)
 from fedclust.core.wire import pack, unpack
 from fedclust.privacy import ClientPolicy, IntegerGaussian
 
@@ -360,3 +372,26 @@ def test_a_server_knows_whether_another_attempt_can_help(
         CLIENT: code
     }
     assert raised.value.final == (code in (Code.CONSENT, Code.LIMIT))
+
+
+def test_a_query_beyond_the_limit_does_not_open_the_files(tmp_path: Path) -> None:
+    """What is refused is refused before any data are read."""
+    (tmp_path / "client.toml").write_text(
+        '[data]\nfile = "people.csv"\n[consent]\nmax_queries = 1\n'
+    )
+    config = read_client_config(tmp_path / "client.toml")
+    policy, opened = config.policy(), []
+
+    def open_files(in_memory: bool) -> Any:
+        opened.append(in_memory)
+        raise DataError("there is no file people.csv")
+
+    session = ClientSession("north", open_files, policy, ConsentAdmission(config, policy))
+    caller = Caller("study")
+    report: Any = session.handle(Preflight((Column("age"),), "llf-cm"), caller)
+    assert [problem.code for problem in report.problems] == ["unreadable"]
+    assert opened == [False]
+    with pytest.raises(Refusal) as refusal:
+        session.handle(Preflight((Column("height"),), "llf-cm"), caller)
+    assert refusal.value.code is Code.LIMIT
+    assert opened == [False]
