@@ -13,10 +13,11 @@ plan may leave out. An empty cluster keeps its centre, as in the authors' code.
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Rule, Traits
+from ..core import AnyAlgorithm, Data, Rule, Traits
 from ..kernels import divide_or_keep, hard_sums
-from ..typing import Rng
+from ..typing import FloatArray, Rng
 from .centers import CenterAlgorithm, Centers, CenterState, Sums
+from .micro_clusters import RivalSteps
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,9 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
         return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 5
+
+    def rival_steps(self, init: FloatArray, *, step: bool) -> AnyAlgorithm:
+        return RivalSteps(self.n_clusters, init, step)
 
     @property
     def lossless(self) -> bool:

@@ -105,7 +105,7 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
     tol: float = 1e-6
     absolute_tol: bool = False
 
-    seeding: ClassVar[str | None] = "careful"
+    seeding: ClassVar[str | None] = "micro-clusters"
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")
@@ -146,6 +146,10 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
 
     def model(self, state: S) -> FloatArray:
         return state.centers
+
+    def rival_steps(self, init: FloatArray, *, step: bool) -> AnyAlgorithm | None:
+        """The query that compares starts, and lets each take a step; None: starts do not race."""
+        return None
 
     def assign(self, model: FloatArray, data: Data) -> Array:
         return _assign(self, model, data)

@@ -88,6 +88,8 @@ VERTICAL_SEEDINGS = _make_registry(
 )
 SEEDINGS = _make_registry(
     {
+        "micro-clusters": "micro_clusters.MicroSeeding",
+        "robust": "robust_seeding.RobustSeeding",
         "uniform": "seeding.UniformSeeding",
         "client": "seeding.RandomClientSeeding",
         "careful": "seeding.CarefulSeeding",
@@ -110,6 +112,9 @@ PLANS: Registry[AnyAlgorithm] = Registry(
         *(
             f"{_PACKAGE}.{place}"
             for place in (
+                "algorithms.micro_clusters.MicroClusters",
+                "algorithms.micro_clusters.RivalSteps",
+                "algorithms.robust_c_means.RobustRivals",
                 "metrics.federated.Evaluation",
                 "metrics.contingency.Contingency",
                 "metrics.profile.Profile",

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..algorithms import make_seeding
 from ..algorithms.cell_seeding import CellSeeding
+from ..algorithms.micro_clusters import MicroSeeding
 from ..algorithms.seeding import UniformSeeding
 from ..core import (
     ALL_CLIENTS,
@@ -29,6 +30,7 @@ from ..core.channel import Wrapper
 from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
+from .starts import StartSearch
 
 SCORING = "scoring"  # purpose of plans that evaluate centres
 Init = str | FloatArray | AnyAlgorithm
@@ -161,24 +163,30 @@ def run_seeding(
         return algorithm, []
     if auto and algorithm.parameter("init") is not None:
         return algorithm, []
+    named = isinstance(init, str)
     if isinstance(init, str):
         init = _select_seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
         return _with_init(algorithm, as_centers(init)), []
-    if isinstance(init, UniformSeeding):  # which queries no client
-        plan = Plan(init, seed=seed)
-    else:
-        plan = tier.plan(init, channel, schema, seed)
-    plan = replace(plan, purpose="start")
-    done = _run_seeding_plan(plan, channel, schema, sampling, runner)
+
+    def run_plan(part: AnyAlgorithm, seed: int) -> Run:
+        # Uniform seeding queries no client.
+        free = isinstance(part, UniformSeeding)
+        plan = Plan(part, seed=seed) if free else tier.plan(part, channel, schema, seed)
+        return _run_seeding_plan(plan, channel, schema, sampling, runner)
+
+    if named and isinstance(init, MicroSeeding):
+        search = StartSearch(algorithm, init, n_clients, run_plan, seed)
+        return _with_init(algorithm, search.find(tier)), search.runs
+    done = run_plan(init, seed)
     return _with_init(algorithm, done.model), [done]
 
 
 def _select_seeding(
     init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
 ) -> AnyAlgorithm:
-    """Return the seeding with this name; "auto" depends on the tier, then on the algorithm."""
-    if init in ("auto", "cells"):
+    """Return the seeding with this name; the default depends on the tier, then on the algorithm."""
+    if init in ("auto", "cells", algorithm.seeding):
         seeding = tier.seeding(algorithm, schema, n_clients)
         if seeding is not None or init == "cells":
             return seeding or CellSeeding(algorithm.n_clusters, *schema.box())
@@ -205,6 +213,7 @@ def _run_seeding_plan(
     plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling, runner: Runner
 ) -> Run:
     """Run a seeding; a seeding by one client tries further clients if the first has no seeds."""
+    plan = replace(plan, purpose="start")
     clients = sorted(channel.clients())
     attempts: list[tuple[Channel, ClientSampling]] = [(channel, sampling)]
     if plan.algorithm.traits.one_client:

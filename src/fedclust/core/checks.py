@@ -46,13 +46,14 @@ def fuzzifier(owner: Any) -> None:
         )
 
 
-def centers(owner: Any, field: str = "init") -> None:
-    """The field is None or a finite (n_clusters, F) array of start centres."""
+def centers(owner: Any, field: str = "init", *, several: bool = False) -> None:
+    """The field is None or a finite (n_clusters, F) array of centres, or `several` of them."""
     value = getattr(owner, field)
     if value is None:
         return
     k = owner.n_clusters
-    if not isinstance(value, np.ndarray) or value.ndim != 2 or len(value) != k:
+    fits = isinstance(value, np.ndarray) and value.ndim == 2 and len(value) > 0
+    if not fits or (len(value) % k if several else len(value) != k):
         shape = getattr(value, "shape", type(value).__name__)
         raise ConfigError(f"{_name(owner)}: {field} must be an array of {k} centres, got {shape}")
     if value.dtype.kind not in "fiub" or not (np.abs(value) <= LARGEST).all():

@@ -168,7 +168,8 @@ def _step_over_batches(
     if algorithm.traits.additive:
         return reduce(lambda total, part: total.plus(part), map(step, data))
     if algorithm.traits.samples:
-        return step(data.sample(rng))
+        # A step that draws nothing always gets the same sample.
+        return step(data.sample(rng if algorithm.traits.draws else stream(0, "sample", 0)))
     if not algorithm.traits.reads_rows:
         return step(data.without_rows())
     raise ConfigError(

@@ -4,6 +4,7 @@ Randomness comes from the generator that the caller passes.
 """
 
 from ._plain import memberships_of
+from .grouping import RowGroups, group_rows
 from .local import (
     LocalClustering,
     farthest_first,
@@ -16,6 +17,7 @@ from .local import (
     pad_centers,
     random_seeds,
 )
+from .search import fuzzy_objective, search_centers, search_fuzzy_centers
 from .steps import (
     FuzzySums,
     HardSums,
@@ -31,10 +33,13 @@ __all__ = [
     "FuzzySums",
     "HardSums",
     "LocalClustering",
+    "RowGroups",
     "divide_or_keep",
     "farthest_first",
     "fuzzy_c_means",
+    "fuzzy_objective",
     "fuzzy_sums",
+    "group_rows",
     "hard_sums",
     "inertia",
     "k_means",
@@ -46,5 +51,7 @@ __all__ = [
     "nearest",
     "pad_centers",
     "random_seeds",
+    "search_centers",
+    "search_fuzzy_centers",
     "sq_distances",
 ]

@@ -20,17 +20,25 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
     """Squared Euclidean distances (n, C) in float64, accurate far from the origin too."""
     X, C = X.astype(np.float64, copy=False), C.astype(np.float64, copy=False)
     if X.shape[1] <= DIRECT_FEATURES:
-        D: FloatArray = np.zeros((len(X), len(C)))
-        for f in range(X.shape[1]):
-            D += (X[:, f, None] - C[:, f]) ** 2
-        return D
+        return _add_differences(X, C)
     shift = C.mean(axis=0)
     X, C = X - shift, C - shift
     sum_of_squares = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
-    D = sum_of_squares - 2.0 * (X @ C.T)
+    D: FloatArray = sum_of_squares - 2.0 * (X @ C.T)
     rows, columns = np.nonzero(sum_of_squares * 1e-6 >= D)  # cancelled: use differences
     for part in np.array_split(np.arange(len(rows)), 1 + len(rows) // 4096):
         D[rows[part], columns[part]] = ((X[rows[part]] - C[columns[part]]) ** 2).sum(axis=1)
+    return D
+
+
+def _add_differences(X: FloatArray, C: FloatArray) -> FloatArray:
+    """Squared distances feature by feature: the same bits wherever a row is in its block.
+
+    The last bit of a matrix product depends on the position of a row.
+    """
+    D: FloatArray = np.zeros((len(X), len(C)))
+    for f in range(X.shape[1]):
+        D += (X[:, f, None] - C[:, f]) ** 2
     return D
 
 
@@ -137,7 +145,7 @@ def exact_fuzzy_block(
     """`fuzzy_block` in integers."""
     weight, total = np.zeros(len(C), np.int64), np.zeros(C.shape, np.int64)
     for chunk in _chunks(len(X), len(C)):
-        U = _raise_power(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
+        U = _raise_power(memberships_of(_add_differences(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         weight += np.rint(U * grid.mass).astype(np.int64).sum(axis=0)

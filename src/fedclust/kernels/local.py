@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..typing import FloatArray, IntArray, Rng
+from ..typing import BoolArray, FloatArray, IntArray, Rng
 from .steps import _UNIT, divide_or_keep, fuzzy_sums, hard_sums, nearest, sq_distances
 
 
@@ -102,15 +102,15 @@ def kmeans_plusplus(
     """Up to k seeds by D^2 sampling (Arthur & Vassilvitskii 2007); greedy: the best of a few draws.
 
     With ``neighbours > 1`` no seed is a row, and no row follows from several seeds: see
-    `_DistinctRows`. Returns fewer than k seeds if there are too few rows. The order of the rows
+    `_Blends`. Returns fewer than k seeds if there are too few rows. The order of the rows
     does not matter, and a row of weight n is as likely as n copies of it.
     """
-    distinct = _DistinctRows(X, weight, k, neighbours)
+    distinct = _Blends(X, weight, k, neighbours)
     trials = 2 + int(np.log(k)) if greedy else 1
     seeds: list[FloatArray] = []
     d2: FloatArray = np.ones(len(distinct.rows))  # the first draw is by weight alone
     while len(seeds) < k and (mass := distinct.drawable() * d2).any():
-        drawn = _draw(mass, trials if seeds else 1, rng)
+        drawn = draw(mass, trials if seeds else 1, rng)
         if len(drawn) > 1:
             closer = np.minimum(sq_distances(distinct.rows, distinct.rows[drawn]), d2[:, None])
             drawn = drawn[[np.argmin(distinct.weight @ closer)]]
@@ -124,27 +124,23 @@ def random_seeds(
     X: FloatArray, k: int, rng: Rng, weight: FloatArray = _UNIT, *, neighbours: int
 ) -> FloatArray:
     """Up to k seeds at rows drawn by weight alone, blended as in `kmeans_plusplus`."""
-    distinct = _DistinctRows(X, weight, k, neighbours)
+    distinct = _Blends(X, weight, k, neighbours)
     seeds: list[FloatArray] = []
     while len(seeds) < k and (mass := distinct.drawable()).any():
-        seeds.append(distinct.blend(int(_draw(mass, 1, rng)[0])))
+        seeds.append(distinct.blend(int(draw(mass, 1, rng)[0])))
     return np.array(seeds, dtype=np.float64).reshape(-1, X.shape[1])
 
 
 _MIN_BLEND = 3  # rows in a blend: with two, a row could be recovered from the means of two pairs
 
 
-class _DistinctRows:
-    """The distinct rows of a client, and which of them no seed has used yet.
+class DistinctRows:
+    """The distinct rows of a client, in an order that does not depend on that of the rows.
 
-    A seed is the mean of a drawn distinct row and its nearest unused ones: `neighbours` of them,
-    or fewer, but at least three, if the rows do not suffice for all seeds. No distinct row is used
-    twice, so no sum or difference of seeds is a row. The mean ignores weights and copies:
-    otherwise a heavy or repeated row would dominate its blend. A value shared by at least
-    `neighbours` records identifies none of them, and may be a seed by itself.
+    A value shared by at least `min_count` records identifies none of them.
     """
 
-    def __init__(self, X: FloatArray, weight: FloatArray, k: int, neighbours: int) -> None:
+    def __init__(self, X: FloatArray, weight: FloatArray, min_count: int) -> None:
         # Project rows on a line: equal rows become adjacent, whatever the order of the rows.
         line = np.zeros(len(X))
         for f in range(X.shape[1]):  # not a matrix product: equal rows must give identical values
@@ -154,19 +150,34 @@ class _DistinctRows:
         w = weight[order] if len(weight) else np.ones(len(X))
         self.rows: FloatArray = X[order[first]]  # (D, F)
         self.weight: FloatArray = np.add.reduceat(w, first) if len(X) else w
-        self._shared = np.diff(first, append=len(X)) >= neighbours
-        self._unused = np.ones(len(first), dtype=bool)
-        self._blend_size = min(neighbours, max(_MIN_BLEND, len(first) // k))
+        self.records: IntArray = np.diff(first, append=len(X))
+        self.shared: BoolArray = self.records >= min_count
+
+
+class _Blends(DistinctRows):
+    """Seeds from the distinct rows of a client, and which of these no seed has used yet.
+
+    A seed is the mean of a drawn distinct row and its nearest unused ones: `neighbours` of them,
+    or fewer, but at least three, if the rows do not suffice for all seeds. No distinct row is used
+    twice, so no sum or difference of seeds is a row. The mean ignores weights and copies:
+    otherwise a heavy or repeated row would dominate its blend. A shared value may be a seed by
+    itself.
+    """
+
+    def __init__(self, X: FloatArray, weight: FloatArray, k: int, neighbours: int) -> None:
+        super().__init__(X, weight, neighbours)
+        self._unused = np.ones(len(self.rows), dtype=bool)
+        self._blend_size = min(neighbours, max(_MIN_BLEND, len(self.rows) // k))
 
     def drawable(self) -> FloatArray:
         """Weight of each distinct row that may still be drawn, else zero."""
         enough = np.count_nonzero(self._unused) >= _MIN_BLEND
-        return self.weight * (self._unused & (self._shared | enough))
+        return self.weight * (self._unused & (self.shared | enough))
 
     def blend(self, drawn: int) -> FloatArray:
         """Seed around a drawn row; the rows it is made of are not used again."""
         chosen = np.array([drawn])
-        if not self._shared[drawn]:
+        if not self.shared[drawn]:
             unused = np.flatnonzero(self._unused)
             d2 = sq_distances(self.rows[unused], self.rows[[drawn]])[:, 0]
             size = min(self._blend_size, len(unused))
@@ -177,7 +188,7 @@ class _DistinctRows:
         return mean
 
 
-def _draw(mass: FloatArray, size: int, rng: Rng) -> IntArray:
+def draw(mass: FloatArray, size: int, rng: Rng) -> IntArray:
     """Positions drawn with probability proportional to `mass`."""
     cumulative = np.cumsum(mass, dtype=np.float64)
     drawn: IntArray = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
 
+from ..algorithms.micro_clusters import GUARDED_COUNT, MicroSeeding
 from ..core import AnyAlgorithm, ConfigError, Plan, Schema, Stage, Summed, Transform, checks
 from ..privacy import ChangeGuard, MinCount, MinSamples, QueryLimit
 from ..privacy.guard import PAIRED
@@ -61,6 +62,13 @@ class Guarded(Tier):
             raise ConfigError(f"{name}: n_clusters={k!r}: {words}")
         if algorithm.unguarded:
             raise ConfigError(f"{name}: {algorithm.unguarded}")
+
+    def seeding(
+        self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int
+    ) -> AnyAlgorithm | None:
+        if algorithm.seeding != MicroSeeding.key:
+            return None
+        return MicroSeeding(algorithm.n_clusters, min_count=GUARDED_COUNT)
 
     @property
     def query_limit(self) -> int:

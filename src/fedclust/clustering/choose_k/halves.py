@@ -13,7 +13,7 @@ import numpy as np
 from ...algorithms.c_means import CMeans
 from ...algorithms.centers import Candidates, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
-from ...algorithms.seeding import CarefulSeeding
+from ...algorithms.micro_clusters import MicroSeeding
 from ...core import Data, Empty, Role, Traits, checks, derive_seed, stream
 from ...typing import IntArray, Rng
 
@@ -46,14 +46,14 @@ def _step_halves(
 
 
 @dataclass(frozen=True, eq=False)
-class HalfSeeding(CarefulSeeding):
-    """Careful seeding from the rows of one half."""
+class HalfSeeding(MicroSeeding):
+    """Seeding by small groups of the rows of one half."""
 
     second: bool = False  # which half
     split: Annotated[int, Role.FREE] = 0  # determines the halves
 
-    key: ClassVar[str] = "half-careful"
-    traits: ClassVar[Traits] = replace(CarefulSeeding.traits, answered_once=False)
+    key: ClassVar[str] = "half-micro-clusters"
+    traits: ClassVar[Traits] = replace(MicroSeeding.traits, answered_once=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

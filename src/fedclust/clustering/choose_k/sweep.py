@@ -18,6 +18,7 @@ from .runs import LOOSE, Runs
 from .stability import merge_pair, seed_pair
 
 LIMIT = 6  # maximum work of a sweep, in clusterings at its largest k
+HALF_ROUNDS = 15  # that the halves may take at the largest k, from plainer starts
 
 
 class Step(NamedTuple):
@@ -37,8 +38,9 @@ def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) ->
     except EmptyRound as problem:
         raise EmptyRound(f"k = {top}, the largest of ks: {problem}; or use smaller ks") from None
     evaluated = _evaluate(algorithm, centers, names, runs)
-    per_k = rounds_per_k(runs.work, n_rounds, ks)
-    pair = seed_pair(algorithm, top, n_rounds, runs)
+    half_rounds = max(n_rounds, HALF_ROUNDS)
+    per_k = rounds_per_k(runs.work, half_rounds, ks)
+    pair = seed_pair(algorithm, top, half_rounds, runs)
     yield Step(centers, *evaluated, pair and pair.table)
     for k in reversed(ks[:-1]):
         centers = _refine(algorithm, merge_centers(centers, evaluated.sizes, k), per_k, runs)
@@ -53,10 +55,10 @@ def sweep(algorithm: AnyAlgorithm, ks: Sequence[int], runs: Runs, init: Init) ->
 def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
     """Number of rounds at every k but the largest, for all rows and for the halves.
 
-    One clustering at the largest k took `spent` work and `n_rounds` rounds; the halves may take as
-    many there. The fixed work of a sweep is subtracted from the limit first: at every k each row
-    is compared with k centres for the indices and 2k for the agreement. The rest is for rounds.
-    It must not depend on the rounds of the halves, or indices would depend on the split of rows.
+    One clustering at the largest k took `spent` work; the halves may take `n_rounds` rounds there.
+    The fixed work of a sweep is subtracted from the limit first: at every k each row is compared
+    with k centres for the indices and 2k for the agreement. The rest is for rounds. It must not
+    depend on the rounds of the halves, or indices would depend on the split of rows.
     """
     top, others = ks[-1], sum(ks[:-1])
     spare = (LIMIT - 1) * spent - top * (1 + n_rounds + 2) - 3 * others - 1
@@ -76,10 +78,16 @@ def _cluster(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[F
         runner=runs.runner,
     )
     for done in seeding:
-        runs.record(done, k)
+        runs.record(done, compared_centers(done.algorithm))
     before = runs.rounds
     centers = runs.run(ready, k, seed=derive_seed(runs.seed, "clustering", 0))
     return centers, runs.rounds - before
+
+
+def compared_centers(algorithm: AnyAlgorithm) -> int:
+    """The number of centres that a round compares each row with."""
+    init = algorithm.parameter("init")
+    return algorithm.n_clusters if init is None else len(init)
 
 
 def _refine(algorithm: AnyAlgorithm, start: FloatArray, n_rounds: int, runs: Runs) -> FloatArray:

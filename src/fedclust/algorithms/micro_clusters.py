@@ -1,0 +1,186 @@
+"""Starts from many small clusters: what a summary of the rows shows, a search can try cheaply.
+
+Three plans, which `clustering.starts` composes. `MicroSeeding` collects means of small groups of
+rows. `MicroClusters` makes them clusters of all clients' rows. `RivalSteps` lets several starts
+take one k-means step over all rows, and measures each. The server searches for starts in between.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Generic, NamedTuple
+
+import numpy as np
+
+from ..core import Data, Dims, Empty, OneRoundQuery, Record, Role, Schema, Summed, Traits, checks
+from ..core.random import stream
+from ..kernels import divide_or_keep, group_rows, hard_sums, inertia, search_centers
+from ..typing import FloatArray, Rng
+from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
+
+GUARDED_COUNT = 5  # the only size of groups in the guarded tier: two sizes could reveal a row
+
+
+@dataclass(frozen=True, eq=False)
+class PointState(CenterState):
+    """Centres, and the weighted points that they were found in."""
+
+    points: Annotated[FloatArray, Dims("P", "F")]
+    weight: Annotated[FloatArray, Dims("P")]
+
+
+@dataclass(frozen=True, eq=False)
+class MicroSeeding(OneRound[Candidates]):
+    """Means of small groups of rows from every client, then a search for the best centres.
+
+    A client always forms the same groups of the same rows, so that asking again shows nothing new.
+    """
+
+    # Of rows at each client; None: two for each cluster.
+    groups: Annotated[int | None, Role.CLUSTERS] = None
+    # Distinct rows in a group.
+    min_count: Annotated[int, Role.RECORDS] = 3
+
+    key: ClassVar[str] = "micro-clusters"
+    traits: ClassVar[Traits] = Traits(counted=True, samples=True, answered_once=True)
+    state: ClassVar[type[Record]] = PointState
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.groups is not None:
+            checks.integer(self, "groups")
+        checks.integer(self, "min_count", 3)
+
+    @property
+    def unguarded(self) -> str:
+        if self.min_count == GUARDED_COUNT:
+            return ""
+        return f"min_count={self.min_count!r}: groups of two sizes differ by a row; {GUARDED_COUNT}"
+
+    @property
+    def _n_groups(self) -> int:
+        return self.groups or 2 * self.n_clusters
+
+    def start(self, schema: Schema, rng: Rng) -> PointState:
+        F = schema.n_features
+        zeros = np.zeros((self.n_clusters, F))
+        return PointState(zeros, 0, np.inf, np.empty((0, F)), np.empty(0))
+
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
+        fixed = stream(0, "groups", 0)
+        found = group_rows(data.X, self._n_groups, fixed, data.weight, min_count=self.min_count)
+        return Candidates(found.means, found.weight, found.records)
+
+    def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> PointState:
+        used = self.select(merged)
+        centers = search_centers(used.centers, self.n_clusters, rng, used.weight, most=1)[0]
+        return PointState(centers, state.round + 1, 0.0, used.centers, used.weight)
+
+    def select(self, merged: Candidates) -> Candidates:
+        """Server: the candidates to search."""
+        return merged
+
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return self.server_step(
+            self.start(Schema(merged.centers.shape[1]), rng), merged, rng
+        ).centers
+
+
+@dataclass(frozen=True, eq=False)
+class MicroState(CenterState):
+    """Centres, and the weight of the rows that each is the mean of."""
+
+    weight: Annotated[FloatArray, Dims("C")]
+
+
+@dataclass(frozen=True, eq=False)
+class MicroClusters(CenterAlgorithm[MicroState, Sums]):
+    """Many small clusters of all rows: lossless k-means that keeps the clusters' weights."""
+
+    key: ClassVar[str] = "micro-c-means"
+    traits: ClassVar[Traits] = Traits(
+        counted=True, conserves=True, means=True, additive=True, disjoint=True
+    )
+
+    def initial_state(self, centers: FloatArray) -> MicroState:
+        return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
+        sums = hard_sums(data.X, down.centers, data.weight, data.grid)
+        return Sums(sums.weight, sums.total, sums.records)
+
+    def server_step(self, state: MicroState, merged: Sums, rng: Rng) -> MicroState:
+        moved = state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))
+        return replace(moved, weight=merged.weight)
+
+    @property
+    def lossless(self) -> bool:
+        return True
+
+
+class Rivals(NamedTuple):
+    """Starts after one step, and a score of each before it; lower is better."""
+
+    starts: FloatArray  # (R, C, F)
+    score: FloatArray  # (R,)
+
+
+@dataclass(frozen=True, eq=False)
+class RivalQuery(OneRoundQuery[Centers, U], Generic[U]):
+    """Compare several starts over all rows, and let each take one step."""
+
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (R * C, F) the centres of all starts
+    step: bool = True  # otherwise they are only compared
+
+    def __post_init__(self) -> None:
+        checks.integer(self, "n_clusters")
+        checks.centers(self, several=True)
+        checks.boolean(self, "step")
+
+    def broadcast(self, state: Empty) -> Centers:
+        return Centers(self.init)
+
+    def split(self, centers: FloatArray) -> FloatArray:
+        """The centres of each start (R, C, F)."""
+        return centers.reshape(-1, self.n_clusters, centers.shape[1])
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        n = len(self.init)
+        moved = n if self.step else 0
+        return {"R": n // self.n_clusters, "RC": moved, "F": schema.n_features, "one": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class RivalSums(Summed):
+    """Sums of a k-means step from each of several starts, and the inertia of each."""
+
+    inertia: Annotated[FloatArray, Dims("R")]
+    weight: Annotated[FloatArray, Dims("RC")]
+    total: Annotated[FloatArray, Dims("RC", "F")]
+    rows: Annotated[FloatArray, Dims("one")]
+
+
+@dataclass(frozen=True, eq=False)
+class RivalSteps(RivalQuery[RivalSums]):
+    """The inertia of several starts over all rows, and one k-means step from each."""
+
+    key: ClassVar[str] = "rival-steps"
+    traits: ClassVar[Traits] = Traits(additive=True)
+
+    @property
+    def lossless(self) -> bool:
+        return True
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> RivalSums:
+        starts = self.split(down.centers)
+        values = np.array([inertia(data.X, centers, data.weight) for centers in starts])
+        weight, total = np.empty(0), np.empty((0, data.X.shape[1]))
+        if self.step:
+            sums = [hard_sums(data.X, centers, data.weight) for centers in starts]
+            weight, total = (np.concatenate(part) for part in list(zip(*sums, strict=True))[1:])
+        return RivalSums(values, weight, total, np.array([float(len(data))]))
+
+    def model(self, state: RivalSums) -> Rivals:
+        moved = self.init
+        if self.step:
+            moved = divide_or_keep(state.total, state.weight, moved)
+        return Rivals(self.split(moved), state.inertia)

@@ -1,0 +1,132 @@
+"""Find initial centres: summarise the rows by small clusters, search the summary, try the best.
+
+The summary costs a few rounds with more centres than the clustering has. The server then searches
+it as often as it likes, which costs no round, and lets the best solutions race over all rows.
+Where a tier limits queries, or changes sums, one round has to be enough.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.centers import CenterAlgorithm
+from ..algorithms.micro_clusters import MicroClusters, MicroSeeding
+from ..core import AnyAlgorithm, Run, derive_seed, stream
+from ..kernels import k_means, search_centers, search_fuzzy_centers
+from ..tiers import Tier
+from ..typing import FloatArray, Rng
+
+_FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are more
+_MICRO_PER_CLUSTER = 5
+_CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
+_ROUNDS = (1, 2)  # of micro-clusters, with a search after each part
+_RIVALS = 12  # solutions of each search that are compared over all rows
+_FINALISTS = 12  # of all these: they take steps, and half of them drop out after each
+_MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
+
+
+class Summary(NamedTuple):
+    """Weighted points that stand for all rows."""
+
+    points: FloatArray  # (M, F)
+    weight: FloatArray  # (M,)
+
+    @classmethod
+    def of(cls, points: FloatArray, weight: FloatArray) -> "Summary":
+        """The points that stand for any row."""
+        held = weight > 0
+        return cls(points[held], weight[held])
+
+
+@dataclass
+class StartSearch:
+    """The search for initial centres of one algorithm, and the runs that it took."""
+
+    algorithm: AnyAlgorithm
+    seeding: MicroSeeding
+    n_clients: int
+    run: Callable[[AnyAlgorithm, int], Run]  # a plan with this algorithm and seed
+    seed: int
+    runs: list[Run] = field(default_factory=list)
+
+    def find(self, tier: Tier) -> FloatArray:
+        """The initial centres."""
+        rng, k = stream(self.seed, "start", 0), self.algorithm.n_clusters
+        # Further queries show no more than the clustering itself, and none is missed later.
+        is_open = tier.exact and not tier.limits_queries and k > 1
+        refine = is_open and self.algorithm.lossless
+        seeding = self.seeding
+        if is_open:
+            seeding = replace(seeding, groups=_count_groups(k, self.n_clients))
+        first: Any = self._run(seeding).state
+        summary, found = Summary.of(first.points, first.weight), [first.centers]
+        if refine:
+            centers = _spread(summary, _count_micro(k), rng)
+            for n_rounds in _ROUNDS:
+                micro = MicroClusters(len(centers), centers, max_rounds=n_rounds)
+                state = self._run(micro).state
+                centers, summary = state.centers, Summary.of(state.centers, state.weight)
+                found += _search(summary, k, rng)
+        elif is_open:
+            found += _search(summary, k, rng)
+        if self.algorithm.soft:
+            fuzzifier = self.algorithm.parameter("fuzzifier")
+            return search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
+        return self._race(found) if is_open else found[0]
+
+    def _race(self, starts: list[FloatArray]) -> FloatArray:
+        """Compare all starts over all rows; the best take steps, and half drop out after each.
+
+        The first comparison takes no step, so that its messages are short.
+        """
+        k = self.algorithm.n_clusters
+        rivals, kept, step = starts[: max(2, _MOST_CENTERS // k)], _FINALISTS, False
+        while len(rivals) > 1 and isinstance(self.algorithm, CenterAlgorithm):
+            query = self.algorithm.rival_steps(np.concatenate(rivals), step=step)
+            if query is None:
+                break
+            done = self._run(query).model
+            best = np.argsort(_without_noise(done.score), kind="stable")[:kept]
+            rivals, kept, step = list(done.starts[best]), len(best) // 2, True
+        return rivals[0]
+
+    def _run(self, algorithm: AnyAlgorithm) -> Run:
+        done = self.run(algorithm, derive_seed(self.seed, algorithm.key))
+        self.runs.append(done)
+        return done
+
+
+def _without_noise(score: FloatArray) -> FloatArray:
+    """Scores without their last digits, which depend on how rows are split: equal ones stay so."""
+    unit = 1e-9 * np.abs(score).max(initial=1e-300)
+    rounded: FloatArray = np.rint(score / unit)
+    return rounded
+
+
+def _search(summary: Summary, k: int, rng: Rng) -> list[FloatArray]:
+    points, weight = summary
+    if len(points) < k:
+        return [_spread(summary, k, rng)]
+    return search_centers(points, k, rng, weight, most=_RIVALS)
+
+
+def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:
+    """Choose n centres among the points; where there are fewer points, some beside points."""
+    points, weight = summary
+    if len(points) >= n:
+        return k_means(points, n, rng, weight, restarts=1)
+    copies = points[np.arange(len(points), n) % len(points)]
+    beside = copies + rng.normal(size=copies.shape) * points.std(axis=0) / 2
+    return np.concatenate([points, beside])
+
+
+def _count_micro(k: int) -> int:
+    return max(_FEWEST_MICRO, _MICRO_PER_CLUSTER * k)
+
+
+def _count_groups(k: int, n_clients: int) -> int:
+    """Groups of rows at each client: few where there are many clients."""
+    n = _count_micro(k)
+    return min(n, max(2 * k, _CANDIDATES_PER_MICRO * n // max(n_clients, 1)))

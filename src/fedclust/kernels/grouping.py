@@ -1,0 +1,125 @@
+"""Partition a client's rows into small groups whose means can be sent instead of rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..typing import Array, BoolArray, FloatArray, IntArray, Rng
+from .local import DistinctRows, draw
+from .steps import _UNIT, divide_or_keep, hard_sums, nearest, sq_distances
+
+_STEPS = 3  # Lloyd steps over the drawn groups
+_FAR = 4.0  # a small group takes rows that are at most this much farther than its neighbour
+
+
+class RowGroups(NamedTuple):
+    """Disjoint groups of rows: their plain means, and how much they stand for."""
+
+    means: FloatArray  # (K, F)
+    weight: FloatArray  # (K,)
+    records: FloatArray  # (K,)
+
+
+def group_rows(
+    X: FloatArray, most: int, rng: Rng, weight: FloatArray = _UNIT, *, min_count: int
+) -> RowGroups:
+    """Up to `most` groups, each of at least `min_count` distinct rows; no row is in two groups.
+
+    Groups start at rows that are drawn by their squared distance from those drawn before, so an
+    outlying row has a group: it takes its nearest rows along. A mean ignores weights and copies,
+    because a heavy or repeated row would dominate it. A value that at least `min_count` records
+    share identifies none of them; it counts as no row, and may form a group by itself.
+
+    Rows that cannot be grouped are in no group. The order of the rows does not matter.
+    """
+    distinct = DistinctRows(X, weight, min_count)
+    rows, lone = distinct.rows, ~distinct.shared
+    most = min(most, int(lone.sum()) // min_count + int(distinct.shared.sum()))
+    if most == 0:
+        return RowGroups(np.empty((0, X.shape[1])), np.empty(0), np.empty(0))
+    centers: FloatArray = rows[_draw_spread(rows, distinct.weight, most, rng)].astype(np.float64)
+    for _ in range(_STEPS):
+        sums = hard_sums(rows, centers)
+        centers = divide_or_keep(sums.total, sums.records, centers)
+    labels = nearest(rows, centers)[0].astype(np.int64)
+    _enlarge(rows, centers, labels, lone, min_count)
+    kept = labels >= 0
+    rows, labels = rows[kept], labels[kept]
+    size = np.bincount(labels, minlength=len(centers))
+    filled = size > 0
+
+    def add(values: Array) -> FloatArray:
+        return np.bincount(labels, values, len(centers))[filled].astype(np.float64)
+
+    means = np.stack([add(column) for column in rows.T], axis=1) / size[filled, None]
+    return RowGroups(means, add(distinct.weight[kept]), add(distinct.records[kept]))
+
+
+def _draw_spread(rows: FloatArray, weight: FloatArray, n: int, rng: Rng) -> IntArray:
+    """Draw up to n different rows far from each other: in batches that double, by D^2 sampling.
+
+    B. Bahmani et al. (2012), k-means||, draws several rows at once in the same way.
+    """
+    chosen = draw(weight, 1, rng)
+    d2 = sq_distances(rows, rows[chosen])[:, 0]
+    while len(chosen) < n and (mass := weight * d2).any():
+        batch = np.unique(draw(mass, min(len(chosen), n - len(chosen)), rng))
+        chosen = np.concatenate([chosen, batch])
+        d2 = np.minimum(d2, nearest(rows, rows[batch])[1])
+        d2[chosen] = 0.0
+    return chosen
+
+
+def _enlarge(
+    rows: FloatArray, centers: FloatArray, labels: IntArray, lone: BoolArray, least: int
+) -> None:
+    """Change labels until every group has no lone row, or at least `least` of them.
+
+    A small group takes the nearest rows that other groups can spare. If these are far compared
+    with the nearest other group, its own rows join that group instead. Rows that find no group
+    have the label -1.
+    """
+    size = np.bincount(labels[lone], minlength=len(centers))
+    for group in np.argsort(size, kind="stable"):
+        missing = least - size[group]
+        if size[group] == 0 or missing <= 0:
+            continue
+        own = np.flatnonzero(lone & (labels == group))
+        others = np.flatnonzero((size > 0) & (np.arange(len(size)) != group))
+        if len(others) == 0:
+            labels[own] = -1
+            break
+        neighbours, apart = nearest(rows[own], centers[others])
+        spare = _spare_rows(labels, lone, size, least, missing, rows, centers[group])
+        if len(spare) == missing and (
+            sq_distances(rows[spare], centers[[group]]).mean() <= _FAR * apart.mean()
+        ):
+            np.subtract.at(size, labels[spare], 1)
+            labels[spare] = group
+            size[group] = least
+        else:
+            labels[own] = others[neighbours]
+            np.add.at(size, labels[own], 1)
+            size[group] = 0
+
+
+def _spare_rows(
+    labels: IntArray,
+    lone: BoolArray,
+    size: IntArray,
+    least: int,
+    n: int,
+    rows: FloatArray,
+    center: FloatArray,
+) -> IntArray:
+    """The n rows nearest to a centre that groups of more than `least` rows can spare."""
+    candidates = np.flatnonzero(lone & (labels >= 0) & (size[np.maximum(labels, 0)] > least))
+    order = np.argsort(sq_distances(rows[candidates], center[None])[:, 0], kind="stable")
+    left, taken = size.copy(), []
+    for row in candidates[order]:
+        if left[labels[row]] > least:
+            left[labels[row]] -= 1
+            taken.append(row)
+        if len(taken) == n:
+            break
+    return np.array(taken, dtype=np.int64)

@@ -1,0 +1,182 @@
+"""The default start: close to the best known, whatever the split, in tiers that allow it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
+
+from fedclust.algorithms import make, make_seeding
+from fedclust.algorithms.micro_clusters import MicroSeeding, RivalSteps
+from fedclust.channels import LocalChannel
+from fedclust.clustering.rows import cluster, run_seeding
+from fedclust.core import Data, EmptyRound, Plan, Schema, run
+from fedclust.datasets import dirichlet, iid
+from fedclust.kernels import fuzzy_c_means, inertia, kmeans_plusplus, lloyd
+from fedclust.kernels.search import fuzzy_objective
+from fedclust.typing import FloatArray
+
+SEEDS = 5
+
+
+def channel(X: FloatArray, owner: Any) -> LocalChannel:
+    return LocalChannel({f"c{o:03d}": Data.of(X[owner == o]) for o in np.unique(owner)})
+
+
+def tiny_clients(n: int, seed: int = 0) -> Any:
+    """Owners of 3 to 10 rows."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(3, 11, n)
+    return rng.permutation(np.repeat(np.arange(n), sizes)[:n])
+
+
+def heavy_tails(seed: int = 0) -> tuple[FloatArray, Any]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 6, 1500)
+    X = np.exp(rng.normal(0, 1.2, (6, 4))[y] + rng.normal(0, 0.8, (1500, 4)))
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def blobs(seed: int = 0) -> tuple[FloatArray, Any]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 12, 900)
+    return rng.normal(rng.uniform(-20, 20, (12, 2))[y], 1.0), y
+
+
+def wine() -> tuple[FloatArray, Any]:
+    found = load_wine()
+    return (found.data - found.data.mean(axis=0)) / found.data.std(axis=0), found.target
+
+
+CASES = {
+    "heavy tails, five uneven clients": (*heavy_tails(), 8, "dirichlet"),
+    "heavy tails, one client": (*heavy_tails(1), 6, "one"),
+    "blobs, tiny clients": (*blobs(), 12, "tiny"),
+    "blobs, twenty clients": (*blobs(1), 12, "iid"),
+    "wine": (*wine(), 3, "iid"),
+}
+
+
+def split(how: str, X: FloatArray, y: Any) -> Any:
+    if how == "dirichlet":
+        return dirichlet(y, 5, 0.3, 1)
+    return {
+        "one": np.zeros(len(X), dtype=int),
+        "iid": iid(len(X), 20, 0),
+        "tiny": tiny_clients(len(X)),
+    }[how]
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_one_start_is_as_good_as_the_best_of_many(name: str) -> None:
+    """The bars of benchmarks/starts.py, on sets small enough for every run of the tests."""
+    X, y, k, how = CASES[name]
+    peers = [KMeans(k, n_init=1, random_state=s, tol=1e-6).fit(X).inertia_ for s in range(40)]
+    clients = channel(X, split(how, X, y))
+    found = [
+        cluster(make("llf-cm", k), clients, Schema(X.shape[1]), seed=s).inertia
+        for s in range(SEEDS)
+    ]
+    best = min(*peers, *found)
+    assert np.mean(found) <= 1.01 * best
+    assert max(found) <= 1.05 * best
+    assert np.mean(found) <= np.mean(peers) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("m", [1.5, 2.0])
+@pytest.mark.parametrize("name", list(CASES))
+def test_one_fuzzy_start_is_as_good_as_the_best_of_many(name: str, m: float) -> None:
+    X, y, k, how = CASES[name]
+    one, rng = np.ones(len(X)), np.random.default_rng(0)
+    starts = [X[rng.choice(len(X), k, replace=False)] for _ in range(5)]
+    starts += [kmeans_plusplus(X, k, rng) for _ in range(5)]
+    peers = [fuzzy_c_means(X, start, m, steps=300, tol=1e-6)[0] for start in starts]
+    clients = channel(X, split(how, X, y))
+    found = [
+        cluster(make("llf-fcm", k, fuzzifier=m), clients, Schema(X.shape[1]), seed=s).centers
+        for s in range(2)
+    ]
+    best = min(fuzzy_objective(X, centers, m, one) for centers in (*peers, *found))
+    assert np.mean([fuzzy_objective(X, c, m, one) for c in found]) <= 1.01 * best
+
+
+@given(seed=st.integers(0, 1000), n_clients=st.integers(1, 40))
+@settings(max_examples=10)
+def test_the_start_needs_few_further_rounds_for_any_split(seed: int, n_clients: int) -> None:
+    X, _ = blobs(2)
+    owner = np.random.default_rng(seed).integers(0, n_clients, len(X))
+    done = cluster(make("llf-cm", 12), channel(X, owner), Schema(2))
+    assert done.converged
+    assert done.run.n_rounds <= 15
+    assert done.inertia == pytest.approx(inertia(X, lloyd(X, done.centers, steps=1).centers))
+
+
+def test_rivals_step_as_k_means_does() -> None:
+    X, _ = blobs()
+    rng = np.random.default_rng(0)
+    starts = [X[rng.choice(len(X), 3)] for _ in range(4)]
+    clients = channel(X, np.arange(len(X)) % 3)
+    done = run(Plan(RivalSteps(3, np.concatenate(starts))), clients, Schema(2)).model
+    for start, moved, value in zip(starts, *done, strict=True):
+        assert value == pytest.approx(inertia(X, start))
+        np.testing.assert_allclose(moved, lloyd(X, start, steps=1).centers)
+
+
+def test_a_client_gives_the_same_groups_whatever_the_seed() -> None:
+    """Asking again, with another seed or for another start, shows nothing new."""
+    X, _ = heavy_tails()
+    replies = []
+    for seed in range(3):
+        done = run(Plan(MicroSeeding(4), seed=seed), channel(X, np.arange(1500) % 3), Schema(4))
+        replies.append(done.state.points.tobytes())
+    assert len(set(replies)) == 1
+
+
+@pytest.mark.parametrize(
+    ("privacy", "keys"),
+    [
+        ("none", {"micro-clusters", "micro-c-means", "rival-steps"}),
+        ("paper", {"micro-clusters"}),
+        ("guarded", {"micro-clusters"}),
+        ("secure", {"cells"}),
+    ],
+)
+def test_only_open_tiers_spend_further_rounds(privacy: str, keys: set[str]) -> None:
+    X, _ = blobs()
+    low, high = np.full(2, -30.0), np.full(2, 30.0)
+    clients = channel(X, np.arange(len(X)) % 4)
+    ready, runs = run_seeding(make("llf-cm", 5), clients, Schema(2, low, high), privacy=privacy)
+    assert {done.algorithm.key for done in runs} == keys
+    assert ready.parameter("init").shape == (5, 2)
+
+
+def test_the_default_by_name_is_the_default() -> None:
+    X, _ = blobs()
+    clients = channel(X, np.arange(len(X)) % 4)
+    a, b = (
+        run_seeding(make("llf-cm", 5), clients, Schema(2), init=init)[0].parameter("init")
+        for init in ("auto", "micro-clusters")
+    )
+    assert a.tobytes() == b.tobytes()
+    alone = run_seeding(
+        make("llf-cm", 5), clients, Schema(2), init=make_seeding("micro-clusters", 5)
+    )
+    assert [done.n_rounds for done in alone[1]] == [1]  # as configured, and nothing else
+
+
+def test_more_clusters_than_groups_of_rows_still_separate() -> None:
+    """Five clients of three rows send five means; eight centres must not coincide."""
+    X = np.random.default_rng(0).normal(size=(15, 2))
+    done = cluster(make("llf-cm", 8), channel(X, np.arange(15) % 5), Schema(2))
+    assert len(np.unique(done.centers, axis=0)) == 8
+    best = KMeans(8, n_init=20, random_state=0).fit(X).inertia_
+    assert done.inertia <= 1.5 * best
+
+
+def test_clients_without_three_different_rows_send_no_start() -> None:
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    with pytest.raises(EmptyRound, match="no client has enough rows"):
+        cluster(make("llf-cm", 2), channel(X, np.arange(8) % 4), Schema(2))
