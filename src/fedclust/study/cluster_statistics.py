@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from ..clustering.model import Model
+from ..clustering.preparation import round_to
 from ..clustering.rows import Clustering
 from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
 from ..metrics import Profile
@@ -43,6 +44,7 @@ class ClusterTotals:
 
     sums: ProfileSums
     coverage: Coverage
+    lossless: bool  # the centres leave no row out
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
@@ -59,14 +61,15 @@ class ClusterTotals:
 def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
     """Sizes, sums and squares of the clusters, in the order of the centres."""
     C, P = found.centers.shape
+    lossless = found.algorithm.lossless and queries.tier.exact
     fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     if queries.tier.noisy:  # every answer would spend privacy budget
-        return ClusterTotals(ProfileSums.zeros(C, P), "none")
+        return ClusterTotals(ProfileSums.zeros(C, P), "none", lossless)
     try:
         done = queries.run(Profile(C, found.centers, fuzzifier), "profile")
     except EmptyRound:  # clients withhold all of it
-        return ClusterTotals(ProfileSums.zeros(C, P), "released")
-    return ClusterTotals(done.model, _find_coverage(done, queries))
+        return ClusterTotals(ProfileSums.zeros(C, P), "released", lossless)
+    return ClusterTotals(done.model, _find_coverage(done, queries), lossless)
 
 
 def _find_coverage(done: Run, queries: ClusterQueries) -> Coverage:
@@ -107,7 +110,8 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
 
     The mean of a hard cluster is its centre, once the run has converged. If it is another vector,
     the centre is a mean of other rows, and the difference could be a single row. Means and spreads
-    are then rounded so that `minimum` rows more or fewer make no visible difference.
+    are then rounded so that `minimum` rows more or fewer make no visible difference. Those of all
+    rows are rounded, too, if the centres leave rows out.
     """
     sums, soft = totals.sums, model.fuzzifier is not None
     held, n = np.maximum(sums.size, 1.0)[:, None], max(sums.size.sum(), 1.0)
@@ -122,6 +126,11 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
     if rounded:
         step = minimum * overall_spread / held
         mean, spread = round_to(mean, step), round_to(spread, step)
+        if not totals.lossless:
+            step = (
+                2 * minimum * overall_spread / n
+            )  # with the steps of the scale, both would cancel
+            overall, overall_spread = round_to(overall, step), round_to(overall_spread, step)
     withheld = choose_withheld_clusters(sums.size.astype(int), minimum, soft=soft)
     if soft and withheld.any():
         mean[withheld] = sums.size[withheld] @ mean[withheld] / sums.size[withheld].sum()
@@ -135,11 +144,3 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
         overall_spread=overall_spread,
         rounded=rounded,
     )
-
-
-def round_to(values: FloatArray, step: FloatArray) -> FloatArray:
-    """Round to a multiple of the step; a step of zero does not round."""
-    positive = step > 0
-    safe = np.where(positive, step, 1.0)
-    rounded: FloatArray = np.where(positive, np.rint(values / safe) * safe, values)
-    return rounded

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clustering.model import Model
+from ..clustering.preparation import round_to
 from ..metrics import ClusterShapes, MapCounts
 from ..metrics.profile import ClusterShapeSums
 from ..results import ClusterMap, Coverage, Ellipse, MapAxis, MapGrid
 from ..typing import FloatArray
-from .cluster_statistics import ClusterQueries, ClusterStatistics, round_to
+from .cluster_statistics import ClusterQueries, ClusterStatistics
 
 _CELLS = (8, 32)  # minimum and maximum number of cells along a side of the map
 _REACH = 3.5  # standard deviations around clusters that the map shows

@@ -41,7 +41,7 @@ def choose_withheld_counts(counts: IntArray, minimum: int) -> BoolArray:
     hidden: BoolArray = np.zeros(counts.shape, dtype=bool)
     lines = np.ix_(counts.any(axis=1), counts.any(axis=0))  # a total of zero determines its line
     table = counts[lines].astype(float)
-    if min(table.shape) > 1:  # otherwise the counts are the totals
+    if minimum > 1 and min(table.shape) > 1:  # with a single line the counts are the totals
         hidden[lines] = _choose(table, minimum)
     return hidden
 

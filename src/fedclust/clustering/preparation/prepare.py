@@ -154,9 +154,14 @@ def prepare_over(
     missing: str = "drop",
     min_count: int = 5,
     privacy: Privacy = "none",
+    rounded: bool = False,
     runner: Runner = run,
 ) -> Preparation:
-    """`prepare` over a channel to encoded columns, with missing values as NaN."""
+    """`prepare` over a channel to encoded columns, with missing values as NaN.
+
+    With `rounded`, means and deviations are rounded so that `min_count` rows make no visible
+    difference. It is for centres that leave rows out, which the mean of all rows would reveal.
+    """
     _check_settings(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
@@ -173,6 +178,8 @@ def prepare_over(
     except EmptyRound:
         moments = None
     _refuse_few(columns, np.zeros(P) if moments is None else moments.count, min_count, query)
+    if rounded:
+        moments = moments.coarsen(min_count)
     fill = None
     if missing != "drop":
         fill = moments.mean

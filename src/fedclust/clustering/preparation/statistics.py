@@ -4,7 +4,7 @@ Tables may have missing values (NaN) here; each column counts only the values it
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -36,6 +36,23 @@ class MomentState(Record):
     mean: Annotated[FloatArray, Dims("F")]
     variance: Annotated[FloatArray, Dims("F")]
     round: int
+
+    def coarsen(self, min_count: int) -> Self:
+        """Round means and deviations so that `min_count` values make no visible difference."""
+        spread = np.sqrt(self.variance)
+        step = min_count * spread / np.maximum(self.count, 1.0)
+        return replace(self, mean=round_to(self.mean, step), variance=round_to(spread, step) ** 2)
+
+
+def round_to(values: FloatArray, step: FloatArray) -> FloatArray:
+    """Round to the middles of steps; a step of zero does not round.
+
+    Multiples of the step would leave the mean of centred data, which is zero, as it is.
+    """
+    positive = step > 0
+    safe = np.where(positive, step, 1.0)
+    rounded: FloatArray = np.where(positive, (np.floor(values / safe) + 0.5) * safe, values)
+    return rounded
 
 
 @dataclass(frozen=True, eq=False)
