@@ -193,7 +193,8 @@ class RowsLayout(Layout):
         if tier.sums_only:  # learning a scale would show every client's own sums
             return scale_by_bounds(columns)
         encoded = EncodedRows(columns)
-        lossless = make_algorithm(study.clustering, study.n_clusters[0]).lossless
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
+        means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
             columns,
             pool.over(encoded, encoded.schema),
@@ -201,7 +202,7 @@ class RowsLayout(Layout):
             missing=study.data.missing,
             min_count=study.privacy.min_count,
             privacy=tier,
-            rounded=not (lossless and tier.exact),
+            rounded=not means_of_all,
             runner=runner,
         )
 
