@@ -111,3 +111,20 @@ def test_no_withheld_count_can_be_computed(tmp_path: Path, name: str) -> None:
                 least = max(0, used[client] + cluster["size"] - len(X))
                 assert high - low >= min(profile["minimum"], most - least) - 1e-6
     assert n_withheld == profile["withheld"]["cells"] > 0
+
+
+@pytest.mark.parametrize("tier", ["paper", "guarded"])
+@pytest.mark.parametrize("fuzzy", [False, True])
+def test_what_clients_withhold_is_not_the_rest_of_all_rows(
+    tmp_path: Path, tier: str, fuzzy: bool
+) -> None:
+    for name in LOADERS:
+        X, owner, k = table(name, 0)
+        more = f"fuzzy = {str(fuzzy).lower()}"
+        reader = Reader(run_study_of(tmp_path / name, X, owner, k, tier, clustering=more))
+        assert reader.profile["coverage"] == "released"
+        sizes = np.nan_to_num(reader.sizes)
+        overall = reader.overall, reader.offset
+        assert find_records(X, reader.centers, sizes, reader.means, *overall) == 0
+        rest = len(X) * reader.offset - sizes @ reader.means
+        assert find_records(X, rest[None], sizes[:1], rest[None]) == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,15 +14,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fedclust import load
+from fedclust.channels import RemoteChannel
 from fedclust.cli import app
 from fedclust.clustering.model import Model
+from fedclust.core.wire import unpack
 from fedclust.report import write_report
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 from fedclust.typing import FloatArray, IntArray
 
 from ..report.pages import Page
+from ..support.in_process import InProcess, run_across, write_kits
 from ..support.sites import PLAIN, heavy_tailed, sixty_sites, write_sites
+from ..support.studies import write_study
 
 KINDS = {"hard": "n_clusters = 3", "fuzzy": "n_clusters = 3\nfuzzy = true\nmax_rounds = 30"}
 TIERS = ["none", "secure"]
@@ -278,3 +283,36 @@ def test_one_column_and_one_client_have_totals_too(tmp_path: Path) -> None:
     assert [c["by_client"]["s00"] for c in profile["clusters"]] == [
         c["size"] for c in profile["clusters"]
     ]
+
+
+class SilentAtTheEnd(InProcess):
+    """One client does not reply to one of the queries about clusters."""
+
+    silent = "Profile"
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterator[tuple[str, bytes | str]]:
+        absent = "west" if unpack(request).header.get("algorithm") == self.silent else ""
+        for client, answer in super().exchange(clients, request, seconds):
+            if client != absent:
+                yield client, answer
+
+
+@pytest.mark.parametrize("silent", ["Profile", "ClientCounts"])
+def test_totals_without_a_client_are_said_to_be_incomplete(tmp_path: Path, silent: str) -> None:
+    transport = SilentAtTheEnd(write_kits(tmp_path / "kits"))
+    transport.silent = silent
+    remote = RemoteChannel(transport, about={"study": "s"})
+    done = run_across(write_study(tmp_path, "llf-cm"), remote, tmp_path / "run")
+    profile = done.profile
+    assert profile.rows_used == 180
+    sizes = [cluster.size or 0 for cluster in profile.clusters]
+    assert (profile.coverage, sum(sizes)) == (
+        ("replied", 120) if silent == "Profile" else ("all", 180)
+    )
+    # The difference between totals and counts would be the client that was silent.
+    assert profile.withheld is None
+    assert all(cluster.by_client == {} for cluster in profile.clusters)
+    text = Page(write_report(tmp_path / "run").read_text()).text("clusters")
+    assert ("some clients did not reply" in text) == (silent == "Profile")

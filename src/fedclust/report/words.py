@@ -107,9 +107,8 @@ def rounding_words(profile: RunProfile) -> str:
     if not profile.rounded:
         return ""
     return (
-        "The centres are not the means of these rows, because the run stopped early or the "
-        "algorithm computes other centres. Means and deviations are rounded, so that their "
-        "difference from the centres does not reveal single rows."
+        "Means and deviations are rounded: they are of other rows than the centres or the scale, "
+        "and exact differences could reveal single rows."
     )
 
 

@@ -126,7 +126,7 @@ class RunProfile:
 
     minimum: int  # rows behind a number by client, in a cell of the map, or of a mean
     coverage: Coverage
-    rounded: bool  # means and deviations are rounded: they are not of the rows behind the centres
+    rounded: bool  # means and deviations are rounded: they are of other rows than the centres
     clients: tuple[ClientRecord, ...]
     clusters: tuple[ClusterProfile, ...]
     map: ClusterMap | None  # None over split columns: no party knows all columns

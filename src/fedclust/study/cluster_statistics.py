@@ -44,7 +44,7 @@ class ClusterTotals:
 
     sums: ProfileSums
     coverage: Coverage
-    lossless: bool  # the centres leave no row out
+    same_rows: bool  # they cover the rows that centres and scale are computed from
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
@@ -61,15 +61,15 @@ class ClusterTotals:
 def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
     """Sizes, sums and squares of the clusters, in the order of the centres."""
     C, P = found.centers.shape
-    lossless = found.algorithm.lossless and queries.tier.exact
-    fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     if queries.tier.noisy:  # every answer would spend privacy budget
-        return ClusterTotals(ProfileSums.zeros(C, P), "none", lossless)
+        return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False)
+    fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     try:
         done = queries.run(Profile(C, found.centers, fuzzifier), "profile")
     except EmptyRound:  # clients withhold all of it
-        return ClusterTotals(ProfileSums.zeros(C, P), "released", lossless)
-    return ClusterTotals(done.model, _find_coverage(done, queries), lossless)
+        return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False)
+    coverage = _find_coverage(done, queries)
+    return ClusterTotals(done.model, coverage, found.algorithm.lossless and coverage == "all")
 
 
 def _find_coverage(done: Run, queries: ClusterQueries) -> Coverage:
@@ -109,9 +109,9 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
     """The statistics that may be shown, from sums over all rows.
 
     The mean of a hard cluster is its centre, once the run has converged. If it is another vector,
-    the centre is a mean of other rows, and the difference could be a single row. Means and spreads
-    are then rounded so that `minimum` rows more or fewer make no visible difference. Those of all
-    rows are rounded, too, if the centres leave rows out.
+    the centre is a mean of other rows, and the difference could be a single row. Likewise, the mean
+    of all rows is that of the scale, unless clients leave rows out. Where statistics are of other
+    rows, they are rounded so that `minimum` rows more or fewer make no visible difference.
     """
     sums, soft = totals.sums, model.fuzzifier is not None
     held, n = np.maximum(sums.size, 1.0)[:, None], max(sums.size.sum(), 1.0)
@@ -122,15 +122,14 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
     overall_spread = np.sqrt(sums.size @ (variance + (mean - overall) ** 2) / n)
     spread: FloatArray = np.sqrt(variance)
     near = _SAME * overall_spread + _ROUNDING * np.abs(model.centers).max(axis=0)
-    rounded = not soft and bool((np.abs(moved) > near).any())
+    moves = not soft and bool((np.abs(moved) > near).any())
+    rounded = bool(sums.size.any()) and (moves or totals.coverage != "all")
     if rounded:
         step = minimum * overall_spread / held
         mean, spread = round_to(mean, step), round_to(spread, step)
-        if not totals.lossless:
-            step = (
-                2 * minimum * overall_spread / n
-            )  # with the steps of the scale, both would cancel
-            overall, overall_spread = round_to(overall, step), round_to(overall_spread, step)
+    if rounded and not totals.same_rows:
+        step = 2 * minimum * overall_spread / n  # twice that of the scale, or both would cancel
+        overall, overall_spread = round_to(overall, step), round_to(overall_spread, step)
     withheld = choose_withheld_clusters(sums.size.astype(int), minimum, soft=soft)
     if soft and withheld.any():
         mean[withheld] = sums.size[withheld] @ mean[withheld] / sums.size[withheld].sum()
