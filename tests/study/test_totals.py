@@ -316,3 +316,20 @@ def test_totals_without_a_client_are_said_to_be_incomplete(tmp_path: Path, silen
     assert all(cluster.by_client == {} for cluster in profile.clusters)
     text = Page(write_report(tmp_path / "run").read_text()).text("clusters")
     assert ("some clients did not reply" in text) == (silent == "Profile")
+
+
+@pytest.mark.parametrize("scaling", ["standard", "min-max", "none"])
+@pytest.mark.parametrize("at", [0.0, 1e7])
+def test_statistics_are_exact_on_every_scale_and_far_from_zero(
+    tmp_path: Path, scaling: str, at: float
+) -> None:
+    X, owner = sixty_sites(2)
+    X = X * [1e-3, 1.0, 1e3] + at
+    features, data = "x0 = {}\nx1 = {}\nx2 = {}", f'scaling = "{scaling}"'
+    run = run_sites(tmp_path, X, owner, features=features, data=data)
+    model, profile = load(run), read(run, "profile.json")
+    labels = model.nearest(prepared(model, X))
+    assert not profile["rounded"]
+    for c, cluster in enumerate(profile["clusters"]):
+        shown = [feature["mean"] for feature in cluster["features"]]
+        np.testing.assert_allclose(shown, X[labels == c].mean(axis=0), rtol=1e-9, atol=1e-9)

@@ -17,8 +17,9 @@ from ..tiers import Tier
 from ..typing import BoolArray, FloatArray, IntArray
 from .withholding import choose_withheld_clusters
 
-# A mean that is nearer to its centre, in standard deviations, is a mean of the same rows.
-_SAME, _ROUNDING = 1e-7, 1e-9
+# A mean is one of the same rows if it is as near to the centre as this: in standard deviations,
+# in units of the last digits of the centre, and on the grid of integer sums from 0 to 1.
+_NEAR, _DIGITS, _GRID = 1e-7, 1e-12, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class ClusterTotals:
     sums: ProfileSums
     coverage: Coverage
     same_rows: bool  # they cover the rows that centres and scale are computed from
+    on_grid: bool  # they are sums of integers
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
@@ -62,14 +64,15 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
     """Sizes, sums and squares of the clusters, in the order of the centres."""
     C, P = found.centers.shape
     if queries.tier.noisy:  # every answer would spend privacy budget
-        return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False)
+        return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False, on_grid=False)
     fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     try:
         done = queries.run(Profile(C, found.centers, fuzzifier), "profile")
     except EmptyRound:  # clients withhold all of it
-        return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False)
+        return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False, on_grid=False)
     coverage = _find_coverage(done, queries)
-    return ClusterTotals(done.model, coverage, found.algorithm.lossless and coverage == "all")
+    same_rows = found.algorithm.lossless and coverage == "all"
+    return ClusterTotals(done.model, coverage, same_rows, on_grid=queries.tier.sums_only)
 
 
 def _find_coverage(done: Run, queries: ClusterQueries) -> Coverage:
@@ -121,7 +124,8 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
     overall = sums.size @ mean / n
     overall_spread = np.sqrt(sums.size @ (variance + (mean - overall) ** 2) / n)
     spread: FloatArray = np.sqrt(variance)
-    near = _SAME * overall_spread + _ROUNDING * np.abs(model.centers).max(axis=0)
+    near = _NEAR * overall_spread + _DIGITS * np.abs(model.centers).max(axis=0)
+    near = near + _GRID * totals.on_grid
     moves = not soft and bool((np.abs(moved) > near).any())
     rounded = bool(sums.size.any()) and (moves or totals.coverage != "all")
     if rounded:
