@@ -21,7 +21,7 @@ def described(server: CuriousServer, centers: FloatArray, tier: Tier) -> Any:
     box = Schema(F, low=np.zeros(F), high=np.ones(F))
     channel = tier.channel(server)
     with suppress(EmptyRound):
-        for asked in (Profile(k, centers, min_count=2), ClusterShapes(k, centers, np.eye(F, 2), 2)):
+        for asked in (Profile(k, centers), ClusterShapes(k, centers, np.eye(F, 2))):
             run(tier.plan(asked, channel, box), channel, box)
 
 
@@ -54,7 +54,7 @@ def test_without_a_guard_it_would() -> None:
     recovered = 0
     for seed in range(4):
         server, found = watched(dealt(X, 3, seed), k, Guarded(), seed=seed)
-        run(Plan(Profile(k, found.centers, min_count=1)), server, Schema(X.shape[1]))
+        run(Plan(Profile(k, found.centers)), server, Schema(X.shape[1]))
         recovered += exact(differencing.recovered(looks_of(server)), X)
     assert recovered > 0
 

@@ -206,7 +206,7 @@ def test_a_guarded_client_answers_what_can_be_guarded(
         (Plan(make("ffcm-avg2", 3, init=START, local_steps=10**9)), "local_steps = 1000000000"),
         (Plan(make("k-fed", 3, n_local=2000)), "n_local = 2000"),
         (
-            Plan(ClientCounts(1, np.zeros((2000, 2)), np.eye(2), np.zeros(2), np.ones(2))),
+            Plan(ClientCounts(1, np.zeros((2000, 2)))),
             "init = 2000, this client allows max_clusters = 1000",
         ),
     ],

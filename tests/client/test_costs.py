@@ -69,23 +69,23 @@ def ran(folder: Path, asked: Study, n: int = 60) -> Recorded:
     return transport
 
 
-def test_a_round_is_one_exchange_and_a_study_eleven_more(tmp_path: Path) -> None:
+def test_a_round_is_one_exchange_and_a_study_twelve_more(tmp_path: Path) -> None:
     kinds = ran(tmp_path, study(tmp_path)).kinds
     assert Counter(kinds)["FuzzyCMeans"] == ROUNDS
     assert Counter(kinds)["KFed"] == 1
-    assert len(kinds) == 11 + ROUNDS
+    assert len(kinds) == 12 + ROUNDS
 
 
-def test_a_study_of_one_shot_is_eleven_exchanges(tmp_path: Path) -> None:
+def test_a_study_of_one_shot_is_twelve_exchanges(tmp_path: Path) -> None:
     one_shot = study(tmp_path, algorithm="k-fed", init="auto", max_rounds=None, tol=None)
     kinds = ran(tmp_path, one_shot).kinds
     assert Counter(kinds)["KFed"] == 1
-    assert len(kinds) == 11
+    assert len(kinds) == 12
 
 
 def test_features_by_name_save_a_preflight(tmp_path: Path) -> None:
     kinds = ran(tmp_path, study(tmp_path, features="[features]\nheight = {}\nwidth = {}\n")).kinds
-    assert len(kinds) == 10 + ROUNDS
+    assert len(kinds) == 11 + ROUNDS
     assert Counter(kinds)["preflight"] == Counter(kinds)["label"] == 1
 
 

@@ -13,7 +13,7 @@ from fedclust.channels import LocalChannel
 from fedclust.clustering.preparation import Histogram, Moments
 from fedclust.clustering.rows import cluster
 from fedclust.core import AnyAlgorithm, Batches, Data, Message, Plan, Request, Schema, respond
-from fedclust.metrics import ClientCounts, ClusterShapes, Evaluation, Profile
+from fedclust.metrics import ClientCounts, ClusterShapes, Evaluation, MapCounts, Profile
 from fedclust.typing import FloatArray
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 4.0]])
@@ -27,7 +27,8 @@ ADDITIVE: list[AnyAlgorithm] = [
     Profile(2, CENTERS),
     Profile(2, CENTERS, fuzzifier=2.0),
     ClusterShapes(2, CENTERS, AXES),
-    ClientCounts(2, CENTERS, AXES, np.full(2, -9.0), np.full(2, 9.0)),
+    ClientCounts(2, CENTERS),
+    MapCounts(AXES, np.full(2, -9.0), np.full(2, 9.0)),
 ]
 
 

@@ -46,6 +46,8 @@ def write_run(
         "model.json": _model(told, z, units, labels, names, soft, study),
         "profile.json": {
             "minimum": MINIMUM,
+            "coverage": "all",
+            "rounded": False,
             "clients": [_client(name, int((owner == i).sum()), i) for i, name in enumerate(names)],
             "clusters": [
                 {
@@ -57,10 +59,10 @@ def write_run(
                 }
                 for c in range(clusters)
             ],
-            "map": _map(told, z, labels, owner, names) if drawn and columns > 1 else None,
+            "map": _map(told, z, labels) if drawn and columns > 1 else None,
             "quality": _quality(soft),
             "phases": _phases(names, clusters, columns),
-            "uncounted": 0,
+            "withheld": {"cells": 0, "rows": 0},
         },
     }
     if choice:
@@ -201,18 +203,13 @@ def _declared(told: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _map(
-    told: list[Any], z: FloatArray, labels: IntArray, owner: IntArray, names: list[str]
-) -> dict[str, Any]:
+def _map(told: list[Any], z: FloatArray, labels: IntArray) -> dict[str, Any]:
     values, vectors = np.linalg.eigh(np.cov(z.T))
     plane = vectors[:, ::-1][:, :2]
     shown = z @ plane
     edges = [np.linspace(shown[:, d].min(), shown[:, d].max(), 21) for d in (0, 1)]
-    grids = {}
-    for place, name in enumerate(names):
-        rows = shown[owner == place]
-        counts = np.histogram2d(rows[:, 1], rows[:, 0], bins=[edges[1], edges[0]])[0]
-        grids[name] = np.where(counts < MINIMUM, 0, counts).astype(int).tolist()
+    cells = np.histogram2d(shown[:, 1], shown[:, 0], bins=[edges[1], edges[0]])[0]
+    counts = [[int(n) if n >= MINIMUM else None for n in row] for row in cells]
     return {
         "axes": [
             {
@@ -222,7 +219,7 @@ def _map(
             for d in (0, 1)
         ],
         "ellipses": [_ellipse(c, shown[labels == c]) for c in range(int(labels.max()) + 1)],
-        "grid": {"x": edges[0].tolist(), "y": edges[1].tolist(), "clients": grids},
+        "grid": {"x": edges[0].tolist(), "y": edges[1].tolist(), "counts": counts},
     }
 
 

@@ -1,6 +1,7 @@
 """The page in a real browser: it draws without errors on screen, phone and paper."""
 
 import base64
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,9 +117,10 @@ def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
     shown = browser.value("document.body.innerText")
     assert "None" not in shown
     assert "NaN" not in shown
-    if tier != "guarded":
-        assert "fewer than 5" not in shown
-        assert "rows in a cell" not in shown
+    assert ("means of fewer than 5 rows" in shown) == (tier != "dp")
+    assert "by client and cluster" not in shown
+    assert "rows in a cell" not in shown
+    assert ("are incomplete" in shown) == (tier == "guarded")
 
 
 def test_names_are_shown_as_they_are(browser: Tab, reports: dict[str, Path]) -> None:
@@ -146,18 +148,14 @@ def test_figures_follow_the_colours_that_a_reader_prefers(
     assert light[1] != dark[1]
 
 
-def test_a_reader_chooses_whose_rows_the_map_shows(browser: Tab, reports: dict[str, Path]) -> None:
+def test_the_map_shows_the_rows_of_all_clients(browser: Tab, reports: dict[str, Path]) -> None:
+    grid = json.loads((reports["hard"].parent / "profile.json").read_text())["map"]["grid"]
     browser.open(reports["hard"])
-    most = "Number(document.getElementById('map-most').textContent)"
-    cells = "document.querySelector('#map .hm image').href.baseVal"
-    whole = browser.value(most), browser.value(cells)
-    browser.run(
-        "const s = document.getElementById('whose'); s.selectedIndex = 2;"
-        "s.dispatchEvent(new Event('change'));"
-    )
-    one = browser.value(most), browser.value(cells)
-    assert 0 < one[0] < whole[0]
-    assert one[1] != whole[1]
+    drawn = browser.value("document.getElementById('map').data[0].z")
+    assert drawn == grid["counts"]
+    most = max(n for row in grid["counts"] for n in row if n)
+    shown = browser.value("document.querySelector('#places .ramp').textContent")
+    assert f"{most} rows in a cell" in shown
 
 
 @pytest.mark.parametrize("shape", ["hard", "large"])

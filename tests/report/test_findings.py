@@ -18,14 +18,12 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
     share = f"{sizes[largest] / sum(sizes.values()):.0%}"
     assert f"2,700 rows of 4 clients form 3 clusters: the largest, cluster {largest}" in page.html
     assert f"holds {share} of them" in page.html
-    spread = {
-        name: sum(
-            cluster["size"] * cluster["features"][place]["effect"] ** 2
-            for cluster in profile["clusters"]
-        )
+    effects = {
+        name: max(abs(cluster["features"][place]["effect"]) for cluster in profile["clusters"])
         for place, name in enumerate(f["name"] for f in profile["clusters"][0]["features"])
     }
-    first, second = sorted(spread, key=lambda name: -spread[name])[:2]
+    first, second = sorted(effects, key=lambda name: -effects[name])[:2]
+    first, second = (re.escape(name.replace("=", " = ")) for name in (first, second))
     assert re.search(f"They differ most in {first} .* and {second} ", page.html)
 
 
@@ -68,20 +66,46 @@ def test_clusters_that_hardly_differ_are_said_to(tmp_path: Path) -> None:
     assert "Their means hardly differ: none is more than 0.07 standard deviations" in page.html
 
 
-def test_withheld_counts_are_not_shown_as_none(tmp_path: Path) -> None:
+def test_withheld_values_are_not_shown_as_none(tmp_path: Path) -> None:
     profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
     first, second, third = profile["clusters"]
     first["by_client"] = dict.fromkeys(first["by_client"])
     second["by_client"]["Budapest"] = None
-    third |= {"size": None, "by_client": {}}
+    third["size"] = 3
     third["features"] = [{**f, "mean": None, "sd": None, "effect": None} for f in third["features"]]
-    change(tmp_path, "profile.json", clusters=[first, second, third])
-    text = page_of(tmp_path).text("clusters")
-    assert "4 clients with fewer than 5" in text
-    assert "; 1 client with fewer than 5" in text
-    assert "fewer than 5 rows" in text
+    withheld = {"cells": 5, "rows": 1234}
+    change(tmp_path, "profile.json", clusters=[first, second, third], withheld=withheld)
+    page = page_of(tmp_path)
+    text = page.text("clusters")
+    assert "5 of 12 counts by client and cluster, with 1,234 rows in all, are withheld" in text
+    assert "withheld for 4 clients" in text
+    assert "; withheld for 1 client " in text
+    assert "Means are withheld: they would describe fewer than 5 rows" in text
+    assert "; 1 of the clusters has fewer than 5." in page.html
     assert "None" not in text
     assert "nan" not in text
+
+
+@pytest.mark.parametrize(
+    ("coverage", "said"),
+    [
+        ("all", "cover every row that took part"),
+        ("replied", "some clients did not reply"),
+        ("released", "with the tier 'none', clients withhold part of them"),
+    ],
+)
+def test_the_page_says_which_rows_its_statistics_cover(
+    tmp_path: Path, coverage: str, said: str
+) -> None:
+    change(write_run(tmp_path), "profile.json", coverage=coverage, rounded=True)
+    text = page_of(tmp_path).text("clusters")
+    assert said in text
+    assert ("are incomplete" in text) == (coverage != "all")
+    assert "Means and deviations are rounded" in text
+    change(tmp_path, "profile.json", coverage="none", rounded=False)
+    text = page_of(tmp_path).text("clusters")
+    assert "statistics of clusters" not in text
+    assert "rounded" not in text
 
 
 def test_the_end_of_the_run_is_told_as_it_was(tmp_path: Path) -> None:
@@ -167,7 +191,7 @@ def test_sizes_that_are_withheld_or_nothing_do_not_hide_what_differs(tmp_path: P
     change(tmp_path, "profile.json", clusters=[first, second, third])
     page = page_of(tmp_path)
     assert "the smallest, cluster 2, " in page.html
-    assert "; 1 of the clusters has no rows or very few. They differ most in " in page.html
+    assert "; 1 of the clusters has no rows. They differ most in " in page.html
     assert "in cluster 3" not in page.html.partition("</header>")[0]
     for cluster in profile["clusters"]:
         cluster["size"] = None

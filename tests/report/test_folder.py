@@ -108,11 +108,9 @@ def test_a_preparation_of_other_columns_is_refused(tmp_path: Path) -> None:
 
 def test_a_grid_of_another_shape_is_refused(tmp_path: Path) -> None:
     profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
-    profile["map"]["grid"]["clients"]["Budapest"].pop()
+    profile["map"]["grid"]["counts"].pop()
     change(tmp_path, "profile.json", map=profile["map"])
-    with pytest.raises(
-        DataError, match=r"clients.Budapest: expected 20 rows \(y\) of 20 counts \(x\)"
-    ):
+    with pytest.raises(DataError, match=r"counts: expected 20 rows \(y\) of 20 counts \(x\)"):
         read_run(tmp_path)
 
 

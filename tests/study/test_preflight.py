@@ -126,8 +126,11 @@ def test_problems_that_would_fail_later_are_found_early(tmp_path: Path) -> None:
     assert problems(tmp_path, SMALLEST.replace("south.csv", "north.csv")) == [
         "same-file (north.csv is also a file of client 'north')"
     ]
-    few = SMALLEST + "[privacy]\nmin_count = 41\n"
-    assert problems(tmp_path, few) == ["small-clients (min_count = 41)"]
+    few = SMALLEST + "[privacy]\nmin_count = 81\n"
+    assert problems(tmp_path, few) == ["below-minimum (80 rows, min_count = 81)"]
+    small = SMALLEST + '[privacy]\ntier = "guarded"\nmin_count = 41\n'
+    assert problems(tmp_path, small) == ["small-clients (min_count = 41)"]
+    assert problems(tmp_path, small.replace("guarded", "none")) == []
     batches = SMALLEST.replace("lossless", "fkm") + "[data]\nbatch_rows = 9\n"
     assert problems(tmp_path, batches)[0].startswith("needs-memory (fkm")
     median = SMALLEST + '[data]\nbatch_rows = 9\nmissing = "median-of-means"\n'

@@ -162,7 +162,7 @@ def test_empty_clusters_are_reported(tmp_path: Path) -> None:
         (tmp_path / f"{client}.csv").write_text("a,b\n" + "1,2\n" * 20 + "5,6\n" * 20)
     shown = CliRunner().invoke(app, ["run", str(path)])
     assert shown.exit_code == 0, shown.output
-    assert "1 of 3 clusters have no rows or very few; choose fewer" in shown.output
+    assert "1 of 3 clusters have no rows; choose fewer" in shown.output
 
 
 def test_force_keeps_files_that_no_run_has_written(tmp_path: Path) -> None:

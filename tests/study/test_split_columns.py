@@ -125,7 +125,8 @@ def test_the_files_of_a_run(tmp_path: Path) -> None:
     assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
     rounds = [client["rounds"] for client in profile["clients"]]
     assert rounds == [model["rounds"]] * 2
-    assert (model["ended_by_tier"], model["caveat"], profile["uncounted"]) == (False, "", 0)
+    assert (model["ended_by_tier"], model["caveat"]) == (False, "")
+    assert (profile["coverage"], profile["withheld"]) == ("all", None)
     assert [line["better"] for line in profile["quality"]] == ["lower"]
     assert len((tmp_path / "run" / "history.jsonl").read_text().splitlines()) == model["rounds"]
     assert (tmp_path / "run" / "study.toml").read_text() == (tmp_path / "s.toml").read_text()

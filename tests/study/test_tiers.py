@@ -66,8 +66,9 @@ def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     assert masked.model.about is not None
     assert masked.model.about.lossless is True
     record = json.loads((tmp_path / "masked" / "profile.json").read_text())
-    assert record["clusters"][0]["by_client"] == {}  # clients cannot be record apart
-    assert record["map"]["grid"]["clients"] == {}
+    assert record["clusters"][0]["by_client"] == {}  # clients cannot be told apart
+    assert record["map"]["grid"]["counts"] == []
+    assert (record["coverage"], record["withheld"]) == ("all", None)
 
 
 def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
@@ -156,9 +157,12 @@ def test_a_small_client_does_not_stop_a_guarded_study(tmp_path: Path) -> None:
     done = run_study(read_study(path), tmp_path / "out")
     record = json.loads((done.folder / "profile.json").read_text())
     assert {c["name"] for c in record["clients"]} >= {"south"}
-    for cluster in record["clusters"]:
-        assert cluster["by_client"].get("south") is None
-    assert record["uncounted"] is None  # the guard withholds more than small counts
+    assert (record["coverage"], record["withheld"]) == ("released", None)
+    assert all(cluster["by_client"] == {} for cluster in record["clusters"])
+    described = sum(cluster["size"] or 0 for cluster in record["clusters"])
+    assert described < sum(client["used"] for client in record["clients"])
+    report = (done.folder / "report.html").read_text().replace("&#39;", "'")
+    assert "statistics of clusters are incomplete: with the tier 'guarded'" in report
 
 
 @pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])
@@ -172,7 +176,8 @@ def test_row_counts_are_hidden_where_sums_are_masked(tmp_path: Path, tier: str) 
     assert done.rows is done.used is None
     record = json.loads((done.folder / "profile.json").read_text())
     assert [(c["rows"], c["used"], c["left_out"]) for c in record["clients"]] == [(None,) * 3] * 3
-    assert record["uncounted"] is None
+    assert record["withheld"] is None
+    assert record["coverage"] == ("all" if tier == "secure" else "none")
     report = (done.folder / "report.html").read_text()
     assert "The privacy tier hides how many rows each client has" in report
     assert "rows used" not in report

@@ -11,7 +11,15 @@ from fedclust.algorithms.robust_c_means import RobustCMeans
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
 from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
 from fedclust.core import AnyAlgorithm, Schema
-from fedclust.metrics import INDICES, ClientCounts, ClusterShapes, Contingency, Evaluation, Profile
+from fedclust.metrics import (
+    INDICES,
+    ClientCounts,
+    ClusterShapes,
+    Contingency,
+    Evaluation,
+    MapCounts,
+    Profile,
+)
 
 SCHEMA = Schema(2, low=np.zeros(2), high=np.full(2, 25.0))
 START = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
@@ -31,7 +39,8 @@ def plans() -> list[AnyAlgorithm]:
         Contingency(3, START, START + 2.0),
         Profile(3, START, 2.0),
         ClusterShapes(3, START, axes),
-        ClientCounts(3, START, axes, low, high),
+        ClientCounts(3, START),
+        MapCounts(axes, low, high),
         HalfSeeding(3, second=True, split=4),
         HalvesCMeans(6, both, split=4),
         HalvesFuzzyCMeans(6, both, split=4),

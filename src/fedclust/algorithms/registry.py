@@ -120,6 +120,7 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "metrics.profile.Profile",
                 "metrics.profile.ClusterShapes",
                 "metrics.profile.ClientCounts",
+                "metrics.profile.MapCounts",
                 "clustering.choose_k.halves.HalfSeeding",
                 "clustering.choose_k.halves.HalvesCMeans",
                 "clustering.choose_k.halves.HalvesFuzzyCMeans",

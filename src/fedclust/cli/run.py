@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,6 @@ from rich.table import Table
 from .progress import Watch
 
 if TYPE_CHECKING:
-    from ..clustering.model import ColumnsModel, Model
     from ..study import Outcome
 
 _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
@@ -61,11 +61,14 @@ def run(
 
 def _summarize(outcome: "Outcome") -> dict[str, Any]:
     model, about, rows, used = outcome.model, outcome.model.about, outcome.rows, outcome.used
+    withheld = outcome.profile.withheld
     return {
         "folder": str(outcome.folder),
         "clusters": [
             {"id": id, "size": size} for id, size in zip(model.ids, model.sizes, strict=True)
         ],
+        "sizes_cover": outcome.profile.coverage,
+        "withheld_counts": asdict(withheld) if withheld else None,
         "n_clusters_because": outcome.choice.why if outcome.choice else None,
         "rows": rows,
         "rows_by_client": dict(outcome.offered),
@@ -82,7 +85,7 @@ def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
     if outcome.choice is not None:
         why = outcome.choice.why
         console.print(f"{why[0].upper()}{why[1:]}", markup=False)
-    console.print(_tabulate(outcome.model))
+    console.print(_tabulate(outcome))
     lines = [*_write_remarks(outcome)]
     lines += [f"Labels of {client}: {path}" for client, path in outcome.labels.items()]
     shown = outcome.folder / "report.html" if report else outcome.folder
@@ -91,11 +94,12 @@ def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _tabulate(model: "Model | ColumnsModel") -> Table:
-    """Sizes, and the columns of the centres that differ most, where the centres are known."""
+def _tabulate(outcome: "Outcome") -> Table:
+    """Sizes, and the features that differ most, where they are known."""
+    model = outcome.model
     rounds = model.about.rounds if model.about else 0
     table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
-    names, values = _find_differing_columns(model)
+    names, values = _find_differing_features(outcome)
     for name in ("cluster", "rows", *names):
         table.add_column(escape(name), justify="right")
     for id, size, row in zip(model.ids, model.sizes, values, strict=True):
@@ -103,13 +107,15 @@ def _tabulate(model: "Model | ColumnsModel") -> Table:
     return table
 
 
-def _find_differing_columns(model: Any) -> tuple[list[str], list[list[str]]]:
-    if not hasattr(model, "centers"):  # with split columns no party knows all centres
-        return [], [[] for _ in model.ids]
-    centers, names = model.centers, model.preparation.names
-    order = (centers.min(axis=0) - centers.max(axis=0)).argsort(kind="stable")[:_MAX_COLUMNS]
-    units = model.centers_in_units
-    return [names[p] for p in order], [[f"{center[p]:.4g}" for p in order] for center in units]
+def _find_differing_features(outcome: "Outcome") -> tuple[list[str], list[list[str]]]:
+    """Names and means; with split columns no party knows all features."""
+    from ..report.features import rank_features
+
+    clusters = outcome.profile.clusters
+    order = rank_features(outcome.model, clusters)[:_MAX_COLUMNS]
+    means = [[cluster.features[p].mean for p in order] for cluster in clusters]
+    shown = [["-" if mean is None else f"{mean:.4g}" for mean in row] for row in means]
+    return [clusters[0].features[p].name for p in order], shown
 
 
 def _write_remarks(outcome: "Outcome") -> Iterator[str]:
@@ -119,13 +125,7 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield f"The table shows the {_MAX_COLUMNS} of {n_names} columns that differ most."
     yield from _explain_left_out(outcome)
     about, privacy = model.about, model.about.privacy
-    small, n = sum(size is None for size in model.sizes), len(model.ids)
-    if 0 < small < n:
-        if privacy.limits_changes:
-            yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
-        else:
-            remedy = "choose fewer clusters, or another init or seed"
-            yield f"{small} of {n} clusters have no rows or very few; {remedy}."
+    yield from _describe_sizes(outcome)
     if about.caveat:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):
@@ -135,6 +135,23 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield f"The run stopped after {about.rounds} rounds, the limit of the tier {tier!r}."
     elif not about.converged:
         yield "The run stopped before it converged: raise max_rounds, or tol."
+
+
+def _describe_sizes(outcome: "Outcome") -> Iterator[str]:
+    """What the sizes cover, what is withheld, and which clusters are empty."""
+    from ..report.words import coverage_words, withheld_words
+
+    model, profile = outcome.model, outcome.profile
+    if profile.coverage in ("replied", "released"):
+        yield coverage_words(profile, model.about.privacy.tier)
+    if words := withheld_words(profile):
+        yield words
+    n, unknown, empty = len(model.ids), model.sizes.count(None), model.sizes.count(0)
+    if 0 < unknown < n:
+        yield f"{unknown} of {n} clusters have no size: empty, very small, or withheld."
+    if empty:
+        remedy = "choose fewer clusters, or another init or seed"
+        yield f"{empty} of {n} clusters have no rows; {remedy}."
 
 
 def _explain_left_out(outcome: "Outcome") -> Iterator[str]:

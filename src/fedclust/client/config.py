@@ -40,7 +40,10 @@ class ConsentSettings:
         tuple[str, ...], Key("keys of allowed clustering algorithms; empty: all", ALGORITHMS)
     ] = ()
     columns: Annotated[tuple[str, ...], Key("columns that may be used; empty: all")] = ()
-    min_count: Annotated[int, Key("minimum number of records behind every number", low=1)] = 2
+    min_count: Annotated[
+        int,
+        Key("minimum number of records behind a number, unless an algorithm is lossless", low=1),
+    ] = 2
     privacy: Annotated[str, Key("minimum tier of a study", TIERS)] = "none"
     max_rounds: Annotated[int, Key("maximum number of rounds in one job", low=1)] = 10_000
     max_queries: Annotated[

@@ -28,6 +28,7 @@ PUBLIC: Mapping[str, str] = {
     "same-file": "another client has the same file",
     "no-shared-column": "no numeric column is shared by all clients",
     "too-few-rows": "all clients together have fewer rows than clusters",
+    "below-minimum": "all clients together have fewer rows than min_count",
     "small-clients": "every client has fewer rows than min_count",
     "needs-memory": "the study needs all rows in memory",
     "no-features": "none of the study's features is among its columns",

@@ -65,7 +65,7 @@ class Model:
 
     centers: FloatArray  # (C, P) in prepared units
     ids: tuple[int, ...]  # numbers of the clusters, which may come from an earlier run
-    sizes: tuple[int | None, ...]  # None if a count would spend privacy budget
+    sizes: tuple[int | None, ...]  # of all rows; None: clients or the tier withhold it
     preparation: Preparation
     algorithm: str
     fuzzifier: float | None = None  # None: labels only

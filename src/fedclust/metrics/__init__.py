@@ -15,7 +15,7 @@ from .agreement import (
 from .contingency import Contingency
 from .federated import Evaluated, Evaluation
 from .indices import Index, Measure, Rows, cluster_sizes
-from .profile import ClientCounts, ClusterShapes, Profile
+from .profile import ClientCounts, ClusterShapes, MapCounts, Profile
 from .registry import INDICES, evaluate, register, reported_indices, unregister
 from .standard import (
     davies_bouldin,
@@ -35,6 +35,7 @@ __all__ = [
     "Evaluation",
     "INDICES",
     "Index",
+    "MapCounts",
     "Measure",
     "ClusterShapes",
     "ClientCounts",

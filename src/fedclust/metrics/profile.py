@@ -1,9 +1,11 @@
-"""Describe clusters without sending rows: three one-round queries about given centres.
+"""Describe clusters without sending rows: one-round queries about given centres.
 
-`Profile` computes means and spreads of the columns of each cluster, `ClusterShapes` its shape on
-two axes, and `ClientCounts` the number of rows of each client by cluster and map cell. Clients
-withhold every value, counts included, that describes fewer than `min_count` of their rows. They
-send no totals over all rows, from which withheld values could be computed.
+`Profile` computes sizes, means and spreads of clusters, `ClusterShapes` their shape on two axes,
+`MapCounts` the number of rows in each cell of a map, and `ClientCounts` the number of rows of each
+client in each cluster. They cover every row, so that a mean is one of exactly the rows that the
+centre is computed from. A minimum at the client would open a difference between the two, which is
+the sum of the rows that were left out. What results may not show is decided from totals, when they
+are written (study/withholding.py).
 """
 
 from collections.abc import Callable
@@ -20,6 +22,7 @@ from ..core import (
     Message,
     OneRoundQuery,
     Role,
+    Rule,
     Schema,
     Stacked,
     Summed,
@@ -56,6 +59,11 @@ class ProfileSums(Summed):
         per_cluster, per_column = np.zeros(C), np.zeros((C, F))
         return cls(per_cluster, per_column, per_column, per_cluster)
 
+    @property
+    def support(self) -> FloatArray:
+        """Records behind the sums of each cluster."""
+        return self.size
+
     def reorder(self, order: IntArray) -> Self:
         """Reorder the clusters."""
         return replace(self, **{name: getattr(self, name)[order] for name in self._arrays})
@@ -67,15 +75,13 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
 
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
-    fuzzifier: float = 0.0  # above 1: rows belong to the cluster of their largest membership
-    min_count: Annotated[int, Role.RECORDS] = 5
+    fuzzifier: float = 0.0  # above 1: the entropy of memberships is computed, too
 
     key: ClassVar[str] = "profile"
-    traits: ClassVar[Traits] = Traits(additive=True, disjoint=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
 
     def __post_init__(self) -> None:
         checks.centers(self)
-        checks.integer(self, "min_count")
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
@@ -84,20 +90,24 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileSums:
-        labels, entropy = self._assign(centers, rows)
+        labels = nearest(rows, centers)[0]  # where memberships are largest, too
         own = np.eye(len(centers))[labels]  # (n, C)
         apart = rows - centers[labels]
+        entropy = self._entropy(centers, rows)
         return ProfileSums(own.sum(axis=0), own.T @ apart, own.T @ apart**2, own.T @ entropy)
 
-    def _assign(self, centers: FloatArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
+    def _entropy(self, centers: FloatArray, rows: FloatArray) -> FloatArray:
+        """Entropy of the memberships of each row, from 0 to 1."""
         if self.fuzzifier <= 1 or len(centers) == 1:
-            return nearest(rows, centers)[0], np.zeros(len(rows))
+            return np.zeros(len(rows))
         U = memberships(rows, centers, self.fuzzifier)
-        entropy = -(U * np.log(np.maximum(U, 1e-300))).sum(axis=1) / np.log(len(centers))
-        return U.argmax(axis=1), entropy
+        logs = np.log(np.maximum(U, 1e-300)) / np.log(len(centers))
+        entropy: FloatArray = -(U * logs).sum(axis=1)
+        return entropy
 
-    def release(self, message: ProfileSums) -> ProfileSums:
-        return message.keep(message.size >= self.min_count)
+    def rule(self, n_features: int) -> Rule:
+        """Our own rule: the sum and the squares of two records reveal both of them."""
+        return Rule(min_count=3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +118,11 @@ class ClusterShapeSums(Summed):
     total: Annotated[FloatArray, Dims("C", "two")]
     square: Annotated[FloatArray, Dims("C", "two", "two2")]
 
+    @property
+    def support(self) -> FloatArray:
+        """Records behind the sums of each cluster."""
+        return self.size
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
@@ -116,10 +131,9 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
-    min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "outline"
-    traits: ClassVar[Traits] = Traits(additive=True, disjoint=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
@@ -134,52 +148,77 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
         products = (flat[:, :, None] * flat[:, None, :]).reshape(-1, 4)
         return ClusterShapeSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
 
-    def release(self, message: ClusterShapeSums) -> ClusterShapeSums:
-        return message.keep(message.size >= self.min_count)
+    def rule(self, n_features: int) -> Rule:
+        """As for `Profile`."""
+        return Rule(min_count=3)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return {"C": self.n_clusters, "two": 2, "two2": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Counts(Stacked):
-    """Number of rows of a client by cluster, and by cell of a plane."""
+class CellCounts(Summed):
+    """Number of rows by cell of a plane."""
 
-    sizes: Annotated[FloatArray, Dims("M", "C")]
-    cells: Annotated[FloatArray, Dims("M", "cells")]
+    cells: Annotated[FloatArray, Dims("cells")]
 
 
 @dataclass(frozen=True, eq=False)
-class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
-    """Count the rows of each client by cluster and by cell of the map.
+class MapCounts(OneRoundQuery[Empty, CellCounts]):
+    """Count the rows of all clients together by cell of the map."""
 
-    Counts below `min_count` are sent as zero.
-    """
-
-    n_clusters: Annotated[int, Role.CLUSTERS]
-    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
     low: Annotated[FloatArray, Work(2)]  # (2,) corners of the map
     high: Annotated[FloatArray, Work(2)]  # (2,)
     cells: Annotated[int, Role.BINS] = 24  # along each side
-    min_count: Annotated[int, Role.RECORDS] = 5
+
+    key: ClassVar[str] = "density"
+    traits: ClassVar[Traits] = Traits(additive=True)
+
+    def broadcast(self, state: Empty) -> Empty:
+        return Empty()
+
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> CellCounts:
+        position = (data.X @ self.axes - self.low) / (self.high - self.low) * self.cells
+        on_map = position[((position >= 0) & (position < self.cells)).all(axis=1)].astype(int)
+        cells = np.bincount(on_map[:, 0] * self.cells + on_map[:, 1], minlength=self.cells**2)
+        return CellCounts(cells.astype(float))
+
+    def rule(self, n_features: int) -> Rule:
+        """Our own rule: a count of one would disclose the position of a record."""
+        return Rule(min_samples=2)
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"cells": self.cells**2}
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Stacked):
+    """Number of rows of a client by cluster."""
+
+    sizes: Annotated[FloatArray, Dims("M", "C")]
+
+
+@dataclass(frozen=True, eq=False)
+class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
+    """Count the rows of each client by cluster."""
+
+    n_clusters: Annotated[int, Role.CLUSTERS]
+    init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
 
     key: ClassVar[str] = "presence"
-    traits: ClassVar[Traits] = Traits(additive=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(additive=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
 
     def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> Counts:
         labels = nearest(data.X, down.centers)[0]
-        sizes = np.bincount(labels, minlength=len(down.centers))
-        position = (data.X @ self.axes - self.low) / (self.high - self.low) * self.cells
-        on_map = position[((position >= 0) & (position < self.cells)).all(axis=1)].astype(int)
-        cells = np.bincount(on_map[:, 0] * self.cells + on_map[:, 1], minlength=self.cells**2)
-        return Counts(sizes[None].astype(float), cells[None].astype(float))
+        return Counts(np.bincount(labels, minlength=len(down.centers))[None].astype(float))
 
-    def release(self, message: Counts) -> Counts:
-        return message._map(lambda a, _: np.where(a >= self.min_count, a, 0.0))
+    def rule(self, n_features: int) -> Rule:
+        """As for `MapCounts`."""
+        return Rule(min_samples=2)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        return {"C": len(self.init), "cells": self.cells**2}
+        return {"C": len(self.init)}

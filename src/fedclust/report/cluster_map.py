@@ -10,7 +10,6 @@ from .features import Feature
 from .figures import Figure, Spec
 from .folder import RunFiles
 
-ALL = "All clients"
 _CORNERS = 72  # of the polygon that draws an ellipse
 _LOADINGS = 2  # columns named in an axis title
 
@@ -20,8 +19,7 @@ def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
     drawn = run.profile.map
     if drawn is None:
         return None
-    views = _views(drawn.grid)
-    data = [_density(drawn.grid, views[ALL])]
+    data = [_density(drawn.grid)] if drawn.grid.counts else []
     for ellipse in drawn.ellipses:
         data += [_ring(ellipse, 2), _ring(ellipse, 1)]
     data.append(_numbers(drawn.ellipses))
@@ -38,27 +36,23 @@ def cluster_map(run: RunFiles, features: Sequence[Feature]) -> Figure | None:
         f"Map of {len(drawn.ellipses)} clusters as ellipses over counts of rows. Across: "
         f"{titles[0]}. Up: {titles[1]}."
     )
-    return Figure("map", data, layout, label, {"titles": titles}, views)
+    return Figure("map", data, layout, label, {"titles": titles})
 
 
-def _views(grid: MapGrid) -> dict[str, list[list[float | None]]]:
-    """Counts of all clients together, then of each client; cells without rows are None."""
-    high, wide = len(grid.y) - 1, len(grid.x) - 1
-    of_all = [
-        [sum(counts[r][c] or 0 for counts in grid.clients.values()) for c in range(wide)]
-        for r in range(high)
-    ]
-    views = {ALL: of_all, **grid.clients}
-    return {name: [[n or None for n in row] for row in counts] for name, counts in views.items()}
+def most_rows(grid: MapGrid) -> int:
+    """The largest count of the map; 1 if no cell has enough rows to be counted."""
+    return max((n for row in grid.counts for n in row if n), default=1)
 
 
-def _density(grid: MapGrid, counts: list[list[float | None]]) -> Spec:
+def _density(grid: MapGrid) -> Spec:
+    """Counts of rows as shades; cells without rows, or with few, are empty."""
     return {
         "type": "heatmap",
         "x": grid.x,
         "y": grid.y,
-        "z": counts,
+        "z": grid.counts,
         "zmin": 0,
+        "zmax": most_rows(grid),
         "colorscale": [[0, "var(--few)"], [1, "var(--many)"]],
         "hovertemplate": "%{z} rows<extra></extra>",
         "hoverongaps": False,

@@ -1,11 +1,13 @@
 """Prepared columns with the names, units and number formats for readers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..clustering.model import Model
+import numpy as np
+
+from ..clustering.model import ColumnsModel, Model
 from ..clustering.preparation import Column
-from ..results import FeatureProfile
+from ..results import ClusterProfile, FeatureProfile
 from .amounts import DASH, decimals_for, plain, share
 from .folder import RunFiles
 
@@ -64,3 +66,25 @@ def _feature(profile: FeatureProfile, columns: Mapping[str, Column]) -> Feature:
         decimals=decimals_for(profile.overall_sd, profile.overall_mean),
         overall=profile.overall_mean,
     )
+
+
+def measure_differences(
+    model: Model | ColumnsModel, clusters: Sequence[ClusterProfile]
+) -> list[float]:
+    """How much clusters differ in each feature: its largest effect, whatever the sign.
+
+    Without effects it is the range of the centres. Console and report rank features by this.
+    """
+    if not isinstance(model, Model):
+        return []
+    effects = [[abs(f.effect or 0.0) for f in c.features] for c in clusters]
+    if any(f.effect is not None for c in clusters for f in c.features):
+        return [max(column) for column in zip(*effects, strict=True)]
+    ranges: list[float] = np.ptp(model.centers, axis=0).tolist()
+    return ranges
+
+
+def rank_features(model: Model | ColumnsModel, clusters: Sequence[ClusterProfile]) -> list[int]:
+    """Indices of the features, those in which clusters differ most first."""
+    differences = measure_differences(model, clusters)
+    return sorted(range(len(differences)), key=lambda place: -differences[place])

@@ -30,7 +30,6 @@ class Figure:
     layout: Spec
     label: str  # text alternative for screen readers
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)  # axis -> names of its ticks
-    views: Mapping[str, Any] = field(default_factory=dict)  # name -> values of the first trace
 
     @property
     def spec(self) -> Spec:
@@ -39,7 +38,6 @@ class Figure:
             "data": self.data,
             "layout": self.layout,
             "names": {axis: list(names) for axis, names in self.names.items()},
-            "views": list(self.views.values()),
         }
 
 

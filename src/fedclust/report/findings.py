@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..clustering.model import ColumnsModel, Model
+from ..clustering.model import ColumnsModel
 from ..results import ClusterProfile
 from .amounts import listed, several, share, signed
 from .colours import colour, ink_on
-from .features import Feature
+from .features import Feature, measure_differences, rank_features
 from .folder import RunFiles
 
 SMALL = 0.2  # standard deviations; smaller effects are conventionally negligible
@@ -49,6 +47,7 @@ class Card:
     points: tuple[Point, ...]
     parts: tuple[Part, ...]
     entropy: float | None
+    described: bool  # means may be shown
 
     @property
     def named(self) -> tuple[Part, ...]:
@@ -63,7 +62,7 @@ class Card:
 
     @property
     def withheld(self) -> int:
-        """Number of clients whose part is below the minimum."""
+        """Number of clients whose part is withheld."""
         return sum(p.size is None for p in self.parts)
 
 
@@ -71,7 +70,7 @@ def cards(run: RunFiles, features: list[Feature]) -> list[Card]:
     """A card for each cluster, in the order of the run."""
     clusters = run.profile.clusters
     total = sum(c.size or 0 for c in clusters)
-    ranked = _rank_features(run, len(features))
+    ranked = rank_features(run.model, clusters)
     return [_card(cluster, total, features, ranked) for cluster in clusters]
 
 
@@ -90,6 +89,7 @@ def _card(
         points=tuple(_find_points(cluster, features) or _list_means(cluster, features, ranked)),
         parts=tuple(parts),
         entropy=cluster.entropy,
+        described=any(feature.mean is not None for feature in cluster.features),
     )
 
 
@@ -115,7 +115,7 @@ def _find_points(cluster: ClusterProfile, features: list[Feature]) -> list[Point
 def _list_means(cluster: ClusterProfile, features: list[Feature], ranked: list[int]) -> list[Point]:
     """Without statistics of all rows: means of the features in which clusters differ most."""
     pairs = [(features[place], cluster.features[place]) for place in ranked]
-    if any(f.effect is not None for _, f in pairs):
+    if any(f.effect is not None or f.mean is None for _, f in pairs):
         return []
     return [
         Point(feature.name, feature.in_units(f.mean), "", "", False)
@@ -137,15 +137,28 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
             f": the largest, cluster {largest}, holds {share(most / total)} of "
             f"them, the smallest, cluster {smallest}, {share(least / total)}"
         )
-    small = sum(not cluster.size for cluster in clusters)
-    if total and small:
-        has = "has" if small == 1 else "have"
-        guarded = run.about.privacy.limits_changes
-        text = "an unknown size (empty, small or withheld)" if guarded else "no rows or very few"
-        first += f"; {small} of the clusters {has} {text}"
+    if total:
+        first += _describe_small(run)
     if run.choice and run.choice.weak:
         first += "; the evidence that there are any clusters is weak"
     return f"{first}.", _differences(run, features)
+
+
+def _describe_small(run: RunFiles) -> str:
+    """How many clusters have no rows, few, or an unknown number; empty if none has."""
+    sizes = [cluster.size for cluster in run.profile.clusters]
+    minimum = run.profile.minimum
+    counts = {
+        "an unknown size (empty, small or withheld)": sizes.count(None),
+        "no rows": sizes.count(0),
+        f"fewer than {minimum}": sum(1 for n in sizes if n and n < minimum),
+    }
+    words = [
+        f"; {n} of the clusters {'has' if n == 1 else 'have'} {what}"
+        for what, n in counts.items()
+        if n
+    ]
+    return "".join(words)
 
 
 def _whose(run: RunFiles) -> str:
@@ -162,8 +175,7 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
     clusters = _not_empty(run)
     if len(clusters) <= 1:
         return "With only one cluster there is nothing to compare."
-    importance = [_importance(run, clusters, place) for place in range(len(features))]
-    ranked = _rank_features(run, len(features))
+    differences = measure_differences(run.model, clusters)
     effects = [f.effect for c in clusters for f in c.features if f.effect is not None]
     largest = max(map(abs, effects), default=SMALL)
     if largest < SMALL:
@@ -172,8 +184,8 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
             f"{largest:.2f} standard deviations from the mean of all rows."
         )
     chosen: dict[str, int] = {}
-    for place in ranked:
-        if importance[place] > 0:
+    for place in rank_features(run.model, clusters):
+        if differences[place] > 0:
             chosen.setdefault(features[place].source, place)
     texts = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
     return f"They differ most in {listed(texts)}."
@@ -181,22 +193,6 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
 
 def _not_empty(run: RunFiles) -> list[ClusterProfile]:
     return [cluster for cluster in run.profile.clusters if cluster.size != 0]
-
-
-def _rank_features(run: RunFiles, n: int) -> list[int]:
-    """Indices of the features, those in which clusters differ most first."""
-    clusters = _not_empty(run)
-    return sorted(range(n), key=lambda place: -_importance(run, clusters, place))
-
-
-def _importance(run: RunFiles, clusters: Sequence[ClusterProfile], place: int) -> float:
-    """Variance of a feature between the clusters; without effects, the range of the centres."""
-    if any(f.effect is not None for c in clusters for f in c.features):
-        known = [(c.size or 1, c.features[place].effect or 0) for c in clusters]
-        return float(sum(size * effect**2 for size, effect in known))
-    if isinstance(run.model, Model) and len(run.model.centers):
-        return float(np.ptp(run.model.centers[:, place]))
-    return 0.0
 
 
 def _range(clusters: Sequence[ClusterProfile], feature: Feature, place: int) -> str:

@@ -73,9 +73,6 @@ def _check_agreement(run: RunFiles, folder: Path) -> None:
 
 
 def _check_grid(drawn: ClusterMap, file: Path) -> None:
-    wide, high = len(drawn.grid.x) - 1, len(drawn.grid.y) - 1
-    for client, counts in drawn.grid.clients.items():
-        if len(counts) != high or any(len(row) != wide for row in counts):
-            raise DataError(
-                f"{file}: map.grid.clients.{client}: expected {high} rows (y) of {wide} counts (x)"
-            )
+    wide, high, counts = len(drawn.grid.x) - 1, len(drawn.grid.y) - 1, drawn.grid.counts
+    if counts and (len(counts) != high or any(len(row) != wide for row in counts)):
+        raise DataError(f"{file}: map.grid.counts: expected {high} rows (y) of {wide} counts (x)")

@@ -4,6 +4,7 @@ from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
 from ..metrics import INDICES, Measure
+from ..results import RunProfile
 from .amounts import listed, plain, several
 from .folder import RunFiles
 
@@ -70,6 +71,45 @@ def quality_words(run: RunFiles) -> str:
 
 def _percent(part: float) -> str:
     return f"{100 * part:.2g}%" if part < 0.1 else f"{plain(100 * part, 0)}%"
+
+
+def coverage_words(profile: RunProfile, tier: str) -> str:
+    """Which rows the sizes and statistics of clusters cover; empty if there are none."""
+    if profile.coverage == "all":
+        return "Sizes and statistics of clusters cover every row that took part."
+    if profile.coverage == "replied":
+        return (
+            "Sizes and statistics of clusters are incomplete: some clients did not reply to the "
+            "last queries."
+        )
+    if profile.coverage == "released":
+        return (
+            f"Sizes and statistics of clusters are incomplete: with the tier {tier!r}, clients "
+            "withhold part of them."
+        )
+    return ""
+
+
+def withheld_words(profile: RunProfile) -> str:
+    """How much of the counts by client and cluster is withheld; empty if nothing is."""
+    if profile.withheld is None or not profile.withheld.cells:
+        return ""
+    n = sum(len(cluster.by_client) for cluster in profile.clusters)
+    return (
+        f"{profile.withheld.cells:,} of {several(n, 'count')} by client and cluster, with "
+        f"{several(profile.withheld.rows, 'row')} in all, are withheld: counts below "
+        f"{profile.minimum}, and others from which these could be computed."
+    )
+
+
+def rounding_words(profile: RunProfile) -> str:
+    """Why means and deviations are rounded; empty if they are not."""
+    if not profile.rounded:
+        return ""
+    return (
+        "Means and deviations are rounded: they are of other rows than the centres or the scale, "
+        "and exact differences could reveal single rows."
+    )
 
 
 def moved(run: RunFiles) -> str:

@@ -7,6 +7,7 @@ from .profile import (
     ClientRecord,
     ClusterMap,
     ClusterProfile,
+    Coverage,
     Ellipse,
     FeatureProfile,
     MapAxis,
@@ -14,6 +15,7 @@ from .profile import (
     PhaseRecord,
     QualityRecord,
     RunProfile,
+    Withheld,
 )
 from .run import PrivacyRecord, RoundRecord, RunDescription
 
@@ -22,6 +24,7 @@ __all__ = [
     "ClientRecord",
     "ClusterMap",
     "ClusterProfile",
+    "Coverage",
     "Ellipse",
     "FeatureProfile",
     "MapAxis",
@@ -33,6 +36,7 @@ __all__ = [
     "RunDescription",
     "RunProfile",
     "ScoreRecord",
+    "Withheld",
     "build",
     "parse_json",
     "read_lines",

@@ -5,8 +5,13 @@ All of it comes from merged messages. None stands for a value that is withheld o
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from ..typing import Better
+
+# The rows that the sizes and statistics of clusters cover: all that were used; those of clients
+# that replied to the last queries; those that clients released; or none, as the tier allows none.
+Coverage = Literal["all", "replied", "released", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +44,8 @@ class ClusterProfile:
     """A cluster: its size and its features."""
 
     id: int
-    size: int | None
-    by_client: Mapping[str, int | None]  # empty over split columns: each client has every record
+    size: int | None  # None: clients or the tier withhold it
+    by_client: Mapping[str, int | None]  # empty where counts by client are not published
     features: tuple[FeatureProfile, ...]  # empty over split columns: only owners know their columns
     entropy: float | None  # mean entropy of memberships, from 0 to 1; None for hard clusters
 
@@ -65,11 +70,12 @@ class Ellipse:
 
 @dataclass(frozen=True)
 class MapGrid:
-    """Counts of rows in cells of the map."""
+    """Counts of rows in cells of the map, over all clients together."""
 
     x: tuple[float, ...]  # edges of the cells
     y: tuple[float, ...]
-    clients: Mapping[str, tuple[tuple[int | None, ...], ...]]  # a row of cells for each y
+    # A row of cells for each y; None for a cell of fewer rows than the minimum. Empty: not counted.
+    counts: tuple[tuple[int | None, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -106,17 +112,27 @@ class PhaseRecord:
         return sum(self.bytes_up.values())
 
 
+@dataclass(frozen=True)
+class Withheld:
+    """What the counts by client and cluster leave out; the totals and the counts show it, too."""
+
+    cells: int
+    rows: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunProfile:
     """Everything about a run that the report shows beside the model."""
 
-    minimum: int  # smaller counts are withheld
+    minimum: int  # rows behind a number by client, in a cell of the map, or of a mean
+    coverage: Coverage
+    rounded: bool  # means and deviations are rounded: they are of other rows than the centres
     clients: tuple[ClientRecord, ...]
     clusters: tuple[ClusterProfile, ...]
     map: ClusterMap | None  # None over split columns: no party knows all columns
     quality: tuple[QualityRecord, ...]
     phases: tuple[PhaseRecord, ...]
-    uncounted: int | None  # rows in clusters of which their client has fewer than the minimum
+    withheld: Withheld | None  # None: counts by client and cluster are not published
 
     @property
     def rows_known(self) -> bool:

@@ -42,8 +42,12 @@ def describe_run(
     tier: Tier,
     runs: Sequence[RunRecord],
     match: Model | None = None,
+    caveat: str = "",
 ) -> RunDescription:
-    """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
+    """How the run ended and what it cost; the tier may have changed the `requested` algorithm.
+
+    `caveat` is one of the described clusters, beside those of the clustering itself.
+    """
     settings = {n: v for n, v in config(found.algorithm).items() if n not in ("algorithm", "init")}
     settings |= {"init": study.clustering.init, "n_init": study.clustering.n_init}
     return RunDescription(
@@ -57,7 +61,7 @@ def describe_run(
         rounds=len(found.history),
         converged=found.converged,
         ended_by_tier=_ended_by_tier(study, requested, found),
-        caveat=found.caveat,
+        caveat="; ".join(filter(None, (found.caveat, caveat))),
         privacy=describe_privacy(tier, runs),
         seed=study.clustering.seed,
         matched_run=match.about.study if match and match.about else None,

@@ -11,6 +11,7 @@ from ..clustering.choose_k import Choice
 from ..clustering.model import Model
 from ..core import ConfigError
 from ..data.ids import secret_bytes
+from ..results import RunProfile
 from .describe_run import describe_run
 from .journal import OnRound
 from .layouts import Layout, Survey, layout_of
@@ -27,6 +28,7 @@ class Outcome:
 
     folder: Path
     model: Any  # a Model, or over split columns a ColumnsModel
+    profile: RunProfile
     clustering: Any  # a Clustering, or a ColumnClustering
     labels: Mapping[str, Path | str]  # by client; the files stay with the client
     choice: Choice | None  # of the number of clusters, with n_clusters = "auto"
@@ -95,12 +97,13 @@ def carry_out(
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, journal.records, match)
+    about = describe_run(study, requested, found, tier, journal.records, match, described.caveat)
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(
         directory.path,
         model,
+        described.profile,
         found,
         labels,
         clustered.choice,

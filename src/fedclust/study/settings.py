@@ -107,7 +107,7 @@ class PrivacySettings:
         ),
     ] = None
     min_count: Annotated[
-        int, Key("not with dp: minimum number of rows behind a number in report or scale", low=1)
+        int, Key("not with dp: minimum number of rows behind a number in results", low=1)
     ] = 5
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

@@ -41,12 +41,13 @@ def test_moments_are_the_pooled_ones_wherever_the_columns_lie(
     seed: int, n_clients: int, at: float
 ) -> None:
     X = with_missing_values(200, 3, seed, at)
-    plan = Plan(Moments(min_count=1))
+    plan = Plan(Moments(min_count=None))
     moments = run(plan, LocalChannel(parts(X, n_clients, seed), strict=True), Schema(3)).model
     np.testing.assert_allclose(moments.mean, np.nanmean(X, axis=0), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(moments.variance, np.nanvar(X, axis=0), rtol=1e-6)
     np.testing.assert_array_equal(moments.count, (~np.isnan(X)).sum(axis=0))
     assert plan.algorithm.lossless
+    assert Moments(min_count=1).lossless
     assert not Moments().lossless
 
 
@@ -65,7 +66,7 @@ def test_quantiles_to_within_a_bin_and_no_extremes() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 1))
     X[0] = 1e6  # an extreme value
-    for min_count, near in ((1, 0.05), (5, 0.1)):
+    for min_count, near in ((None, 0.05), (1, 0.05), (5, 0.1)):
         histogram = Histogram(np.array([-8.0]), np.array([8.0]), n_bins=400, min_count=min_count)
         counts = run(Plan(histogram), LocalChannel(parts(X, 4, 0)), Schema(1)).model
         for share in (0.01, 0.5, 0.99):
@@ -115,21 +116,36 @@ def test_columns_with_public_bounds_are_not_queried() -> None:
     assert len(queries) == 1
 
 
-def test_under_guards_the_scale_is_that_of_the_kept_rows() -> None:
-    """Otherwise the difference of two sums would reveal the row with a missing value."""
+@pytest.mark.parametrize("privacy", ["none", "paper", "guarded"])
+@pytest.mark.parametrize("scaling", ["standard", "min-max"])
+def test_the_scale_is_that_of_the_rows_used(privacy: str, scaling: str) -> None:
+    """Otherwise the difference from the mean of all clusters would be the row that is left out."""
     rows = np.random.default_rng(0).normal(size=(200, 2))
     rows[7, 1] = np.nan
     columns, channel = (Column("x"), Column("y")), LocalChannel({"a": Data(rows, np.empty(0))})
-    complete = rows[~np.isnan(rows).any(axis=1)]
-    for scaling in ("standard", "min-max"):
-        guarded = prepare_over(columns, channel, scaling=scaling, privacy="guarded")
-        without = prepare_over(columns, LocalChannel({"a": complete}), scaling=scaling)
-        assert guarded.offset.tolist() == without.offset.tolist()
-        assert guarded.scale.tolist() == without.scale.tolist()
-    free = prepare_over(columns, channel)
-    assert free.offset[0] == pytest.approx(rows[:, 0].mean())
-    filled = prepare_over(columns, channel, missing="mean", privacy="guarded")
-    assert filled.offset[0] == pytest.approx(rows[:, 0].mean())
+    complete = LocalChannel({"a": rows[~np.isnan(rows).any(axis=1)]})
+    dropped = prepare_over(columns, channel, scaling=scaling, privacy=privacy)
+    without = prepare_over(columns, complete, scaling=scaling, privacy=privacy)
+    assert dropped.offset.tolist() == without.offset.tolist()
+    assert dropped.scale.tolist() == without.scale.tolist()
+    if scaling == "standard":
+        filled = prepare_over(columns, channel, missing="mean", privacy=privacy)
+        assert filled.offset[0] == pytest.approx(rows[:, 0].mean())
+
+
+@pytest.mark.parametrize("scaling", ["standard", "min-max"])
+@given(seed=st.integers(0, 1000), n_clients=st.integers(1, 80))
+def test_however_small_clients_are_the_scale_is_that_of_one_table(
+    scaling: str, seed: int, n_clients: int
+) -> None:
+    X = np.random.default_rng(seed).standard_t(2, (90, 2))
+    columns = (Column("x"), Column("y"))
+    split, whole = (
+        prepare_over(columns, LocalChannel(parts(X, n, seed)), scaling=scaling)
+        for n in (n_clients, 1)
+    )
+    np.testing.assert_allclose(split.offset, whole.offset, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(split.scale, whole.scale, rtol=1e-9)
 
 
 def test_invalid_column_indices_are_refused() -> None:
@@ -168,16 +184,16 @@ def clinics(n: int = 60) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def pooled(column: str) -> FloatArray:
-    return np.concatenate([np.asarray(t[column]) for t in clinics().values()])
+def pooled(column: str, first: int = 0) -> FloatArray:
+    return np.concatenate([np.asarray(t[column][first:]) for t in clinics().values()])
 
 
 def test_standardised_rows_are_those_of_the_pooled_table() -> None:
     preparation = prepare(COLUMNS, clinics())
     rows = {name: preparation.apply(table) for name, table in clinics().items()}
     assert {name: int(kept.sum()) for name, (_, kept) in rows.items()} == {"north": 58, "south": 58}
-    age = pooled("age")
-    expected = (clinics()["north"]["age"][2:] - np.nanmean(age)) / np.nanstd(age)
+    age = pooled("age", 2)  # without the rows that have missing values
+    expected = (clinics()["north"]["age"][2:] - age.mean()) / age.std()
     np.testing.assert_allclose(rows["north"][0][:, 0], expected, rtol=1e-9)
     assert set(np.unique(rows["north"][0][:, 2:])) == {0.0, 1.0}  # categories are left as they are
     assert preparation.names == ["age", "dose", "sex=f", "sex=m"]
@@ -194,7 +210,7 @@ def test_centres_come_back_in_their_own_units() -> None:
 def test_min_max_uses_public_bounds_or_quantiles() -> None:
     preparation = prepare(COLUMNS, clinics(), scaling="min-max")
     assert (preparation.offset[0], preparation.scale[0]) == (0.0, 100.0)
-    logs = np.log(pooled("dose"))
+    logs = np.log(pooled("dose", 2))
     assert logs.min() < preparation.offset[1] < np.quantile(logs, 0.1)  # not an extreme value
     exact = prepare(COLUMNS, clinics(), scaling="min-max", min_count=1)
     assert exact.offset[1] == pytest.approx(np.quantile(logs, 0.01), abs=0.1)
@@ -251,11 +267,18 @@ def test_absent_and_empty_columns_are_named() -> None:
     tables = clinics()
     with pytest.raises(DataError, match="client 'north': column 'weight' does not exist"):
         prepare((*COLUMNS, Column("weight")), tables)
-    with pytest.raises(DataError, match="no client has 5 values in any column"):
-        prepare((Column("age"),), {"a": {"age": [1.0, 2.0]}})
+    two = {"a": {"age": [1.0]}, "b": {"age": [2.0]}}
+    with pytest.raises(DataError, match="fewer than min_count = 5 rows have a value in every"):
+        prepare((Column("age"),), two)
+    with pytest.raises(DataError, match="fewer than min_count = 5 values in column 'age'; leave"):
+        prepare((Column("age"),), two, missing="mean")
+    assert prepare((Column("age"),), two, min_count=2).offset.tolist() == [1.5]
     empty = {name: {**t, "age": [np.nan] * 60} for name, t in tables.items()}
-    with pytest.raises(DataError, match="no client has enough values in column 'age'; leave it"):
+    with pytest.raises(DataError, match="rows have a value in every column; leave out columns"):
         prepare(COLUMNS, empty)
+    for privacy in ("none", "guarded"):
+        with pytest.raises(DataError, match="fewer than min_count = 5 values in column 'age'"):
+            prepare(COLUMNS, empty, missing="mean", privacy=privacy)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ different scales, and clusters would reflect clients.
 
 from .column import Column
 from .prepare import Preparation, encode_columns, prepare, prepare_over, scale_by_bounds
-from .statistics import Histogram, MedianOfMeans, Moments
+from .statistics import Histogram, MedianOfMeans, Moments, round_to
 
 __all__ = [
     "Column",
@@ -18,4 +18,5 @@ __all__ = [
     "encode_columns",
     "prepare",
     "prepare_over",
+    "round_to",
 ]

@@ -23,7 +23,7 @@ from ...results import build, to_json
 from ...tiers import Privacy, tier_of
 from ...typing import BoolArray, FloatArray
 from .column import Column
-from .statistics import Histogram, MedianOfMeans, Moments
+from .statistics import Histogram, MedianOfMeans, Moments, group_all_bins
 
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means")
@@ -154,9 +154,14 @@ def prepare_over(
     missing: str = "drop",
     min_count: int = 5,
     privacy: Privacy = "none",
+    rounded: bool = False,
     runner: Runner = run,
 ) -> Preparation:
-    """`prepare` over a channel to encoded columns, with missing values as NaN."""
+    """`prepare` over a channel to encoded columns, with missing values as NaN.
+
+    With `rounded`, means and deviations are rounded so that `min_count` rows make no visible
+    difference. It is for centres that leave rows out, which the mean of all rows would reveal.
+    """
     _check_settings(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
@@ -166,16 +171,15 @@ def prepare_over(
         plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
         return runner(plan, channel, schema).model
 
-    # If clients guard differences, rows that are dropped later must not influence the scale.
-    query = Moments(min_count=min_count, whole_rows=tier.guards and missing == "drop")
+    # Rows that are dropped later must not count: a difference of sums would reveal them.
+    query = Moments(None if tier.exact else min_count, whole_rows=missing == "drop")
     try:
         moments = run_statistic(query)
     except EmptyRound:
-        raise DataError(
-            f"no client has {min_count} values in any column; fewer could reveal single records"
-        ) from None
-    names = [name for column in columns for name in column.encoded_names]
-    _refuse_empty(names, moments.count)
+        moments = None
+    _refuse_few(columns, np.zeros(P) if moments is None else moments.count, min_count, query)
+    if rounded:
+        moments = moments.coarsen(min_count)
     fill = None
     if missing != "drop":
         fill = moments.mean
@@ -183,7 +187,7 @@ def prepare_over(
             fill = run_statistic(
                 MedianOfMeans(min_count=max(2, min_count)), "filling missing values"
             )
-    offset, scale = _scale(columns, run_statistic, query, moments, scaling)
+    offset, scale = _scale(columns, run_statistic, query, moments, scaling, min_count)
     return Preparation(tuple(columns), offset, scale, fill)
 
 
@@ -196,11 +200,21 @@ def _check_settings(columns: Sequence[Column], scaling: str, missing: str) -> No
         raise ConfigError("no columns to cluster by; give at least one")
 
 
-def _refuse_empty(names: Sequence[str], count: FloatArray) -> None:
-    empty = [name for name, n in zip(names, count, strict=True) if n == 0]
-    if empty:
+def _refuse_few(
+    columns: Sequence[Column], count: FloatArray, min_count: int, query: Moments
+) -> None:
+    """Refuse columns of so few values that their mean would reveal them."""
+    names = [name for column in columns for name in column.encoded_names]
+    few = [name for name, n in zip(names, count, strict=True) if n < min_count]
+    if few and query.whole_rows:  # the same rows count for all columns
         raise DataError(
-            f"no client has enough values in column {', '.join(map(repr, empty))}; leave it out"
+            f"fewer than min_count = {min_count} rows have a value in every column; leave out "
+            'columns with many missing values, or set missing = "mean"'
+        )
+    if few:
+        raise DataError(
+            f"fewer than min_count = {min_count} values in column {', '.join(map(repr, few))}; "
+            "leave it out"
         )
 
 
@@ -210,6 +224,7 @@ def _scale(
     query: Moments,
     moments: Any,
     scaling: str,
+    min_count: int,
 ) -> tuple[FloatArray, FloatArray]:
     P = len(moments.mean)
     by_encoded = [column for column in columns for _ in column.encoded_names]
@@ -219,7 +234,7 @@ def _scale(
     if scaling == "standard":
         offset, scale = moments.mean.copy(), np.sqrt(moments.variance)
     elif scaling == "min-max":
-        low, high = _range(by_encoded, run_statistic, query, moments)
+        low, high = _range(by_encoded, run_statistic, query, moments, min_count)
         offset, scale = low, high - low
     # Categories are already 0 and 1, and constant columns cannot be scaled.
     flat = scale <= 1e-12 * np.maximum(np.abs(offset), 1e-300)
@@ -227,7 +242,11 @@ def _scale(
 
 
 def _range(
-    columns: Sequence[Column], run_statistic: RunStatistic, query: Moments, moments: Any
+    columns: Sequence[Column],
+    run_statistic: RunStatistic,
+    query: Moments,
+    moments: Any,
+    min_count: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Public bounds if given, else outer quantiles; never the extreme value of a record."""
     low: FloatArray = np.zeros(len(columns))
@@ -248,6 +267,6 @@ def _range(
             places=np.array(unknown),
             whole_rows=query.whole_rows,
         )
-        counts = run_statistic(histogram)
+        counts = group_all_bins(run_statistic(histogram), min_count)
         low[unknown], high[unknown] = (histogram.quantile(counts, share) for share in _TAILS)
     return low, high

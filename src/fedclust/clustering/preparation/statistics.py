@@ -4,7 +4,7 @@ Tables may have missing values (NaN) here; each column counts only the values it
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -37,6 +37,23 @@ class MomentState(Record):
     variance: Annotated[FloatArray, Dims("F")]
     round: int
 
+    def coarsen(self, min_count: int) -> Self:
+        """Round means and deviations so that `min_count` values make no visible difference."""
+        spread = np.sqrt(self.variance)
+        step = min_count * spread / np.maximum(self.count, 1.0)
+        return replace(self, mean=round_to(self.mean, step), variance=round_to(spread, step) ** 2)
+
+
+def round_to(values: FloatArray, step: FloatArray) -> FloatArray:
+    """Round to the middles of steps; a step of zero does not round.
+
+    Multiples of the step would leave the mean of centred data, which is zero, as it is.
+    """
+    positive = step > 0
+    safe = np.where(positive, step, 1.0)
+    rounded: FloatArray = np.where(positive, (np.floor(values / safe) + 0.5) * safe, values)
+    return rounded
+
 
 @dataclass(frozen=True, eq=False)
 class Around(Record):
@@ -62,17 +79,16 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     lose all digits if a column is far from zero.
     """
 
-    # A client with fewer values in a column sends zeros for it.
-    min_count: Annotated[int, Role.RECORDS] = 5
-    whole_rows: bool = (
-        False  # ignore rows with a missing value, which a difference of sums would reveal
-    )
+    # A client with fewer values in a column sends zeros for it; None: all values count.
+    min_count: Annotated[int | None, Role.RECORDS] = 5
+    whole_rows: bool = False  # only rows without a missing value count
 
     key: ClassVar[str] = "moments"
     traits: ClassVar[Traits] = Traits(additive=True, over_missing=True, answered_once=True)
 
     def __post_init__(self) -> None:
-        checks.integer(self, "min_count")
+        if self.min_count is not None:
+            checks.integer(self, "min_count")
         checks.boolean(self, "whole_rows")
 
     def start(self, schema: Schema, rng: Rng) -> MomentState:
@@ -90,6 +106,8 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         return ColumnSums(count, total)
 
     def release(self, message: ColumnSums) -> ColumnSums:
+        if self.min_count is None:
+            return message
         enough = message.count >= self.min_count
         return ColumnSums(
             np.where(enough, message.count, 0.0), np.where(enough, message.total, 0.0)
@@ -112,7 +130,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
 
     @property
     def lossless(self) -> bool:
-        return self.min_count == 1
+        return self.min_count in (None, 1)
 
     def rule(self, n_features: int) -> Rule:
         """Our own rule: never disclose the mean of a single value."""
@@ -147,8 +165,8 @@ class Histogram(OneRoundQuery[Edges, Counts]):
     low: Annotated[FloatArray, Role.COLUMNS]  # (F,) of the queried columns
     high: Annotated[FloatArray, Role.COLUMNS]  # (F,)
     n_bins: Annotated[int, Role.BINS] = 512
-    # Bins with fewer values are merged with their neighbours.
-    min_count: Annotated[int, Role.RECORDS] = 5
+    # A client merges bins of fewer values with their neighbours; None: it sends all as they are.
+    min_count: Annotated[int | None, Role.RECORDS] = 5
     places: Annotated[IntArray | None, Role.COLUMNS] = None  # (F,) column indices; None: all
     whole_rows: bool = False  # as in `Moments`
 
@@ -157,7 +175,8 @@ class Histogram(OneRoundQuery[Edges, Counts]):
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_bins", 2)
-        checks.integer(self, "min_count")
+        if self.min_count is not None:
+            checks.integer(self, "min_count")
         places = np.arange(len(self.low)) if self.places is None else np.asarray(self.places)
         if places.shape != self.low.shape or places.dtype.kind not in "iu" or (places < 0).any():
             raise ConfigError(f"{self.key}: places must be a non-negative integer for each column")
@@ -182,7 +201,9 @@ class Histogram(OneRoundQuery[Edges, Counts]):
         return Counts(counts)
 
     def release(self, message: Counts) -> Counts:
-        return Counts(np.array([group_bins(row, self.min_count) for row in message.counts]))
+        if self.min_count is None:
+            return message
+        return Counts(group_all_bins(message.counts, self.min_count))
 
     def model(self, state: Counts) -> FloatArray:
         return state.counts
@@ -203,6 +224,11 @@ class Histogram(OneRoundQuery[Edges, Counts]):
     def rule(self, n_features: int) -> Rule:
         """Our own rule: a count of one would disclose the position of a record."""
         return Rule(min_samples=2)
+
+
+def group_all_bins(counts: FloatArray, min_count: int) -> FloatArray:
+    """Merge bins of every column until each has at least `min_count` values."""
+    return np.array([group_bins(row, min_count) for row in counts])
 
 
 def group_bins(counts: FloatArray, min_count: int) -> FloatArray:

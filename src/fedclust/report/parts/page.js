@@ -5,7 +5,6 @@
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   const PAPER = 900; // pixels of a page's height
-  const chosen = {}; // figure -> the selected view
 
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
   const cut = (text, room) => {
@@ -93,29 +92,14 @@
     const css = getComputedStyle(root);
     const width = Math.floor(place.clientWidth);
     const layout = fitted(figure, merged(common(css, width), figure.layout), width);
-    const data = figure.data.map((trace) => ({ ...trace }));
-    if (figure.views.length) {
-      data[0].z = figure.views[chosen[figure.id] || 0];
-      data[0].zmax = Math.max(1, ...data[0].z.flat());
-      const most = document.getElementById(`${figure.id}-most`);
-      if (most) most.textContent = data[0].zmax.toLocaleString("en");
-    }
     place.style.minHeight = `${layout.height}px`;
     const options = { displayModeBar: false, responsive: false };
-    return Plotly.react(place, withColours(data, css), withColours(layout, css), options);
+    return Plotly.react(place, withColours(figure.data, css), withColours(layout, css), options);
   };
   const drawAll = () =>
     Promise.all(figures.map(draw)).then(() => {
       root.dataset.drawn = String(Number(root.dataset.drawn || 0) + 1);
     });
-
-  for (const select of document.querySelectorAll("select[data-figure]")) {
-    const figure = figures.find((one) => one.id === select.dataset.figure);
-    select.addEventListener("change", () => {
-      chosen[figure.id] = select.selectedIndex;
-      draw(figure);
-    });
-  }
 
   let width = window.innerWidth;
   window.addEventListener("resize", () => {

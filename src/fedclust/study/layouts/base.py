@@ -72,6 +72,7 @@ class Described:
     model: Any  # a Model, or a ColumnsModel, without its description of the run
     profile: RunProfile
     used: int | None  # rows that took part; None: the tier hides it
+    caveat: str = ""  # what limits the use of the results; usually empty
 
 
 class Layout(ABC):

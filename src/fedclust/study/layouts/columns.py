@@ -202,11 +202,19 @@ class ColumnsLayout(Layout):
         offered = {c: offer.records for c, offer in sorted(prepared.offers.items())}
         used = dict.fromkeys(offered, len(end.labels))
         rounds = dict.fromkeys(offered, len(found.history))  # every round needs every client
+        minimum = self.study.privacy.min_count
         profile = RunProfile(
-            minimum=self.study.privacy.min_count,
+            minimum=minimum,
+            coverage="all",  # the server has every record's label
             clients=describe_clients(offered, used, rounds, "not at all clients"),
             clusters=tuple(
-                ClusterProfile(id=c, size=size, by_client={}, features=(), entropy=_entropy(end, c))
+                ClusterProfile(
+                    id=c,
+                    size=size,
+                    by_client={},  # every client has every record
+                    features=(),
+                    entropy=_entropy(end, c) if size >= minimum else None,
+                )
                 for c, size in enumerate(end.sizes, 1)
             ),
             map=None,
@@ -216,7 +224,8 @@ class ColumnsLayout(Layout):
                 ),
             ),
             phases=summarize_phases(journal.records),
-            uncounted=0,  # the server has every record's label
+            withheld=None,
+            rounded=False,
         )
         return Described((end, prepared), profile, len(end.labels))
 

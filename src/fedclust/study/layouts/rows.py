@@ -36,8 +36,9 @@ from ...core import (
 from ...results import RunProfile
 from ...tiers import Tier
 from ...typing import FloatArray, IntArray
+from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
 from ..conflicts import find_row_conflicts, find_unprotected_rows
-from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
+from ..describe_clusters import describe_clusters, measure_quality, warn_of_small_clusters
 from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
 from ..identity import match_ids, sort_by_size
 from ..journal import Journal
@@ -96,7 +97,7 @@ class RowsLayout(Layout):
         problems += _find_same_files(study)
         unreadable = {problem.client for problem in problems if problem.code == "unreadable"}
         if not unreadable or set(pool.named) - unreadable:
-            problems += self._check_all(columns, row_counts)
+            problems += self._check_all(columns, row_counts, tier)
         if tier.sums_only:  # results must not show what the tier hides
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
@@ -132,7 +133,7 @@ class RowsLayout(Layout):
         return fit
 
     def _check_all(
-        self, columns: Sequence[Column], counts: Mapping[str, RowCounts | None]
+        self, columns: Sequence[Column], counts: Mapping[str, RowCounts | None], tier: Tier
     ) -> Iterator[Problem]:
         """Find problems that concern all clients together."""
         study = self.study
@@ -144,7 +145,9 @@ class RowsLayout(Layout):
         if sum(rows) < wanted:
             yield Problem(ALL, "too-few-rows", detail=f"{sum(rows)} rows, n_clusters = {wanted}")
         least = study.privacy.min_count
-        if max(rows) < least:
+        if tier.exact and sum(rows) < least:
+            yield Problem(ALL, "below-minimum", detail=f"{sum(rows)} rows, min_count = {least}")
+        elif not tier.exact and max(rows) < least:  # clients withhold what stands for fewer
             yield Problem(ALL, "small-clients", detail=f"min_count = {least}")
 
     def check_match(self, match: Model | ColumnsModel | None, survey: Survey) -> None:
@@ -190,6 +193,8 @@ class RowsLayout(Layout):
         if tier.sums_only:  # learning a scale would show every client's own sums
             return scale_by_bounds(columns)
         encoded = EncodedRows(columns)
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
+        means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
             columns,
             pool.over(encoded, encoded.schema),
@@ -197,6 +202,7 @@ class RowsLayout(Layout):
             missing=study.data.missing,
             min_count=study.privacy.min_count,
             privacy=tier,
+            rounded=not means_of_all,
             runner=runner,
         )
 
@@ -253,43 +259,46 @@ class RowsLayout(Layout):
     ) -> Described:
         found: Clustering = clustered.found
         runner, min_count = journal.runner("describing"), self.study.privacy.min_count
-        queries = ClusterQueries(prepared.channel, prepared.schema, tier, runner, min_count)
-        sums = sum_clusters(found, queries)
-        model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
-        clusters, drawn = describe_clusters(model, sums.reorder(order), queries)
+        used = prepared.used
+        queries = ClusterQueries(prepared.channel, prepared.schema, tier, runner, min_count, used)
+        totals = sum_clusters(found, queries)
+        model, order = self._number(found, prepared.preparation, totals, match)
+        description = describe_clusters(model, totals.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
-        used = add_counts(prepared.used.values())
         best = next(run for run in journal.records if run.sent is found.run.sent)
         why = "a missing value in a feature"
         profile = RunProfile(
-            minimum=queries.min_count,
-            clusters=clusters,
-            map=drawn,
+            minimum=min_count,
+            coverage=totals.coverage,
+            clusters=description.clusters,
+            map=description.map,
             quality=measure_quality(found, pooled, queries),
-            uncounted=_count_uncounted(used, model, tier),
-            clients=describe_clients(prepared.rows, prepared.used, best.client_rounds, why),
+            withheld=description.withheld,
+            rounded=description.rounded,
+            clients=describe_clients(prepared.rows, used, best.client_rounds, why),
             phases=summarize_phases(journal.records),
         )
-        return Described(model, profile, used)
+        caveat = warn_of_small_clusters(model, min_count)
+        return Described(model, profile, add_counts(used.values()), caveat)
 
     def _number(
         self,
         found: Clustering,
         preparation: Preparation,
-        sizes: IntArray,
+        totals: ClusterTotals,
         match: Model | None,
     ) -> tuple[Model, IntArray]:
         """The clusters in the order of their numbers: by size, or as an earlier run had them."""
-        order = sort_by_size(sizes, found.centers)
+        order = sort_by_size(totals.sums.size.astype(int), found.centers)
         ids = list(range(1, len(order) + 1))
         if match is not None:
             ids = _match_ids(match, preparation, found.centers[order])
             order, ids = order[np.argsort(ids)], sorted(ids)
         fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else None
-        known = tuple(int(n) or None for n in sizes[order])  # clients withhold small counts
+        sizes = totals.reorder(order).sizes
         key, na_values = found.algorithm.key, self.study.data.na_values
         centers = found.centers[order]
-        model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values)
+        model = Model(centers, tuple(ids), sizes, preparation, key, fuzzifier, na_values=na_values)
         return model, order
 
     def complete(self, described: Described, about: Any) -> Model:
@@ -326,13 +335,6 @@ def _match_ids(match: Model, preparation: Preparation, centers: FloatArray) -> l
     theirs = match.preparation
     moved = (centers * preparation.scale + preparation.offset - theirs.offset) / theirs.scale
     return match_ids(moved, match.centers, match.ids)
-
-
-def _count_uncounted(used: int | None, model: Model, tier: Tier) -> int | None:
-    """Rows that are missing from the sizes of clusters; None: the tier hides it."""
-    if used is None or tier.guards:
-        return None
-    return used - sum(n or 0 for n in model.sizes)
 
 
 def _cluster_pooled(
