@@ -143,7 +143,7 @@ class ColumnsModel:
     """The model of a run over split columns: sizes only, as no party has all centres."""
 
     algorithm: str
-    sizes: tuple[int, ...]  # of clusters 1, 2, ...
+    sizes: tuple[int, ...]  # of clusters 0, 1, ...
     owners: Mapping[str, int]  # number of columns of each
     n_records: int  # that all owners have
     about: RunDescription
@@ -151,7 +151,7 @@ class ColumnsModel:
     @property
     def ids(self) -> tuple[int, ...]:
         """Numbers of the clusters."""
-        return tuple(range(1, len(self.sizes) + 1))
+        return tuple(range(len(self.sizes)))
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..algorithms import make_seeding
+from ..algorithms import SEEDINGS, make_seeding
 from ..algorithms.cell_seeding import CellSeeding
 from ..algorithms.seeding import UniformSeeding
 from ..core import (
@@ -23,6 +23,7 @@ from ..core import (
     Runner,
     Schema,
     derive_seed,
+    did_you_mean,
     run,
 )
 from ..core.channel import Wrapper
@@ -30,6 +31,8 @@ from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 
+# Names of initialisations besides those of seedings; "k-means++" is scikit-learn's word for "auto".
+OTHER_STARTS = ("auto", "k-means++", "cells")
 SCORING = "scoring"  # purpose of plans that evaluate centres
 Init = str | FloatArray | AnyAlgorithm
 
@@ -177,8 +180,13 @@ def run_seeding(
 def _select_seeding(
     init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
 ) -> AnyAlgorithm:
-    """Return the seeding with this name; "auto" depends on the tier, then on the algorithm."""
-    if init in ("auto", "cells"):
+    """The seeding of a name; "auto" and "k-means++" depend on the tier, then on the algorithm."""
+    names = (*OTHER_STARTS, *SEEDINGS)
+    if init not in names:
+        raise ConfigError(
+            f"init={init!r} is not one of {', '.join(names)}{did_you_mean(init, names)}"
+        )
+    if init in OTHER_STARTS:
         seeding = tier.seeding(algorithm, schema, n_clients)
         if seeding is not None or init == "cells":
             return seeding or CellSeeding(algorithm.n_clusters, *schema.box())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
+from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
 from ..tiers import TIERS, Tier
 from .settings import (
@@ -119,7 +120,7 @@ def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
 def _init_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Check the initialisation, unless it is drawn or counted in cells."""
     init = study.clustering.init
-    if init in ("auto", *_DRAWN):
+    if init in (*OTHER_STARTS, *_DRAWN):
         return
     try:
         tier.check(make_seeding(init, 2))
@@ -190,8 +191,8 @@ def _column_clustering_conflicts(clustering: ClusteringSettings) -> Iterator[Con
         yield Conflict(
             ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
         )
-    if clustering.init not in ("auto", *RECORD_STARTS):
-        words = f"with {_SPLIT} init must be auto (k-means++), {' or '.join(RECORD_STARTS)}"
+    if clustering.init not in ("auto", "k-means++", *RECORD_STARTS):
+        words = f"with {_SPLIT} init must be k-means++, {' or '.join(RECORD_STARTS)}"
         yield Conflict(("clustering", "init"), words)
 
 

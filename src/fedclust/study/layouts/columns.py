@@ -207,7 +207,7 @@ class ColumnsLayout(Layout):
             clients=describe_clients(offered, used, rounds, "not at all clients"),
             clusters=tuple(
                 ClusterProfile(id=c, size=size, by_client={}, features=(), entropy=_entropy(end, c))
-                for c, size in enumerate(end.sizes, 1)
+                for c, size in enumerate(end.sizes)
             ),
             map=None,
             quality=(

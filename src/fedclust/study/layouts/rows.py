@@ -20,6 +20,7 @@ from ...client.requests import (
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
+from ...clustering.numbering import sort_by_size
 from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
 from ...clustering.rows import Clustering, cluster
 from ...core import (
@@ -39,7 +40,7 @@ from ...typing import FloatArray, IntArray
 from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
 from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
-from ..identity import match_ids, sort_by_size
+from ..identity import match_ids
 from ..journal import Journal
 from ..pool import ClientPool
 from ..run_directory import label_files
@@ -281,7 +282,7 @@ class RowsLayout(Layout):
     ) -> tuple[Model, IntArray]:
         """The clusters in the order of their numbers: by size, or as an earlier run had them."""
         order = sort_by_size(sizes, found.centers)
-        ids = list(range(1, len(order) + 1))
+        ids = list(range(len(order)))
         if match is not None:
             ids = _match_ids(match, preparation, found.centers[order])
             order, ids = order[np.argsort(ids)], sorted(ids)
