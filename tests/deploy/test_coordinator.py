@@ -104,7 +104,7 @@ def test_a_run_that_went_on_unwatched_is_only_tidied_up(server: Pretended, tmp_p
 
 
 def test_without_a_run_there_is_nothing_to_resume(server: Pretended, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing to resume"):
+    with pytest.raises(ConfigError, match="has no unfinished run; leave out --resume"):
         run(tmp_path, resume=True)
 
 

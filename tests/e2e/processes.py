@@ -199,7 +199,7 @@ def told(folder: Path) -> tuple[Any, ...]:
     """The results of a run, except for times."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
-    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
+    return {**model, "created": "", "run_id": ""}, profile, (folder / "history.jsonl").read_text()
 
 
 @contextlib.contextmanager

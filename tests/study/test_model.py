@@ -90,7 +90,7 @@ def test_files_larger_than_a_batch_are_labelled_in_batches(done: Outcome, tmp_pa
     pq.write_table(pa.table(table), tmp_path / "new.parquet")
     label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "new.csv", batch_rows=10)
     lines = (tmp_path / "new.csv").read_text().splitlines()
-    assert lines[0] == "row,cluster,membership_1,membership_2"
+    assert lines[0] == "row,cluster,membership_0,membership_1"
     assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(95))
     assert [int(line.split(",")[1]) for line in lines[1:]] == done.model.predict(table)
     np.savez(tmp_path / "new.npz", age=table["age"], weight=table["weight"])
@@ -102,7 +102,7 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
     north, invoke = tmp_path / "north.csv", CliRunner().invoke
     shown = invoke(app, ["label", str(done.folder), str(north)])
     assert shown.exit_code == 0, shown.output
-    assert "cluster 2: 38 rows" in shown.output
+    assert "cluster 1: 38 rows" in shown.output
     assert (tmp_path / "north.labels.parquet").is_file()
     shown = invoke(app, ["label", str(done.folder), str(north)])
     assert shown.exit_code == 1

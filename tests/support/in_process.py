@@ -91,7 +91,7 @@ def told(folder: Path) -> tuple[Any, ...]:
     del model["bytes_sent"]  # with the comparisons'
     quality = [{**line, "pooled": None} for line in profile["quality"]]
     return (
-        {**model, "created": ""},
+        {**model, "created": "", "run_id": ""},
         {**profile, "quality": quality, "phases": None},
         (folder / "history.jsonl").read_text(),
     )

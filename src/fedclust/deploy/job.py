@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
+from ..client.endpoint import RUN_ID_LENGTH
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
 from ..study.pool import RemotePool
@@ -87,7 +88,13 @@ class StudyJob:
             quorum=study.sampling.min_clients,
             record=self._record,
         )
-        folder = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
+        folder = RunDirectory(
+            study,
+            self._folder,
+            force=self._force,
+            resume=self._resume,
+            run_id=self._run[:RUN_ID_LENGTH],  # as in the names of the clients' label files
+        )
         pool = RemotePool(channel, tuple(read.clients))
         carry_out(study, pool, folder, on_round=self._report_round)
 

@@ -26,6 +26,7 @@ class RunDescription:
 
     fedclust: str  # the version
     created: str  # ISO 8601
+    run_id: str = ""  # part of the names of label files
     study: str  # the name of the study file, without its ending
     settings: Mapping[str, Any]  # of the algorithm, its initialization included
     lossless: bool  # equal to the result of the same algorithm on one table

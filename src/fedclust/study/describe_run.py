@@ -41,6 +41,7 @@ def describe_run(
     found: AnyClustering,
     tier: Tier,
     runs: Sequence[RunRecord],
+    run_id: str,
     match: Model | None = None,
 ) -> RunDescription:
     """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
@@ -49,6 +50,7 @@ def describe_run(
     return RunDescription(
         fedclust=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        run_id=run_id,
         study=study.path.stem,
         settings=settings,
         lossless=found.algorithm.lossless and tier.guarantee.exact,

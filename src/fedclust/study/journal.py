@@ -56,20 +56,19 @@ class Journal:
     run is checked against its plan: the journal of another study is refused.
     """
 
-    def __init__(self, folder: Path, content: str, on_round: OnRound | None = None) -> None:
+    def __init__(self, folder: Path, on_round: OnRound | None = None) -> None:
         self._folder, self._on_round = folder, on_round
         self._next = 0
         self.records: list[RunRecord] = []
         folder.mkdir(parents=True, exist_ok=True)
-        self.check_unchanged("study.txt", content, "the study or a client's file has changed")
 
     def check_unchanged(self, file: str, content: str, change: str) -> None:
         """Save what must not change until the study is finished; refuse if it has changed."""
         path = self._folder / file
         if path.exists() and path.read_text(encoding="utf-8") != content:
             raise ConfigError(
-                f"{self._folder.parent}: {change} since this run was interrupted; start again "
-                "without --resume"
+                f"{self._folder.parent} cannot be continued: {change} since this run was "
+                "interrupted; start again with --force"
             )
         write_text(path, content)
 

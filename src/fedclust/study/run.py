@@ -9,7 +9,6 @@ from ..client.labels import check_label_format
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
-from ..core import ConfigError
 from ..data.ids import secret_bytes
 from .describe_run import describe_run
 from .journal import OnRound
@@ -56,13 +55,9 @@ def run_study(
     """
     layout = layout_of(study)
     directory = RunDirectory(study, folder, force=force, resume=resume)
-    targets = layout.label_targets(folder)
+    targets = directory.label_files(layout.label_format)
     for target in targets.values():
-        if study.outputs.labels != "none":
-            check_label_format(target)
-        existing = [file for file in layout.written_beside(target) if file.exists()]
-        if existing and not force and not resume:
-            raise ConfigError(f"{existing[0]} exists already; choose another --out, or use --force")
+        check_label_format(target)
     pool = _open_pool(layout, targets, secret)
     return carry_out(study, pool, directory, match=match, on_round=on_round)
 
@@ -95,7 +90,7 @@ def carry_out(
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, journal.records, match)
+    about = describe_run(study, requested, found, tier, journal.records, directory.run_id, match)
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(

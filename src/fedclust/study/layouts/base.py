@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ...client.files import RowCounts
@@ -103,13 +102,10 @@ class Layout(ABC):
     def adapt_tier(self, tier: Tier) -> Tier:
         """The tier as it protects data of this layout."""
 
-    @abstractmethod
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        """Where each client's labels go in a study in one process."""
-
-    def written_beside(self, target: Path) -> tuple[Path, ...]:
-        """The files that a client writes for a target of labels."""
-        return (target,)
+    @property
+    def label_format(self) -> str:
+        """The format of the label files in a study in one process, or "none"."""
+        return self.study.outputs.labels
 
     def make_policy(self) -> ClientPolicy:
         """The policy of a client in a study in one process."""

@@ -3,13 +3,12 @@
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...algorithms.record_alignment import RecordAlignment
-from ...client.column_session import centers_beside, digest_of
+from ...client.column_session import digest_of
 from ...client.problems import ALL, Problem
 from ...client.requests import (
     Alignment,
@@ -47,7 +46,6 @@ from ..conflicts import find_column_conflicts, find_unprotected_columns
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
 from ..pool import ClientPool, LocalPool
-from ..run_directory import label_files
 from ..settings import Conflict, Study, make_columns_algorithm
 from .base import Clustered, Described, Layout, Survey
 
@@ -90,15 +88,11 @@ class ColumnsLayout(Layout):
     def adapt_tier(self, tier: Tier) -> Tier:
         return tier.for_columns() or tier  # without one the study was refused
 
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        """The centres need a path even without labels."""
-        study = self.study
-        if study.outputs.labels == "none":
-            study = replace(study, outputs=replace(study.outputs, labels="csv"))
-        return label_files(study, folder)
-
-    def written_beside(self, target: Path) -> tuple[Path, ...]:
-        return target, centers_beside(target)
+    @property
+    def label_format(self) -> str:
+        """A client's part of the centres is named after its labels, so it needs a format."""
+        wanted = self.study.outputs.labels
+        return "csv" if wanted == "none" else wanted
 
     def make_policy(self) -> ClientPolicy:
         return ClientPolicy(limits=_LIMITS)

@@ -43,7 +43,6 @@ from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phas
 from ..identity import match_ids
 from ..journal import Journal
 from ..pool import ClientPool
-from ..run_directory import label_files
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
@@ -74,9 +73,6 @@ class RowsLayout(Layout):
 
     def adapt_tier(self, tier: Tier) -> Tier:
         return tier
-
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        return label_files(self.study, folder)
 
     # Preflight
 
