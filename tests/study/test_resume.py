@@ -190,12 +190,14 @@ def test_one_changed_byte_is_noticed_even_if_the_times_are_put_back(tmp_path: Pa
 def test_unchanged_files_are_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, read = read_study(write(tmp_path, STUDY)), []
-    real = hashlib.file_digest
-    monkeypatch.setattr(
-        "hashlib.file_digest",
-        lambda file, kind: read.append(Path(file.name).name) or real(file, kind),  # type: ignore[func-returns-value]
-    )
+    study, real = read_study(write(tmp_path, STUDY)), hashlib.file_digest
+    read: list[str] = []
+
+    def digest(file: Any, kind: str) -> Any:
+        read.append(Path(file.name).name)
+        return real(file, kind)
+
+    monkeypatch.setattr("hashlib.file_digest", digest)
     interrupt(study, tmp_path / "run")
     assert read == ["north.csv", "south.csv"]
     os.utime(tmp_path / "south.csv", (1, 1))
@@ -243,9 +245,10 @@ def test_labels_of_an_interrupted_run_are_removed_with_it(tmp_path: Path) -> Non
     def stop_late(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fedclust.study.run.describe_run", stop_late)  # labels are written before
-        run_study(study, tmp_path / "run")
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, tmp_path / "run")
     assert len(list((tmp_path / "fedclust-labels").iterdir())) == 1
     done = run_study(study, tmp_path / "run", force=True)
     (left,) = (tmp_path / "fedclust-labels").iterdir()

@@ -1,7 +1,9 @@
 """From a study file to a folder with labels for each client."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -107,6 +109,40 @@ def test_an_existing_folder_is_not_overwritten_without_force(tmp_path: Path) -> 
         run_study(study, tmp_path / "run")
     run_study(study, tmp_path / "run", force=True)
     assert not list(tmp_path.glob(".*unfinished"))
+
+
+def test_labels_of_two_runs_never_collide(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    runs = [run_study(study, tmp_path / place / "run") for place in ("a", "b")]
+    shutil.rmtree(tmp_path / "a" / "run")  # the user deletes a run and runs it again
+    runs.append(run_study(study, tmp_path / "a" / "run"))
+    (tmp_path / "b" / "run").rename(tmp_path / "b" / "kept")  # or puts a run aside
+    runs.append(run_study(study, tmp_path / "b" / "run"))
+    files = [Path(run.labels[client]) for run in runs for client in ("north", "south")]
+    assert len(set(files)) == 8
+    assert all(file.is_file() for file in files)
+
+
+def test_force_replaces_the_labels_of_the_run_that_it_replaces(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    first, other = (run_study(study, tmp_path / name) for name in ("run", "other"))
+    again = run_study(study, tmp_path / "run", force=True)
+    assert not Path(first.labels["north"]).parent.exists()
+    assert Path(again.labels["north"]).is_file()
+    assert Path(other.labels["north"]).is_file()
+
+
+@pytest.mark.parametrize("run_id", ["", "..", "../../precious", 7])
+def test_a_damaged_run_id_removes_nothing(tmp_path: Path, run_id: Any) -> None:
+    study = read_study(write(tmp_path))
+    run_study(study, tmp_path / "run")
+    file = tmp_path / "run" / "model.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "run_id": run_id}))
+    (tmp_path / "precious").mkdir()
+    run_study(study, tmp_path / "run", force=True)
+    assert (tmp_path / "precious").is_dir()
+    assert (tmp_path / "north.csv").is_file()
+    assert len(list((tmp_path / "fedclust-labels").iterdir())) == 2
 
 
 def test_the_commands(tmp_path: Path) -> None:
