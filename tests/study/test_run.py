@@ -123,6 +123,20 @@ def test_labels_of_two_runs_never_collide(tmp_path: Path) -> None:
     assert all(file.is_file() for file in files)
 
 
+def test_labels_that_cannot_be_written_are_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)  # root may write
+    seen: list[object] = []
+    with pytest.raises(
+        ConfigError, match=r"client 'north': .* write labels to .*labels_in = \"run"
+    ):
+        run_study(read_study(write(tmp_path)), tmp_path / "run", on_round=lambda *_: seen.append(1))
+    assert not seen
+    study = SMALLEST + '[outputs]\nlabels_in = "run"\n'
+    run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+
+
 def test_force_replaces_the_labels_of_the_run_that_it_replaces(tmp_path: Path) -> None:
     study = read_study(write(tmp_path))
     first, other = (run_study(study, tmp_path / name) for name in ("run", "other"))

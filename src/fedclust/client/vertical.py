@@ -17,7 +17,7 @@ from ..algorithms.record_alignment import RecordAlignment
 from ..clustering.columns import AnyRecordAlgorithm, labels_of, number_records
 from ..clustering.preparation import Column, Preparation
 from ..core import Data, DataError, MessageError, Record
-from ..core.files import write_text
+from ..core.files import make_folder, write_text
 from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from .files import ClientFiles, RowCounts
@@ -216,7 +216,7 @@ class ClientColumns:
     ) -> None:
         """Write the client's part of the centres, and the clusters of its own rows."""
         part = end.algorithm.local_centers(end.last, aligned.X)[end.order]
-        centers.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(centers.parent)
         write_text(centers, json.dumps(self._describe(aligned.preparation, end, part), indent=1))
         if labels is None:
             return

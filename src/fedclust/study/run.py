@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..client.labels import check_label_format
+from ..client.labels import check_label_format, refuse_unwritable
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
@@ -56,8 +56,10 @@ def run_study(
     layout = layout_of(study)
     directory = RunDirectory(study, folder, force=force, resume=resume)
     targets = directory.label_files(layout.label_format)
-    for target in targets.values():
+    for client, target in targets.items():
         check_label_format(target)
+        if study.outputs.labels_in == "data":
+            refuse_unwritable(client, target)
     pool = _open_pool(layout, targets, secret)
     return carry_out(study, pool, directory, match=match, on_round=on_round)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..clustering.choose_k import Choice
 from ..clustering.model import ColumnsModel, Model
 from ..core import ConfigError, FedclustError, RoundSummary
-from ..core.files import write_text
+from ..core.files import explain, write_text
 from ..results import RoundRecord, RunProfile, read_record, write_lines, write_record
 from .inputs import Inputs, read_inputs
 from .journal import Journal, OnRound
@@ -59,13 +59,13 @@ class RunDirectory:
             self._discard_unfinished()
         try:
             self._scratch.mkdir(parents=True, exist_ok=True)
-            write_text(self._scratch / _RUN_ID, self.run_id)
-            write_record(self._scratch / _INPUTS, inputs)
-            return Journal(self._scratch / _JOURNAL, on_round)
         except OSError as problem:
             raise ConfigError(
-                f"{self.path}: cannot be written ({problem.strerror}); choose another --out"
+                f"{self.path} cannot be written ({explain(problem)}); choose another --out"
             ) from None
+        write_text(self._scratch / _RUN_ID, self.run_id)
+        write_record(self._scratch / _INPUTS, inputs)
+        return Journal(self._scratch / _JOURNAL, on_round)
 
     def _check_inputs(self) -> Inputs:
         """The inputs of the run that is resumed; refuse those that have changed."""
