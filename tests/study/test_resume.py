@@ -18,6 +18,7 @@ from fedclust.core import Plan, Request, Round
 from fedclust.privacy.accounting import epsilon_of
 from fedclust.study import Study, read_study
 from fedclust.study.journal import Journal
+from fedclust.study.phases import Phase
 from fedclust.study.pool import SessionChannel
 from fedclust.study.run import run_study
 from fedclust.tiers import Private
@@ -279,7 +280,7 @@ def test_plans_without_queries_have_no_rounds(tmp_path: Path) -> None:
 
     journal = Journal(tmp_path / "journal")
     box = Schema(2, low=np.zeros(2), high=np.ones(2))
-    run = journal.runner("clustering")
+    run = journal.runner(Phase.CLUSTERING)
     done = run(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
     assert done.n_rounds == 0
     assert done.model.shape == (3, 2)

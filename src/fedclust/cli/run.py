@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .progress import Watch
-
 if TYPE_CHECKING:
     from ..clustering.model import ColumnsModel, Model
     from ..study import Outcome
@@ -40,14 +38,22 @@ def run(
     """
     from ..clustering.model import load
     from ..study import read_study, run_study
+    from .progress import Watch
+    from .tools.outlook import Outlook
 
     settings = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
     earlier = load(match_run) if match_run else None
     try:
-        with Watch(Console(stderr=True)) as watch:
+        with Watch(Console(stderr=True), Outlook.of(settings)) as watch:
             outcome = run_study(
-                settings, folder, force=force, resume=resume, match=earlier, on_round=watch
+                settings,
+                folder,
+                force=force,
+                resume=resume,
+                match=earlier,
+                on_phase=watch.enter,
+                on_round=watch,
             )
     except KeyboardInterrupt:
         again = f"fedclust run {study}" + (f" --out {out}" if out else "")

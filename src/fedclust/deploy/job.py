@@ -16,6 +16,7 @@ from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
+from ..study.phases import Phase
 from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
@@ -98,7 +99,7 @@ class StudyJob:
         pool = RemotePool(channel, tuple(read.clients))
         carry_out(study, pool, folder, on_round=self._report_round)
 
-    def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
+    def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)
         self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
 

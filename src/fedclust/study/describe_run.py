@@ -14,9 +14,10 @@ from ..core import AnyAlgorithm, RoundSummary, config
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
 from ..tiers import Tier
 from .journal import RunRecord
+from .phases import Phase
 from .settings import Study
 
-CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are reported as one
+_AS_ONE = (Phase.CHOOSING, Phase.COMPARING)  # phases whose plans are not listed one by one
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -124,7 +125,7 @@ def summarize_phases(runs: Sequence[RunRecord]) -> tuple[PhaseRecord, ...]:
 
 def _phase_of(run: RunRecord) -> str:
     """The purpose of the plan, if it has one and the phase is not reported as one."""
-    return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
+    return run.phase if run.phase in _AS_ONE else run.purpose or run.phase
 
 
 def add_bytes(runs: Sequence[RunRecord]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Run a study: survey, prepare, cluster, describe, and leave labels with each client."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from .describe_run import describe_run
 from .journal import OnRound
 from .layouts import Layout, Survey, layout_of
 from .layouts.base import add_counts
+from .phases import Phase
 from .pool import ClientPool, LocalPool, open_pool
 from .read import resolve_tier
 from .run_directory import RunDirectory
 from .settings import Study
+
+OnPhase = Callable[[Phase], object]  # called when a phase begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,7 @@ def run_study(
     resume: bool = False,
     match: Model | None = None,
     secret: str | bytes | None = None,
+    on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
     """Run the study in this process and write its folder, completely or not at all.
@@ -61,7 +65,7 @@ def run_study(
         if study.outputs.labels_in == "data":
             refuse_unwritable(client, target)
     pool = _open_pool(layout, targets, secret)
-    return carry_out(study, pool, directory, match=match, on_round=on_round)
+    return carry_out(study, pool, directory, match=match, on_phase=on_phase, on_round=on_round)
 
 
 def survey_study(study: Study) -> Survey:
@@ -77,18 +81,24 @@ def carry_out(
     directory: RunDirectory,
     *,
     match: Model | None = None,
+    on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
     """The steps of every study, wherever its clients are and however its data are split."""
+    enter = on_phase or (lambda phase: None)
     layout = layout_of(study)
     tier = resolve_tier(study, pool.default_tier)
+    enter(Phase.READING)
     survey = layout.survey(pool, tier)
     survey.refuse_problems()
     layout.check_match(match, survey)
     journal = directory.journal(on_round)
+    enter(layout.preparing)
     prepared = layout.prepare(pool, survey, tier, journal)
     clustered = layout.cluster(prepared, tier, journal)
+    enter(Phase.DESCRIBING)
     described = layout.describe(pool, prepared, clustered, tier, journal, match)
+    enter(Phase.LABELLING)
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found

@@ -16,6 +16,7 @@ from ...privacy import ClientPolicy
 from ...results import RunProfile
 from ...tiers import Tier
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool, LocalPool
 from ..settings import Conflict, Study
 
@@ -78,6 +79,7 @@ class Layout(ABC):
 
     split: ClassVar[str]
     keeps_state: ClassVar[bool] = False  # whether one process must answer all rounds of a client
+    preparing: ClassVar[Phase] = Phase.SCALING
 
     def __init__(self, study: Study) -> None:
         self.study = study

@@ -45,6 +45,7 @@ from ...typing import Array
 from ..conflicts import find_column_conflicts, find_unprotected_columns
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool, LocalPool
 from ..settings import Conflict, Study, make_columns_algorithm
 from .base import Clustered, Described, Layout, Survey
@@ -67,6 +68,7 @@ class ColumnsLayout(Layout):
 
     split: ClassVar[str] = "columns"
     keeps_state: ClassVar[bool] = True  # the shared records
+    preparing: ClassVar[Phase] = Phase.ALIGNING
 
     def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
         if files and self.study.data.id is None:
@@ -132,7 +134,7 @@ class ColumnsLayout(Layout):
         _check_comparable(pool, task)
         tokens = _AllOf(pool.over(RecordTokens(task), Schema(2)), tuple(offers))
         done = run(Plan(RecordAlignment()), tokens, Schema(2))
-        journal.add_run("aligning", done)
+        journal.add_run(Phase.ALIGNING, done)
         shared: Array = done.model
         check_overlap(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
         aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
@@ -176,7 +178,7 @@ class ColumnsLayout(Layout):
             n_init=settings.n_init,
             seed=settings.seed,
             transforms=tier.transforms(requested, prepared.schema),
-            runner=journal.runner("clustering"),
+            runner=journal.runner(Phase.CLUSTERING),
         )
         return Clustered(requested, found)
 

@@ -39,9 +39,10 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
-from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
+from ..describe_run import describe_clients, summarize_phases
 from ..identity import match_ids
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
@@ -164,7 +165,7 @@ class RowsLayout(Layout):
     # Scale
 
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
-        runner = journal.runner("scaling")
+        runner = journal.runner(Phase.SCALING)
         study, preparation = self.study, self.learn_preparation(pool, survey, tier, runner)
         used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
         wanted, total = study.n_clusters[0], add_counts(used.values())
@@ -218,7 +219,7 @@ class RowsLayout(Layout):
             prepared.channel,
             prepared.schema,
             n_init=settings.n_init,
-            runner=journal.runner("clustering"),
+            runner=journal.runner(Phase.CLUSTERING),
             **common,
         )
         return Clustered(requested, found, choice)
@@ -228,7 +229,7 @@ class RowsLayout(Layout):
         n_rows = sum(n or 0 for n in prepared.used.values())
         ks = range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
         algorithm = make_algorithm(self.study.clustering, ks[-1])
-        runner = journal.runner(CHOOSING)
+        runner = journal.runner(Phase.CHOOSING)
         choice = choose(algorithm, prepared.channel, prepared.schema, ks, runner=runner, **common)
         if ks[-1] < high:
             more = (
@@ -249,7 +250,7 @@ class RowsLayout(Layout):
         match: Model | None,
     ) -> Described:
         found: Clustering = clustered.found
-        runner, min_count = journal.runner("describing"), self.study.privacy.min_count
+        runner, min_count = journal.runner(Phase.DESCRIBING), self.study.privacy.min_count
         queries = ClusterQueries(prepared.channel, prepared.schema, tier, runner, min_count)
         sums = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, sums.size.astype(int), match)
@@ -361,5 +362,5 @@ def _cluster_pooled(
         prepared.schema,
         init="auto" if start is None else start,
         privacy=tier,
-        runner=journal.runner(COMPARING),
+        runner=journal.runner(Phase.COMPARING),
     ).centers
