@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -135,6 +136,28 @@ def test_labels_that_cannot_be_written_are_refused_before_the_run(
     assert not seen
     study = SMALLEST + '[outputs]\nlabels_in = "run"\n'
     run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_labels_of_many_clients_take_one_line(tmp_path: Path, apart: bool) -> None:
+    clients = []
+    for i in range(60):
+        folder = tmp_path / (f"site{i}" if apart else "sites")
+        folder.mkdir(exist_ok=True)
+        rows = np.random.default_rng(i).normal(size=(12, 2))
+        np.savetxt(folder / f"c{i}.csv", rows, delimiter=",", header="a,b", comments="")
+        clients.append(f'c{i} = "{folder.name}/c{i}.csv"\n')
+    path = tmp_path / "study.toml"
+    path.write_text(f"[clients]\n{''.join(clients)}[clustering]{SMALLEST.split('[clustering]')[1]}")
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    assert shown.exit_code == 0, shown.output
+    (line,) = (line for line in shown.output.splitlines() if line.startswith("Labels"))
+    run_id = json.loads((tmp_path / "study-run" / "model.json").read_text())["run_id"]
+    written = Path("fedclust-labels") / f"study-run-{run_id}"
+    if apart:
+        assert line == f"Labels: {written} beside each client's data (60 files)"
+    else:
+        assert line == f"Labels: {tmp_path / 'sites' / written} (60 files, one for each client)"
 
 
 def test_force_replaces_the_labels_of_the_run_that_it_replaces(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """``fedclust run``: run a study in one process."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from ..clustering.model import ColumnsModel, Model
+    from ..results import RunDescription
     from ..study import Outcome
 
 _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
@@ -90,11 +91,24 @@ def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
         console.print(f"{why[0].upper()}{why[1:]}", markup=False)
     console.print(_tabulate(outcome.model))
     lines = [*_write_remarks(outcome)]
-    lines += [f"Labels of {client}: {path}" for client, path in outcome.labels.items()]
+    lines += _describe_labels(outcome.labels)
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
     for line in lines:
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _describe_labels(labels: Mapping[str, Path | str]) -> Iterator[str]:
+    """One line, however many clients there are."""
+    files = [Path(file) for file in labels.values()]
+    folders = sorted({file.parent for file in files})
+    if len(files) == 1:
+        yield f"Labels: {files[0]}"
+    elif len(folders) == 1:
+        yield f"Labels: {folders[0]} ({len(files):,} files, one for each client)"
+    elif folders:
+        beside = Path(*folders[0].parts[-2:])
+        yield f"Labels: {beside} beside each client's data ({len(files):,} files)"
 
 
 def _tabulate(model: "Model | ColumnsModel") -> Table:
@@ -125,22 +139,36 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield f"The table shows the {_MAX_COLUMNS} of {n_names} columns that differ most."
     yield from _explain_left_out(outcome)
     about, privacy = model.about, model.about.privacy
-    small, n = sum(size is None for size in model.sizes), len(model.ids)
-    if 0 < small < n:
-        if privacy.limits_changes:
-            yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
-        else:
-            remedy = "choose fewer clusters, or another init or seed"
-            yield f"{small} of {n} clusters have no rows or very few; {remedy}."
+    yield from _explain_small(model, guarded=privacy.limits_changes)
     if about.caveat:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):
         yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
+    if privacy.effect:
+        yield privacy.effect
+    yield from _explain_end(about)
+
+
+def _explain_end(about: "RunDescription") -> Iterator[str]:
+    """Why a run ended before it converged."""
     if about.ended_by_tier:
-        tier = privacy.tier
+        tier = about.privacy.tier
         yield f"The run stopped after {about.rounds} rounds, the limit of the tier {tier!r}."
     elif not about.converged:
-        yield "The run stopped before it converged: raise max_rounds, or tol."
+        rounds = f"{about.rounds} rounds"
+        yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
+
+
+def _explain_small(model: Any, *, guarded: bool) -> Iterator[str]:
+    """Clusters whose size is not known."""
+    small, n = sum(size is None for size in model.sizes), len(model.ids)
+    if not 0 < small < n:
+        return
+    if guarded:
+        yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
+    else:
+        remedy = "choose fewer clusters, or another init or seed"
+        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
 
 
 def _explain_left_out(outcome: "Outcome") -> Iterator[str]:

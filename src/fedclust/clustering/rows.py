@@ -31,8 +31,8 @@ from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 
-# Names of initialisations besides those of seedings; "k-means++" is scikit-learn's word for "auto".
-OTHER_STARTS = ("auto", "k-means++", "cells")
+AUTO = ("auto", "k-means++")  # scikit-learn's word for the same
+OTHER_STARTS = (*AUTO, "cells")  # names of initialisations besides those of seedings
 SCORING = "scoring"  # purpose of plans that evaluate centres
 Init = str | FloatArray | AnyAlgorithm
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
+from ..clustering.choose_k.sweep import explain_refusal
 from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
 from ..tiers import TIERS, Tier
@@ -60,9 +61,9 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split rows."""
     settings, name = study.clustering, f"tier = {tier.name!r}"
     if settings.n_clusters == "auto" and tier.limits_queries:
-        words = (
-            f"n_clusters must be a number with {name}: trying several would exceed its query limit"
-        )
+        low, high = study.n_clusters
+        reason = explain_refusal(tier, make_algorithm(settings, high), range(low, high + 1))
+        words = f"n_clusters must be a number with {name}: {reason}"
         yield Conflict(("clustering", "n_clusters"), words)
     yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
     algorithm = make_algorithm(settings, 2)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .. import __version__
 from ..clustering.model import Model
@@ -36,6 +36,13 @@ class AnyClustering(Protocol):
     def caveat(self) -> str: ...
 
 
+class TierEffect(NamedTuple):
+    """What a tier changes of the computation itself."""
+
+    scales_by_bounds: bool = False
+    start: str = ""  # the key of a seeding
+
+
 def describe_run(
     study: Study,
     requested: AnyAlgorithm,
@@ -43,6 +50,7 @@ def describe_run(
     tier: Tier,
     runs: Sequence[RunRecord],
     run_id: str,
+    effect: TierEffect,
     match: Model | None = None,
 ) -> RunDescription:
     """How the run ended and what it cost; the tier may have changed the `requested` algorithm."""
@@ -61,7 +69,7 @@ def describe_run(
         converged=found.converged,
         ended_by_tier=_ended_by_tier(study, requested, found),
         caveat=found.caveat,
-        privacy=describe_privacy(tier, runs),
+        privacy=describe_privacy(tier, runs, effect),
         seed=study.clustering.seed,
         matched_run=match.about.study if match and match.about else None,
         versions=find_versions(),
@@ -88,7 +96,7 @@ def find_versions() -> dict[str, str]:
     return found
 
 
-def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
+def describe_privacy(tier: Tier, runs: Sequence[RunRecord], effect: TierEffect) -> PrivacyRecord:
     """State the guarantee, and the total privacy loss if noisy rounds were repeated."""
     guarantee = tier.guarantee
     words = guarantee.words
@@ -104,6 +112,8 @@ def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
         guarantee=words,
         parameters=dict(guarantee.parameters),
         epsilon_spent=spent,
+        scales_by_bounds=effect.scales_by_bounds,
+        start=effect.start,
     )
 
 

@@ -102,7 +102,10 @@ def carry_out(
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, journal.records, directory.run_id, match)
+    effect = layout.find_effect(prepared, requested, tier)
+    about = describe_run(
+        study, requested, found, tier, journal.records, directory.run_id, effect, match
+    )
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(

@@ -15,6 +15,7 @@ from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
 from ...privacy import ClientPolicy
 from ...results import RunProfile
 from ...tiers import Tier
+from ..describe_run import TierEffect
 from ..journal import Journal
 from ..phases import Phase
 from ..pool import ClientPool, LocalPool
@@ -147,6 +148,10 @@ class Layout(ABC):
     @abstractmethod
     def complete(self, described: Described, about: Any) -> Any:
         """The model with its description of the run."""
+
+    def find_effect(self, prepared: Any, requested: AnyAlgorithm, tier: Tier) -> TierEffect:
+        """What the tier changes of the computation itself."""
+        return TierEffect(tier.sums_only and self.study.data.scaling is None)
 
     @abstractmethod
     def deliver(

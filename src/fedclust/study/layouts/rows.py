@@ -22,8 +22,9 @@ from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.numbering import sort_by_size
 from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
-from ...clustering.rows import Clustering, cluster
+from ...clustering.rows import AUTO, Clustering, cluster
 from ...core import (
+    AnyAlgorithm,
     Channel,
     ClientSampling,
     Code,
@@ -39,7 +40,7 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import ClusterQueries, describe_clusters, measure_quality, sum_clusters
-from ..describe_run import describe_clients, summarize_phases
+from ..describe_run import TierEffect, describe_clients, summarize_phases
 from ..identity import match_ids
 from ..journal import Journal
 from ..phases import Phase
@@ -296,6 +297,13 @@ class RowsLayout(Layout):
             id_column=self.study.data.id,
         )
         return model, order
+
+    def find_effect(self, prepared: _Prepared, requested: AnyAlgorithm, tier: Tier) -> TierEffect:
+        found = super().find_effect(prepared, requested, tier)
+        if self.study.clustering.init not in AUTO or not requested.has_parameter("init"):
+            return found
+        seeding = tier.seeding(requested, prepared.schema, len(prepared.used))
+        return found._replace(start=seeding.key) if seeding else found
 
     def complete(self, described: Described, about: Any) -> Model:
         model: Model = replace(described.model, about=about)
