@@ -21,21 +21,31 @@ _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
 def run(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; default: beside the study.")
+        Path | None,
+        typer.Option(help="Folder for the results. Default: study-run, beside study.toml."),
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace the folder of an earlier run.")] = False,
-    resume: Annotated[bool, typer.Option(help="Continue a run that was stopped.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Start again, and replace the earlier or unfinished run in this folder."
+        ),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run that was interrupted.")
+    ] = False,
     match_run: Annotated[
-        Path | None, typer.Option(help="An earlier run whose cluster numbers are kept.")
+        Path | None,
+        typer.Option(help="Folder of an earlier run; clusters that match keep their numbers."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Run a study in one process, with the files of all clients on this machine.
 
     Writes model.json, profile.json, history.jsonl, a copy of the study and report.html into a
     folder, and each client's labels beside its own data. After Ctrl-C, --resume continues the run.
 
-    Exit code 0: done; 1: a problem with the study or the data; 130: stopped by Ctrl-C.
+    Exit code 0: the run is complete. 1: there is a problem with the study or the data. 130: the
+    run was interrupted by Ctrl-C.
     """
     from ..clustering.model import load
     from ..study import read_study, run_study
