@@ -71,6 +71,19 @@ def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
     assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
 
 
+def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
+    server: Pretended, tmp_path: Path
+) -> None:
+    """Across machines the tier is secure unless the study names another."""
+    open_tier = [line.get("message", "") for line in run(tmp_path)]
+    assert not any("may differ from those of tier" in text for text in open_tier)
+    bounds = "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
+    masked = run(tmp_path, STUDY.replace('tier = "none"', 'tier = "secure"') + bounds, force=True)
+    assert masked[-1]["message"].startswith(
+        "With tier 'secure', columns are scaled by their public bounds"
+    )
+
+
 def test_a_server_that_runs_is_used(server: Pretended, tmp_path: Path) -> None:
     server.port_is_free = False
     assert run(tmp_path)[0] == {"message": "using the server that is running on port 1"}
