@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedclust import ConfigError, DataError
+from fedclust import ConfigError, DataError, load
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.channels import LocalChannel
 from fedclust.core import Plan, Request, Round
@@ -204,6 +204,20 @@ def test_unchanged_files_are_not_read_again(
     os.utime(tmp_path / "south.csv", (1, 1))
     run_study(study, tmp_path / "run", resume=True)
     assert read[2:] == ["south.csv"]
+
+
+def test_a_run_resumes_only_with_the_same_earlier_run(tmp_path: Path) -> None:
+    """Another --match-run, or none, would give other numbers."""
+    study = read_study(write(tmp_path, STUDY))
+    may, june = (run_study(study, tmp_path / name).model for name in ("may", "june"))
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", match=may, on_round=Stop(5))
+    for other in (None, june):
+        with pytest.raises(
+            ConfigError, match="cannot be continued: the run that --match-run names has"
+        ):
+            run_study(study, tmp_path / "run", match=other, resume=True)
+    run_study(study, tmp_path / "run", match=load(tmp_path / "may"), resume=True)
 
 
 def test_files_that_came_or_went_are_changes(tmp_path: Path) -> None:

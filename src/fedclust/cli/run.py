@@ -1,6 +1,7 @@
 """``fedclust run``: run a study in one process."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,8 +68,10 @@ def run(
                 on_round=watch,
             )
     except KeyboardInterrupt:
-        again = f"fedclust run {study}" + (f" --out {out}" if out else "")
-        typer.echo(f"Stopped. Continue with: {again} --resume", err=True)
+        again = ["fedclust", "run", str(study)]
+        again += ["--out", str(out)] if out else []
+        again += ["--match-run", str(match_run)] if match_run else []
+        typer.echo(f"Stopped. Continue with: {shlex.join([*again, '--resume'])}", err=True)
         raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(_summarize(outcome)))

@@ -78,14 +78,15 @@ def _read_tables(estimator: Any, tables: dict[str, tuple[Any, Any]]) -> Rows:
     aligned = align_columns({name: table for name, (table, _) in tables.items()})
     found = Rows({}, [], None, {})
     weights: list[FloatArray] = []
+    n_rows = 0
     for name, table in aligned.items():
         client, weight = f"client {name!r}", tables[name][1]
         rows = _read_table(estimator, table, client, first=not found.tables)
         columns = getattr(estimator, "feature_names_in_", None)
         found.by_client[name] = Data.of(rows, weight, client=client, names=columns)
-        start = sum(map(len, found.tables))
-        found.places[name] = slice(start, start + len(rows))
+        found.places[name] = slice(n_rows, n_rows + len(rows))
         found.tables.append(rows)
+        n_rows += len(rows)
         weights.append(np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=float))
     return Rows(found.by_client, found.tables, np.concatenate(weights), found.places)
 

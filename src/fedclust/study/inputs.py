@@ -1,10 +1,12 @@
 """What must not change before a run is resumed: the study file, and the content of client files."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..clustering.model import Model
 from .settings import Study
 
 
@@ -50,6 +52,13 @@ def read_inputs(study: Study, before: Inputs | None = None) -> Inputs:
         _read_state(client, file, known) for client in study.clients for file in study.files(client)
     ]
     return Inputs(hashlib.sha256(study.path.read_bytes()).hexdigest(), tuple(files))
+
+
+def digest_match(match: Model | None) -> str:
+    """A digest of the earlier run whose cluster numbers are kept; empty if there is none."""
+    if match is None:
+        return ""
+    return hashlib.sha256(json.dumps(match.as_config(), sort_keys=True).encode()).hexdigest()
 
 
 def _read_state(client: str, file: Path, known: Sequence[FileState]) -> FileState:

@@ -11,6 +11,7 @@ from ..clustering.choose_k import Choice
 from ..clustering.model import Model
 from ..data.ids import secret_bytes
 from .describe_run import describe_run
+from .inputs import digest_match
 from .journal import OnRound
 from .layouts import Layout, Survey, layout_of
 from .layouts.base import add_counts
@@ -93,6 +94,9 @@ def carry_out(
     survey.refuse_problems()
     layout.check_match(match, survey)
     journal = directory.journal(on_round)
+    journal.check_unchanged(
+        "match.txt", digest_match(match), "the run that --match-run names has changed"
+    )
     enter(layout.preparing)
     prepared = layout.prepare(pool, survey, tier, journal)
     clustered = layout.cluster(prepared, tier, journal)
