@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fedclust.core import ConfigError, FedclustError
+from fedclust.core import ConfigError, FedclustError, WriteError
 from fedclust.core.files import append_line, lock, make_folder, replacing, write_text
 
 
@@ -38,7 +38,7 @@ def test_a_file_is_replaced_only_if_the_block_wrote_it(tmp_path: Path) -> None:
 )
 def test_an_error_names_the_file_and_not_the_scratch_file(tmp_path: Path, problem: Any) -> None:
     target = tmp_path / "file.txt"
-    with pytest.raises(ConfigError) as caught, replacing(target) as scratch:
+    with pytest.raises(WriteError) as caught, replacing(target) as scratch:
         raise problem(scratch)
     reason = os.strerror(problem("").errno)
     assert str(caught.value) == f"{target} cannot be written ({reason})"
@@ -51,7 +51,7 @@ def test_an_error_about_another_file_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match=r"the folder .*file/labels cannot be made \(Not a dir"):
+    with pytest.raises(WriteError, match=r"the folder .*file/labels cannot be made \(Not a dir"):
         make_folder(tmp_path / "file" / "labels")
 
 

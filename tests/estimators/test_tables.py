@@ -121,8 +121,8 @@ def test_labels_of_each_client_in_its_own_order(kind: Any) -> None:
         np.testing.assert_array_equal(model.labels_of(name), model.labels_[who == name])
     with pytest.raises(ConfigError, match="unknown client 'banks'; known clients: bank, clinic, s"):
         model.labels_of("banks")
-    listed = kind(3, random_state=0).fit([rows(30), rows(50)])
-    assert [len(listed.labels_of(i)) for i in (0, 1)] == [30, 50]
+    listed = kind(3, random_state=0).fit([rows(30 + i, i) for i in range(12)])
+    assert [len(listed.labels_of(i)) for i in range(12)] == list(range(30, 42))
     alone = kind(3, random_state=0).fit(rows())
     np.testing.assert_array_equal(alone.labels_of("0"), alone.labels_)
 

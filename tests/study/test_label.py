@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError, load
 from fedclust.cli import app
+from fedclust.core import WriteError
 from fedclust.study import read_study
 from fedclust.study.label import choose_targets, label_files
 from fedclust.study.run import Outcome, run_study
@@ -57,6 +58,14 @@ def test_files_of_one_name_keep_their_suffixes(tmp_path: Path) -> None:
         choose_targets(files[:2], tmp_path / "l.csv")
     with pytest.raises(ConfigError, match="people.csv is named twice"):
         choose_targets([files[0], files[0]], None)
+
+
+def test_a_glob_of_data_does_not_match_labels(done: Outcome, tmp_path: Path) -> None:
+    label_files(load(done.folder), [tmp_path / "north.csv"])
+    (tmp_path / "north.labels.csv").write_text("patient,cluster\n")
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace('"north.csv"', '"north*"'))
+    assert [file.name for file in read_study(path).files("north")] == ["north.csv"]
 
 
 def test_another_id_column_can_be_named(done: Outcome, tmp_path: Path) -> None:
@@ -119,7 +128,7 @@ def test_a_folder_that_cannot_be_written_is_named_without_scratch_files(
         monkeypatch.setattr("builtins.open", _refusing_open)
     else:
         monkeypatch.setattr("pyarrow.parquet.ParquetWriter", _refusing_writer)
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(WriteError) as caught:
         label_files(load(done.folder), [tmp_path / "north.csv"], out=tmp_path / name)
     assert str(caught.value) == f"{tmp_path / name} cannot be written (Permission denied)"
 

@@ -126,7 +126,9 @@ def test_the_files_of_a_run(tmp_path: Path) -> None:
     assert sum(cluster["size"] for cluster in model["clusters"]) == model["n_records"]
     assert TRUST in model["privacy"]["guarantee"]
     assert "income" not in json.dumps([model, profile])
-    assert [phase["name"] for phase in profile["phases"]] == ["aligning", "start", "clustering"]
+    assert [phase["name"] for phase in profile["phases"]] == [
+        "aligning records", "start", "clustering",
+    ]  # fmt: skip
     rounds = [client["rounds"] for client in profile["clients"]]
     assert rounds == [model["rounds"]] * 2
     assert (model["ended_by_tier"], model["caveat"], profile["uncounted"]) == (False, "", 0)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from .errors import ConfigError, FedclustError
+from .errors import ConfigError, FedclustError, WriteError
 
 _POLL = 0.1  # seconds between two attempts to lock a file
 _FULL = (errno.ENOSPC, errno.EDQUOT)  # errors while writing, which name no file
@@ -31,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as problem:
         if problem.errno not in _FULL and str(scratch) not in f"{problem.filename} {problem}":
             raise  # about another file, such as one that the block reads
-        raise ConfigError(f"{target} cannot be written ({explain(problem)})") from None
+        raise WriteError(f"{target} cannot be written ({explain(problem)})") from None
     finally:
         scratch.unlink(missing_ok=True)
 
@@ -41,7 +41,7 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise ConfigError(f"the folder {path} cannot be made ({explain(problem)})") from None
+        raise WriteError(f"the folder {path} cannot be made ({explain(problem)})") from None
 
 
 def explain(problem: OSError) -> str:

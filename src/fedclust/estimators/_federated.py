@@ -140,19 +140,22 @@ class Federated(
 
         Parameters
         ----------
-        client : str
-            One of ``clients_``. Tables of a list are called by their position.
+        client : str or int
+            One of ``clients_``, or the position of a table in a list.
 
         Returns
         -------
         labels : array of shape (rows of the client,)
         """
         check_is_fitted(self)
-        if str(client) not in self._places:
+        name = str(client)
+        if name not in self._places:  # the names of listed tables are padded, such as 01
+            name = name.zfill(len(self.clients_[0]))
+        if name not in self._places:
             raise ConfigError(
                 f"unknown client {client!r}; known clients: {', '.join(self.clients_)}"
             )
-        labels: IntArray = self.labels_[self._places[str(client)]]
+        labels: IntArray = self.labels_[self._places[name]]
         return labels
 
     def transform(self, X: Any) -> FloatArray:

@@ -9,7 +9,7 @@ from ..client.labels import Batch, Labelled, check_label_format, refuse_id, writ
 from ..clustering.model import Model
 from ..clustering.preparation import Column, encode_columns
 from ..core import ConfigError, DataError
-from ..data.files import read_table
+from ..data.files import LABELS, read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
 from ..data.streams import InMemory, Source, Stream, column_kinds
 
@@ -68,7 +68,7 @@ def choose_targets(files: Sequence[Path], out: Path | None) -> dict[Path, Path]:
     for file, folder in folders.items():
         # people.csv and people.parquet of one folder keep their suffixes.
         name = file.stem if stems[folder, file.stem] == 1 else file.name
-        targets[file] = folder / f"{name}.labels.{_SUFFIX}"
+        targets[file] = folder / f"{name}{LABELS}.{_SUFFIX}"
     if repeated := [t for t, n in Counter(targets.values()).items() if n > 1]:
         both = " and ".join(str(file) for file, target in targets.items() if target == repeated[0])
         raise ConfigError(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..clustering.choose_k import Choice
 from ..clustering.model import ColumnsModel, Model
-from ..core import ConfigError, FedclustError, RoundSummary
+from ..core import ConfigError, FedclustError, RoundSummary, WriteError
 from ..core.files import explain, write_text
 from ..results import RoundRecord, RunProfile, read_record, write_lines, write_record
 from .inputs import Inputs, read_inputs
@@ -60,7 +60,7 @@ class RunDirectory:
         try:
             self._scratch.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise ConfigError(
+            raise WriteError(
                 f"{self.path} cannot be written ({explain(problem)}); choose another --out"
             ) from None
         write_text(self._scratch / _RUN_ID, self.run_id)
