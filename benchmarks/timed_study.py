@@ -9,6 +9,7 @@ from typing import Any
 from fedclust.channels import Transport
 from fedclust.core import Plan, Round
 from fedclust.deploy.job import StudyJob
+from fedclust.study.phases import Phase
 
 
 class CountingTransport:
@@ -45,7 +46,7 @@ class TimedStudy(StudyJob):
         super().run(self._counting, ready)
         self._out.write_text(json.dumps({"rounds": self._ends}))
 
-    def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
+    def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         super()._report_round(phase, plan, done)
         sizes = {"down": self._counting.down, "up": self._counting.up}
         self._ends.append({"plan": plan.algorithm.key, "end": time.time(), **sizes})

@@ -1,11 +1,14 @@
 """The command line."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from fedclust import __version__
@@ -21,6 +24,32 @@ def test_help_shows_the_purpose() -> None:
     assert "no row leaves its owner" in " ".join(shown.output.split())
     for command in ("demo", "algorithms"):
         assert command in shown.output
+
+
+COMMANDS: Any = typer.main.get_command(app)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.commands))
+def test_every_option_is_explained_in_a_sentence(command: str) -> None:
+    for parameter in COMMANDS.commands[command].params:
+        text = str(getattr(parameter, "help", None) or "")
+        if parameter.param_type_name == "option":
+            assert re.fullmatch(r"[A-Z].{9,}\.", text.replace("\n", " ")), (parameter.name, text)
+            assert not parameter.secondary_opts  # no --no-force beside --force
+
+
+@pytest.mark.parametrize("command", ["", *sorted(COMMANDS.commands)])
+def test_help_shows_no_type_for_options_without_a_value(command: str) -> None:
+    shown = run(app, [*([command] if command else []), "--help"])
+    assert shown.exit_code == 0
+    for line in shown.output.splitlines():
+        if re.search(r"--(help|version|force|resume|json|all)\b", line):
+            assert "<bool>" not in line
+            assert "BOOL" not in line
+
+
+def test_help_shows_brackets_as_they_are() -> None:
+    assert "fedclust[data]" in " ".join(run(app, ["example", "--help"]).output.split())
 
 
 def test_the_version_is_shown() -> None:

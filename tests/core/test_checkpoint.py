@@ -57,7 +57,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match=r"round.npz cannot be written \(No space left on device\)"):
         save_round(path, PLAN, second)
     monkeypatch.undo()
     assert load_round(path, PLAN).number == 0

@@ -1,11 +1,14 @@
 """Files that survive a crash, and locks with a time limit."""
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fedclust.core import ConfigError, FedclustError
-from fedclust.core.files import append_line, lock, replacing, write_text
+from fedclust.core import ConfigError, FedclustError, WriteError
+from fedclust.core.files import append_line, lock, make_folder, replacing, write_text
 
 
 def test_a_file_is_replaced_only_if_the_block_wrote_it(tmp_path: Path) -> None:
@@ -23,6 +26,33 @@ def test_a_file_is_replaced_only_if_the_block_wrote_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
     with pytest.raises(ConfigError, match="nowhere does not exist"):
         write_text(tmp_path / "nowhere" / "file.txt", "text")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda scratch: PermissionError(errno.EACCES, "Permission denied", str(scratch)),
+        lambda scratch: PermissionError(errno.EACCES, f"Failed to open local file '{scratch}'"),
+        lambda scratch: OSError(errno.ENOSPC, "Error writing bytes to file"),
+    ],
+)
+def test_an_error_names_the_file_and_not_the_scratch_file(tmp_path: Path, problem: Any) -> None:
+    target = tmp_path / "file.txt"
+    with pytest.raises(WriteError) as caught, replacing(target) as scratch:
+        raise problem(scratch)
+    reason = os.strerror(problem("").errno)
+    assert str(caught.value) == f"{target} cannot be written ({reason})"
+
+
+def test_an_error_about_another_file_stays_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="data.csv"), replacing(tmp_path / "file.txt"):
+        (tmp_path / "data.csv").read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match=r"the folder .*file/labels cannot be made \(Not a dir"):
+        make_folder(tmp_path / "file" / "labels")
 
 
 def test_lines_are_appended(tmp_path: Path) -> None:

@@ -71,6 +71,19 @@ def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
     assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
 
 
+def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
+    server: Pretended, tmp_path: Path
+) -> None:
+    """Across machines the tier is secure unless the study names another."""
+    open_tier = [line.get("message", "") for line in run(tmp_path)]
+    assert not any("may differ from those of tier" in text for text in open_tier)
+    bounds = "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
+    masked = run(tmp_path, STUDY.replace('tier = "none"', 'tier = "secure"') + bounds, force=True)
+    assert masked[-1]["message"].startswith(
+        "With tier 'secure', columns are scaled by their public bounds"
+    )
+
+
 def test_a_server_that_runs_is_used(server: Pretended, tmp_path: Path) -> None:
     server.port_is_free = False
     assert run(tmp_path)[0] == {"message": "using the server that is running on port 1"}
@@ -104,7 +117,7 @@ def test_a_run_that_went_on_unwatched_is_only_tidied_up(server: Pretended, tmp_p
 
 
 def test_without_a_run_there_is_nothing_to_resume(server: Pretended, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing to resume"):
+    with pytest.raises(ConfigError, match="has no unfinished run; leave out --resume"):
         run(tmp_path, resume=True)
 
 

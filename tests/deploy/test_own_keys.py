@@ -1,5 +1,6 @@
 """What clients say for themselves is not the study's to say, and their labels are theirs."""
 
+import json
 import re
 from pathlib import Path
 
@@ -33,5 +34,7 @@ def test_labels_of_every_run_are_kept(tmp_path: Path, server: Pretended) -> None
     assert len(labels) == 2
     assert all(re.fullmatch(r"s-[0-9a-f]{8}\.csv", file.name) for file in labels)
     assert labels[0].read_text() == labels[1].read_text()
+    run_id = json.loads((tmp_path / "run" / "model.json").read_text())["run_id"]
+    assert f"s-{run_id}.csv" in {file.name for file in labels}  # the server's name of the run
     run(tmp_path, STUDY + 'labels = "none"\n', force=True)
     assert len(list((tmp_path / "sites" / "west" / "labels").iterdir())) == 2

@@ -58,7 +58,7 @@ def write_study(fed: Federation) -> Path:
 def told(folder: Path) -> tuple[Any, ...]:
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
-    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
+    return {**model, "created": "", "run_id": ""}, profile, (folder / "history.jsonl").read_text()
 
 
 def same_result(fed: Federation, study: Path) -> None:

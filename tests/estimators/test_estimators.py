@@ -108,6 +108,7 @@ def test_algorithms_and_seedings_can_be_made_by_hand() -> None:
     np.testing.assert_array_equal(vars(given.algorithm_)["init"], start)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_parameters_reach_the_algorithm() -> None:
     model = FederatedFuzzyCMeans(3, fuzzifier=1.7, max_rounds=2, tol=0.0, random_state=0)
     model.fit(rows(), clients=owners())
@@ -139,6 +140,7 @@ def test_the_same_random_state_gives_the_same_model() -> None:
     assert (fits[0].cluster_centers_ != fits[2].cluster_centers_).any()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sampling_selects_some_clients() -> None:
     model = FederatedKMeans(3, sampling=0.4, min_clients=2, max_rounds=4, tol=0.0, random_state=0)
     model.fit(rows(), clients=np.arange(240) % 10)
@@ -213,6 +215,7 @@ def test_weights_are_matched_by_name() -> None:
             FederatedKMeans(3).fit(X, sample_weight=wrong)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_concurrent_fits_restore_the_number_of_threads() -> None:
     """Workers limit BLAS to one thread; the last one must restore the setting."""
     from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,6 @@
 """Error messages of the estimators for wrong data and parameters."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from fedclust import (
     FederatedFuzzyCMeans,
     FederatedKMeans,
     TooFewClients,
+    VerticalKMeans,
     make,
     make_seeding,
 )
+from fedclust.algorithms.registry import SEEDINGS, VERTICAL_SEEDINGS
 
 from .row_owners import owners, pd, rows
 
@@ -61,6 +64,58 @@ def test_wrong_parameters_give_a_one_line_error(settings: dict[str, Any], messag
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("privacy", ["secure", "dp", "secure+dp"])
+def test_advice_about_missing_bounds_works(privacy: str) -> None:
+    """Following the message is enough: the same call with bounds is a fit."""
+    pytest.importorskip("cryptography")
+    pytest.importorskip("opendp")
+    X, who = rows(3000), np.arange(3000) % 4
+    words = rf"^privacy='{re.escape(privacy)}' needs public bounds .* pass bounds=\(low, high\)"
+    with pytest.raises(ConfigError, match=words) as caught:
+        FederatedKMeans(3, privacy=privacy).fit(X, clients=who)
+    assert "init" not in str(caught.value)
+    model = FederatedKMeans(3, privacy=privacy, bounds=(-10, 20)).fit(X, clients=who)
+    assert np.isnan(model.inertia_) == (privacy != "secure")
+
+
+def test_an_unknown_init_lists_those_for_split_rows() -> None:
+    with pytest.raises(ConfigError) as caught:
+        FederatedKMeans(3, init="kmeans").fit(rows())
+    names = {"auto", "k-means++", "cells", *SEEDINGS}
+    listed = str(caught.value).removeprefix("init='kmeans' is not one of ").partition(";")[0]
+    assert set(listed.split(", ")) == names
+    assert not names & set(VERTICAL_SEEDINGS)
+
+
+@pytest.mark.parametrize("kind", [FederatedKMeans, FederatedFuzzyCMeans, VerticalKMeans])
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("max_iter", "use max_rounds"),
+        ("verbose", "history_ lists all rounds"),
+        ("warm_start", "pass init=earlier.cluster_centers_"),
+        ("k", "use n_clusters"),
+        ("n_cluster", "did you mean 'n_clusters'"),
+    ],
+)
+def test_unknown_parameters_name_the_class_and_the_remedy(
+    kind: Any, parameter: str, words: str
+) -> None:
+    with pytest.raises(
+        TypeError, match=f"^{kind.__name__} has no parameter '{parameter}'; .*{words}"
+    ):
+        kind(**{parameter: 3})
+    assert parameter not in kind().get_params()
+
+
+def test_a_subclass_may_take_any_parameter() -> None:
+    class Mine(FederatedKMeans):
+        def __init__(self, n_clusters: int = 3, **others: Any) -> None:
+            super().__init__(n_clusters)
+
+    assert Mine(max_iter=3).n_clusters == 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -71,7 +126,7 @@ def test_wrong_parameters_give_a_one_line_error(settings: dict[str, Any], messag
         (lambda m: m.fit(rows(), sample_weight=[1]), "sample_weight: expected one value per row"),
         (
             lambda m: m.fit([rows(9), np.ones((4, 3))]),
-            "client '1': X has 3 features, but FederatedKMeans is expecting 2",
+            "client '1': 3 columns, but the tables before it have 2; every client needs the same",
         ),
         (
             lambda m: m.fit({"a": rows(9), "b": np.array([[np.nan, 1.0]])}),
@@ -85,7 +140,11 @@ def test_wrong_parameters_give_a_one_line_error(settings: dict[str, Any], messag
         (lambda m: m.fit([np.empty((0, 2))]), "n_samples=0 must be at least n_clusters=3"),
         (
             lambda m: m.fit(rows(), clients="hospital"),
-            r"clients=X\['hospital'\], and drop it from X",
+            "clients='hospital' names a column, but the columns of X have no names; pass a data",
+        ),
+        (
+            lambda m: m.fit(_frame("owner", "x"), clients="owners"),
+            "clients='owners': X has no such column; did you mean 'owner'.* it has owner, x",
         ),
         (
             lambda m: m.fit(rows(4), clients=["a", None, "b", "b"]),
@@ -103,7 +162,11 @@ def test_wrong_parameters_give_a_one_line_error(settings: dict[str, Any], messag
         ),
         (lambda m: m.fit(rows(4), sample_weight=list("abcd")), "sample_weight holds values that"),
         (lambda m: m.fit(rows(4), sample_weight=[-1, 1, 1, 1]), "sample_weight must be finite"),
-        (lambda m: m.fit(rows()).predict([rows(), rows()]), "expected one table, got several"),
+        (lambda m: m.fit(rows()).score([rows(), rows()]), "expected one table, got several"),
+        (
+            lambda m: m.fit(_frame("x", "y")).predict({"a": _frame("y", "z")}),
+            r"client 'a': its columns must be those of the fit \(missing: 'x'; only here: 'z'\)",
+        ),
         (lambda m: m.fit(rows()).transform({"a": rows()}), "expected one table, got several"),
         (
             lambda m: m.fit({"a": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]})}),
@@ -115,7 +178,11 @@ def test_wrong_parameters_give_a_one_line_error(settings: dict[str, Any], messag
         ),
         (
             lambda m: m.fit({"a": _frame("x", "y"), "b": _frame("x", "z")}),
-            "client 'b': The feature names should match those .* z .* y",
+            r"client 'b': its columns must be those of client 'a' \(missing: 'y'; only here: 'z'\)",
+        ),
+        (
+            lambda m: m.fit({"a": _frame("x", "y"), "b": rows(9)}),
+            "the columns of client 'a' have names, those of client 'b' have none; pass data frames",
         ),
     ],
 )
@@ -139,12 +206,31 @@ def test_a_different_fuzzifier_of_the_algorithm_is_refused() -> None:
         FederatedFuzzyCMeans(3, algorithm=make("llf-fcm", 3, fuzzifier=1.5)).fit(rows())
 
 
-def test_no_convergence_warns_unless_the_user_set_max_rounds() -> None:
-    X = np.random.default_rng(0).random((2000, 2))
-    assert FederatedKMeans(3, random_state=0).fit(rows()).converged_
-    assert not FederatedKMeans(20, max_rounds=2, random_state=0).fit(X).converged_
-    with pytest.warns(ConvergenceWarning, match="llf-fcm did not converge in 300 rounds"):
-        FederatedFuzzyCMeans(9, tol=1e-14, random_state=0).fit(X[:200])
+@pytest.mark.parametrize(
+    ("settings", "remedy"),
+    [
+        ({"tol": 1e-14}, "300 rounds; increase max_rounds or tol"),
+        ({"max_rounds": 2}, "2 rounds; increase max_rounds or tol"),
+        ({"algorithm": make("llf-fcm", 9, max_rounds=3)}, "3 rounds; increase max_rounds or tol"),
+        ({"sampling": 0.5, "max_rounds": 20}, "20 rounds; with sampling=0.5 centres keep moving"),
+        (
+            {"privacy": "secure", "bounds": (0, 1), "tol": 1e-14},
+            "40 rounds; privacy='secure' allows no more rounds; increase tol",
+        ),
+    ],
+)
+def test_a_run_that_max_rounds_ended_warns(settings: dict[str, Any], remedy: str) -> None:
+    X = np.random.default_rng(0).random((200, 2))
+    model = FederatedFuzzyCMeans(9, random_state=0, **settings)
+    if settings.get("privacy") == "secure":
+        pytest.importorskip("cryptography")
+    with pytest.warns(ConvergenceWarning, match=f"llf-fcm did not converge in {remedy}"):
+        assert not model.fit(X, clients=np.arange(200) % 4).converged_
+
+
+def test_a_run_that_converged_does_not_warn() -> None:
+    """Warnings are errors in these tests."""
+    assert FederatedKMeans(3, max_rounds=50, random_state=0).fit(rows()).converged_
 
 
 def test_an_empty_client_takes_part_without_rows() -> None:

@@ -125,11 +125,13 @@ def test_more_starts_are_no_worse_and_are_counted() -> None:
     assert len(one.history_) == one.n_rounds_
 
 
-def test_no_convergence_warns_unless_the_user_set_max_rounds() -> None:
+@pytest.mark.parametrize("max_rounds", [None, 3])
+def test_a_run_that_max_rounds_ended_warns(max_rounds: int | None) -> None:
     X = np.random.default_rng(0).random((300, 2))
-    with pytest.warns(ConvergenceWarning, match="no convergence in 300 rounds"):
-        VerticalFuzzyCMeans(9, tol=0.0, random_state=0).fit(X)
-    assert not VerticalFuzzyCMeans(9, tol=0.0, max_rounds=3, random_state=0).fit(X).converged_
+    model = VerticalFuzzyCMeans(9, tol=0.0, max_rounds=max_rounds, random_state=0)
+    words = f"vertical-llf-fcm did not converge in {max_rounds or 300} rounds; increase max_rounds"
+    with pytest.warns(ConvergenceWarning, match=words):
+        assert not model.fit(X).converged_
 
 
 def test_results_before_the_fit_are_refused() -> None:

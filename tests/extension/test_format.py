@@ -78,7 +78,9 @@ def test_a_study_of_such_files_finds_what_it_finds_in_csv_files(tmp_path: Path) 
     assert (whole.model.centers == same.model.centers).all()
     labels = rows_of(Path(whole.labels["north"]))
     written = Path(same.labels["north"]).read_text().splitlines()[1:]
-    assert [str(row["cluster"] or "") for row in labels] == [row.split(",")[1] for row in written]
+    assert ["" if row["cluster"] is None else str(row["cluster"]) for row in labels] == [
+        row.split(",")[1] for row in written
+    ]
 
 
 @pytest.mark.usefixtures("registered")

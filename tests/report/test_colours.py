@@ -47,8 +47,8 @@ def seen(colours: tuple[str, ...], sight: str) -> FloatArray:
 
 def test_a_colour_is_a_function_of_the_identity() -> None:
     assert len(set(PALETTE)) == len(PALETTE) >= 20
-    assert [colour(id) for id in range(1, len(PALETTE) + 1)] == list(PALETTE)
-    assert colour(len(PALETTE) + 1) == colour(1)
+    assert [colour(id) for id in range(len(PALETTE))] == list(PALETTE)
+    assert colour(len(PALETTE)) == colour(0)
 
 
 @pytest.mark.parametrize("sight", SIGHTS)

@@ -33,13 +33,14 @@ def test_a_model_is_read_as_it_was_written(done: Outcome) -> None:
 
 
 def test_new_rows_get_the_labels_the_run_gave(done: Outcome, tmp_path: Path) -> None:
-    done_here = label_files(
-        done.model, [tmp_path / "north.csv"], tmp_path / "n.parquet", id="patient"
-    )
-    found, given = pq.read_table(tmp_path / "n.parquet"), pq.read_table(done.labels["north"])
+    (here,) = label_files(load(done.folder), [tmp_path / "north.csv"])
+    assert here.target == tmp_path / "north.labels.parquet"
+    found, given = pq.read_table(here.target), pq.read_table(done.labels["north"])
     assert found.equals(given)
-    assert sum(done_here.sizes.values()) == 39
-    assert done_here.left_out == 1
+    assert found.column_names[0] == "patient"  # the id column of the study
+    assert sum(here.labelled.sizes.values()) == 39
+    assert here.labelled.left_out == 1
+    assert here.remarks == ()
 
 
 def test_frames_get_labels_and_memberships(done: Outcome) -> None:
@@ -88,13 +89,18 @@ def test_files_larger_than_a_batch_are_labelled_in_batches(done: Outcome, tmp_pa
     rng = np.random.default_rng(0)
     table = {"age": rng.normal(50, 9, 95), "weight": rng.normal(70, 9, 95)}
     pq.write_table(pa.table(table), tmp_path / "new.parquet")
-    label_files(done.model, [tmp_path / "new.parquet"], tmp_path / "new.csv", batch_rows=10)
+    (here,) = label_files(
+        done.model, [tmp_path / "new.parquet"], out=tmp_path / "new.csv", batch_rows=10
+    )
+    assert here.remarks == (
+        "new.parquet: there is no id column 'patient', so its rows are numbered",
+    )
     lines = (tmp_path / "new.csv").read_text().splitlines()
-    assert lines[0] == "row,cluster,membership_1,membership_2"
+    assert lines[0] == "row,cluster,membership_0,membership_1"
     assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(95))
     assert [int(line.split(",")[1]) for line in lines[1:]] == done.model.predict(table)
     np.savez(tmp_path / "new.npz", age=table["age"], weight=table["weight"])
-    label_files(done.model, [tmp_path / "new.npz"], tmp_path / "again.csv")
+    label_files(done.model, [tmp_path / "new.npz"], out=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "new.csv").read_text()
 
 
@@ -102,7 +108,7 @@ def test_the_label_command(done: Outcome, tmp_path: Path) -> None:
     north, invoke = tmp_path / "north.csv", CliRunner().invoke
     shown = invoke(app, ["label", str(done.folder), str(north)])
     assert shown.exit_code == 0, shown.output
-    assert "cluster 2: 38 rows" in shown.output
+    assert "cluster 1: 38 rows" in shown.output
     assert (tmp_path / "north.labels.parquet").is_file()
     shown = invoke(app, ["label", str(done.folder), str(north)])
     assert shown.exit_code == 1
@@ -136,8 +142,8 @@ def test_na_values_of_the_study_apply_to_new_rows(tmp_path: Path) -> None:
         (tmp_path / f"{client}.csv").write_text(text.replace("NA", "unknown"))
     done = run_study(study, tmp_path / "run")
     (tmp_path / "new.csv").write_text("age,weight\n40,70\nunknown,70\n40,-9\n")
-    labelled = label_files(load(done.folder), [tmp_path / "new.csv"], tmp_path / "new.parquet")
-    assert (sum(labelled.sizes.values()), labelled.left_out) == (1, 2)
+    (here,) = label_files(load(done.folder), [tmp_path / "new.csv"])
+    assert (sum(here.labelled.sizes.values()), here.labelled.left_out) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -164,5 +170,5 @@ def test_ids_of_any_kind_are_written(
     table = {"age": [40.0] * 3, "weight": [70.0] * 3, "name": pa.array(ids, kind)}
     pq.write_table(pa.table(table), tmp_path / "new.parquet")
     files, target = [tmp_path / "new.parquet"], tmp_path / "l.parquet"
-    label_files(done.model, files, target, id="name", batch_rows=n_rows)
+    label_files(done.model, files, out=target, id="name", batch_rows=n_rows)
     assert pq.read_table(tmp_path / "l.parquet")["name"].to_pylist() == written

@@ -111,7 +111,7 @@ def test_profiles_match_the_rows(tmp_path: Path) -> None:
         read_study(write(tmp_path, SMALLEST + '[outputs]\nlabels = "csv"\n')), tmp_path / "run"
     )
     record = json.loads((tmp_path / "run" / "profile.json").read_text())
-    rows: dict[str, list[list[float]]] = {"1": [], "2": []}
+    rows: dict[str, list[list[float]]] = {"0": [], "1": []}
     for client in ("north", "south"):
         labels = Path(done.labels[client]).read_text().splitlines()[1:]
         lines = (tmp_path / f"{client}.csv").read_text().splitlines()[1:]
@@ -123,7 +123,7 @@ def test_profiles_match_the_rows(tmp_path: Path) -> None:
         assert cluster["size"] == len(own)
         kept = [feature["mean"] for feature in cluster["features"]]
         assert np.allclose(kept, own.mean(axis=0), atol=0.3)  # less rows of clients with few
-    everybody = np.array(rows["1"] + rows["2"])
+    everybody = np.array(rows["0"] + rows["1"])
     overall = record["clusters"][0]["features"][0]
     assert overall["overall_sd"] == pytest.approx(everybody[:, 0].std(), rel=0.02)
 

@@ -1,20 +1,24 @@
 """An interrupted study resumes, and has the results of an uninterrupted one."""
 
+import hashlib
 import json
 import math
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fedclust import ConfigError
+from fedclust import ConfigError, DataError, load
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.channels import LocalChannel
 from fedclust.core import Plan, Request, Round
 from fedclust.privacy.accounting import epsilon_of
-from fedclust.study import read_study
+from fedclust.study import Study, read_study
 from fedclust.study.journal import Journal
+from fedclust.study.phases import Phase
 from fedclust.study.pool import SessionChannel
 from fedclust.study.run import run_study
 from fedclust.tiers import Private
@@ -39,7 +43,7 @@ class Stop:
 def read_results(folder: Path) -> dict[str, Any]:
     files = {name: (folder / name).read_text() for name in ("history.jsonl", "profile.json")}
     model = json.loads((folder / "model.json").read_text())
-    return {**files, "model": {k: v for k, v in model.items() if k != "created"}}
+    return {**files, "model": {k: v for k, v in model.items() if k not in ("created", "run_id")}}
 
 
 @pytest.fixture(autouse=True)
@@ -52,15 +56,15 @@ def test_a_resumed_run_has_the_results_of_an_uninterrupted_one(
     tmp_path: Path, share: float
 ) -> None:
     study, seen = read_study(write(tmp_path, STUDY)), [0]
-    run_study(study, tmp_path / "whole", on_round=lambda *_: seen.append(1))
+    whole = run_study(study, tmp_path / "whole", on_round=lambda *_: seen.append(1))
     after = 1 + int(share * (len(seen) - 2))
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "cut", on_round=Stop(after))
     assert not (tmp_path / "cut").exists()
-    run_study(study, tmp_path / "cut", resume=True)
+    done = run_study(study, tmp_path / "cut", resume=True)
     assert read_results(tmp_path / "cut") == read_results(tmp_path / "whole")
-    labels = [tmp_path / "fedclust-labels" / run / "north.parquet" for run in ("cut", "whole")]
-    assert labels[0].read_bytes() == labels[1].read_bytes()
+    labels = [Path(run.labels["north"]).read_bytes() for run in (done, whole)]
+    assert labels[0] == labels[1]
     assert not list(tmp_path.glob(".*unfinished"))
 
 
@@ -141,14 +145,129 @@ def test_a_run_resumes_only_with_the_same_study_and_files(tmp_path: Path) -> Non
     with pytest.raises(KeyboardInterrupt):
         run_study(read_study(path), tmp_path / "run", on_round=Stop(5))
     path.write_text(STUDY.replace("n_init = 3", "n_init = 2"))
-    with pytest.raises(ConfigError, match="the study or a client's file has changed"):
+    with pytest.raises(ConfigError, match="cannot be continued: study.toml has changed since this"):
         run_study(read_study(path), tmp_path / "run", resume=True)
     path.write_text(STUDY)
     north = tmp_path / "north.csv"
-    north.write_text(north.read_text() + "north99,41.00,70.00,f\n")
-    with pytest.raises(ConfigError, match="the study or a client's file has changed"):
+    text = north.read_text()
+    north.write_text(text + "north99,41.00,70.00,f\n")
+    for resume in (True, False):  # it is not discarded, either
+        with pytest.raises(ConfigError, match="north.csv of client 'north' has changed.*--force"):
+            run_study(read_study(path), tmp_path / "run", resume=resume)
+    north.write_text(text)
+    run_study(read_study(path), tmp_path / "run", resume=True)
+
+
+def interrupt(study: Study, folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, folder, on_round=Stop(5))
+
+
+def test_the_content_of_files_decides_not_their_times(tmp_path: Path) -> None:
+    study, north = read_study(write(tmp_path, STUDY)), tmp_path / "north.csv"
+    run_study(study, tmp_path / "whole")
+    interrupt(study, tmp_path / "run")
+    copy = tmp_path / "copy.csv"  # a backup was restored: another inode, another time
+    shutil.copy(north, copy)
+    copy.replace(north)
+    os.utime(north, (1, 1))
+    run_study(study, tmp_path / "run", resume=True)
+    assert read_results(tmp_path / "run") == read_results(tmp_path / "whole")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no time of the last change of status")
+def test_one_changed_byte_is_noticed_even_if_the_times_are_put_back(tmp_path: Path) -> None:
+    study, north = read_study(write(tmp_path, STUDY)), tmp_path / "north.csv"
+    interrupt(study, tmp_path / "run")
+    seen = north.stat()
+    text = north.read_text()
+    with open(north, "r+") as file:  # the same inode and the same size
+        file.write(text.replace("north5,", "north6,", 1))
+    os.utime(north, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    with pytest.raises(ConfigError, match="north.csv of client 'north' has changed"):
+        run_study(study, tmp_path / "run", resume=True)
+
+
+def test_unchanged_files_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, real = read_study(write(tmp_path, STUDY)), hashlib.file_digest
+    read: list[str] = []
+
+    def digest(file: Any, kind: str) -> Any:
+        read.append(Path(file.name).name)
+        return real(file, kind)
+
+    monkeypatch.setattr("hashlib.file_digest", digest)
+    interrupt(study, tmp_path / "run")
+    assert read == ["north.csv", "south.csv"]
+    os.utime(tmp_path / "south.csv", (1, 1))
+    run_study(study, tmp_path / "run", resume=True)
+    assert read[2:] == ["south.csv"]
+
+
+def test_a_run_resumes_only_with_the_same_earlier_run(tmp_path: Path) -> None:
+    """Another --match-run, or none, would give other numbers."""
+    study = read_study(write(tmp_path, STUDY))
+    may, june = (run_study(study, tmp_path / name).model for name in ("may", "june"))
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", match=may, on_round=Stop(5))
+    for other in (None, june):
+        with pytest.raises(
+            ConfigError, match="cannot be continued: the run that --match-run names has"
+        ):
+            run_study(study, tmp_path / "run", match=other, resume=True)
+    run_study(study, tmp_path / "run", match=load(tmp_path / "may"), resume=True)
+
+
+def test_files_that_came_or_went_are_changes(tmp_path: Path) -> None:
+    path = write(tmp_path, STUDY.replace('"north.csv"', '"north*.csv"'))
+    interrupt(read_study(path), tmp_path / "run")
+    shutil.copy(tmp_path / "north.csv", tmp_path / "north2.csv")
+    with pytest.raises(ConfigError, match="the list of files of client 'north' has changed"):
         run_study(read_study(path), tmp_path / "run", resume=True)
-    run_study(read_study(path), tmp_path / "run")  # from the start
+
+
+def test_an_unfinished_run_is_announced_and_not_discarded(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, STUDY))
+    interrupt(study, tmp_path / "run")
+    words = r"an unfinished run exists in .*\.run\.unfinished; continue it with --resume, or start"
+    with pytest.raises(ConfigError, match=words):
+        run_study(study, tmp_path / "run")
+    run_study(study, tmp_path / "run", resume=True)
+    with pytest.raises(ConfigError, match="--resume: the run in .* is already finished; use --for"):
+        run_study(study, tmp_path / "run", resume=True)
+    interrupt_again = Stop(5)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", force=True, on_round=interrupt_again)
+    assert (tmp_path / "run" / "model.json").exists()  # the earlier run, until the new one is done
+    run_study(study, tmp_path / "run", resume=True)  # as the message after Ctrl-C says
+    run_study(study, tmp_path / "run", force=True)
+
+
+def test_a_run_that_saved_nothing_is_not_announced(tmp_path: Path) -> None:
+    """The user mends the data and runs the same command again."""
+    path = write(tmp_path, STUDY.replace("n_clusters = 2", "n_clusters = 300"))
+    with pytest.raises(DataError, match="n_clusters = 300"):
+        run_study(read_study(path), tmp_path / "run")
+    path.write_text(STUDY)
+    run_study(read_study(path), tmp_path / "run")
+
+
+def test_labels_of_an_interrupted_run_are_removed_with_it(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, STUDY))
+
+    def stop_late(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedclust.study.run.describe_run", stop_late)  # labels are written before
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, tmp_path / "run")
+    assert len(list((tmp_path / "fedclust-labels").iterdir())) == 1
+    done = run_study(study, tmp_path / "run", force=True)
+    (left,) = (tmp_path / "fedclust-labels").iterdir()
+    assert left.name == f"run-{done.model.about.run_id}"
 
 
 def test_a_history_that_is_ahead_of_its_state_is_truncated(tmp_path: Path) -> None:
@@ -173,9 +292,9 @@ def test_plans_without_queries_have_no_rounds(tmp_path: Path) -> None:
     from fedclust.algorithms import make_seeding
     from fedclust.core import Schema
 
-    journal = Journal(tmp_path / "journal", "words")
+    journal = Journal(tmp_path / "journal")
     box = Schema(2, low=np.zeros(2), high=np.ones(2))
-    run = journal.runner("clustering")
+    run = journal.runner(Phase.CLUSTERING)
     done = run(Plan(make_seeding("uniform", 3)), LocalChannel({"a": np.ones((5, 2))}), box)
     assert done.n_rounds == 0
     assert done.model.shape == (3, 2)

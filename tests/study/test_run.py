@@ -1,8 +1,11 @@
 """From a study file to a folder with labels for each client."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -26,10 +29,11 @@ def test_the_smallest_study_runs(tmp_path: Path) -> None:
         "history.jsonl", "model.json", "profile.json", "report.html", "study.toml",
     ]  # fmt: skip
     labels = read(done, "north")
-    assert done.labels["north"] == tmp_path / "fedclust-labels" / "run" / "north.parquet"
+    folder = tmp_path / "fedclust-labels" / f"run-{model.about.run_id}"
+    assert done.labels["north"] == folder / "north.parquet"
     assert list(labels) == ["row", "cluster"]
     assert labels["cluster"][3] is None  # its age is missing: left out
-    assert set(labels["cluster"]) <= {None, 1, 2}
+    assert set(labels["cluster"]) <= {None, 0, 1}
     config = json.loads((tmp_path / "run" / "model.json").read_text())
     assert config["columns"] == ["age", "weight"]
     assert config["algorithm"] == "llf-cm"
@@ -79,7 +83,7 @@ categories = ["f", "m"]
     assert done.model.preparation.names == ["age", "sex=f", "sex=m"]
     assert done.clustering.algorithm.key == "llf-fcm"
     labels = (tmp_path / "run" / "labels" / "south.csv").read_text().splitlines()
-    assert labels[0] == "patient,cluster,membership_1,membership_2"
+    assert labels[0] == "patient,cluster,membership_0,membership_1"
     assert labels[4].startswith("south3,")
     assert float(labels[4].split(",")[2]) + float(labels[4].split(",")[3]) == pytest.approx(1)
     assert not (tmp_path / "run" / "report.html").exists()
@@ -106,6 +110,76 @@ def test_an_existing_folder_is_not_overwritten_without_force(tmp_path: Path) -> 
         run_study(study, tmp_path / "run")
     run_study(study, tmp_path / "run", force=True)
     assert not list(tmp_path.glob(".*unfinished"))
+
+
+def test_labels_of_two_runs_never_collide(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    runs = [run_study(study, tmp_path / place / "run") for place in ("a", "b")]
+    shutil.rmtree(tmp_path / "a" / "run")  # the user deletes a run and runs it again
+    runs.append(run_study(study, tmp_path / "a" / "run"))
+    (tmp_path / "b" / "run").rename(tmp_path / "b" / "kept")  # or puts a run aside
+    runs.append(run_study(study, tmp_path / "b" / "run"))
+    files = [Path(run.labels[client]) for run in runs for client in ("north", "south")]
+    assert len(set(files)) == 8
+    assert all(file.is_file() for file in files)
+
+
+def test_labels_that_cannot_be_written_are_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)  # root may write
+    seen: list[object] = []
+    with pytest.raises(
+        ConfigError, match=r"client 'north': .* write labels to .*labels_in = \"run"
+    ):
+        run_study(read_study(write(tmp_path)), tmp_path / "run", on_round=lambda *_: seen.append(1))
+    assert not seen
+    study = SMALLEST + '[outputs]\nlabels_in = "run"\n'
+    run_study(read_study(write(tmp_path, study)), tmp_path / "run")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_labels_of_many_clients_take_one_line(tmp_path: Path, apart: bool) -> None:
+    clients = []
+    for i in range(60):
+        folder = tmp_path / (f"site{i}" if apart else "sites")
+        folder.mkdir(exist_ok=True)
+        rows = np.random.default_rng(i).normal(size=(12, 2))
+        np.savetxt(folder / f"c{i}.csv", rows, delimiter=",", header="a,b", comments="")
+        clients.append(f'c{i} = "{folder.name}/c{i}.csv"\n')
+    path = tmp_path / "study.toml"
+    path.write_text(f"[clients]\n{''.join(clients)}[clustering]{SMALLEST.split('[clustering]')[1]}")
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    assert shown.exit_code == 0, shown.output
+    (line,) = (line for line in shown.output.splitlines() if line.startswith("Labels"))
+    run_id = json.loads((tmp_path / "study-run" / "model.json").read_text())["run_id"]
+    written = Path("fedclust-labels") / f"study-run-{run_id}"
+    if apart:
+        assert line == f"Labels: {written} beside each client's data (60 files)"
+    else:
+        assert line == f"Labels: {tmp_path / 'sites' / written} (60 files, one for each client)"
+
+
+def test_force_replaces_the_labels_of_the_run_that_it_replaces(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path))
+    first, other = (run_study(study, tmp_path / name) for name in ("run", "other"))
+    again = run_study(study, tmp_path / "run", force=True)
+    assert not Path(first.labels["north"]).parent.exists()
+    assert Path(again.labels["north"]).is_file()
+    assert Path(other.labels["north"]).is_file()
+
+
+@pytest.mark.parametrize("run_id", ["", "..", "../../precious", 7])
+def test_a_damaged_run_id_removes_nothing(tmp_path: Path, run_id: Any) -> None:
+    study = read_study(write(tmp_path))
+    run_study(study, tmp_path / "run")
+    file = tmp_path / "run" / "model.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "run_id": run_id}))
+    (tmp_path / "precious").mkdir()
+    run_study(study, tmp_path / "run", force=True)
+    assert (tmp_path / "precious").is_dir()
+    assert (tmp_path / "north.csv").is_file()
+    assert len(list((tmp_path / "fedclust-labels").iterdir())) == 2
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from .owners_example import frames, write
         ("", 'algorithm = "llf-cm"\nfuzzy = true', "", "computes labels, not memberships"),
         ("", "fuzzifier = 2.0", "", "no parameter fuzzifier"),
         ("", "k_range = [2, 4]", "", "k_range is used only"),
-        ("", 'init = "careful"', "", "init must be auto"),
+        ("", 'init = "careful"', "", "init must be k-means"),
         ("batch_rows = 10", "", "", "needs all rows in memory"),
         ('missing = "median-of-means"', "", "", "each column has one client"),
         ('scaling = "min-max"', "", "", "within public bounds"),

@@ -1,5 +1,6 @@
 """Studies under every tier: results, reports and refusals."""
 
+import html
 import json
 from pathlib import Path
 
@@ -54,6 +55,40 @@ def test_every_tier_can_be_studied(tmp_path: Path, tier: str) -> None:
     assert record["guarantee"][:40] in report
 
 
+SCALE = "columns are scaled by their public bounds instead of by mean and standard deviation"
+START = "the initial centres come from the seeding 'cells'"
+
+
+@pytest.mark.parametrize(
+    ("tier", "data", "init", "effect"),
+    [
+        ("none", "", "auto", ""),
+        ("paper", "", "auto", ""),
+        ("guarded", "", "auto", ""),
+        ("secure", "", "auto", f"{SCALE} and {START}"),
+        ("dp", "", "auto", f"{SCALE} and {START}"),
+        ("secure", '[data]\nscaling = "min-max"', "k-means++", START),
+        ("secure", "", "uniform", SCALE),
+        ("secure", '[data]\nscaling = "min-max"', "uniform", ""),
+    ],
+)
+def test_a_run_says_how_its_tier_changes_scale_and_start(
+    tmp_path: Path, tier: str, data: str, init: str, effect: str
+) -> None:
+    pytest.importorskip("cryptography")
+    pytest.importorskip("opendp")
+    text = STUDY.replace('"none"', f'"{tier}"').replace("[features]", f"{data}\n[features]")
+    path = three(tmp_path, text.replace("n_clusters = 2", f'n_clusters = 2\ninit = "{init}"'))
+    shown = CliRunner().invoke(app, ["run", str(path)])
+    assert shown.exit_code == 0, shown.output
+    page = html.unescape((tmp_path / "study-run" / "report.html").read_text())
+    header = page.partition("</header>")[0]  # which is always open
+    expected = f"With tier '{tier}', {effect}, so clusters may differ from those of tier 'none'."
+    for said in (" ".join(shown.output.split()), header):
+        assert ("may differ from those of tier" in said) == bool(effect)
+        assert not effect or expected in said
+
+
 def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     same = STUDY.replace("[features]", '[data]\nscaling = "min-max"\n[features]')
@@ -85,7 +120,11 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
     ("change", "words"),
     [
         (("age = { low = 0, high = 120 }", "age = {}"), "needs public bounds; give every feature"),
-        (("n_clusters = 2", 'n_clusters = "auto"'), "must be a number with tier"),
+        (
+            ("n_clusters = 2", 'n_clusters = "auto"'),
+            "n_clusters must be a number with tier = 'secure': trying 2 to 15 clusters can take "
+            "372 queries, but a data set answers 50",
+        ),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
         (("[features]", '[data]\nscaling = "standard"\n[features]'), "scales by public bounds"),
         (
@@ -244,8 +283,12 @@ WIDE = "[features]\n" + "".join(f"x{i} = {{ low = -9, high = 9 }}\n" for i in ra
     ("settings", "tier", "wanted"),
     [
         ('"fkm"', "none", {"start": 1, "clustering": None, "scoring": 3}),
-        ('"k-fed"', "none", {"scaling": 2, "clustering": 1, "scoring": 3}),
-        ('"lossless"\ninit = "k-fed"', "none", {"scaling": 2, "start": 1, "clustering": None}),
+        ('"k-fed"', "none", {"scaling columns": 2, "clustering": 1, "scoring": 3}),
+        (
+            '"lossless"\ninit = "k-fed"',
+            "none",
+            {"scaling columns": 2, "start": 1, "clustering": None},
+        ),
         ('"lossless"', "secure", {"start": 3, "clustering": None, "scoring": 2}),
     ],
 )

@@ -119,4 +119,4 @@ def told(folder: Path) -> tuple[Any, ...]:
     """What a run says, but for the time."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
-    return {**model, "created": ""}, profile, (folder / "history.jsonl").read_text()
+    return {**model, "created": "", "run_id": ""}, profile, (folder / "history.jsonl").read_text()

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from ..core import FedclustError
@@ -30,8 +30,23 @@ from . import (
 )
 
 
-class _Commands(TyperGroup):
-    """Shows a user's mistake as one message, without a traceback."""
+class _PlainFlags:
+    """Help that shows no type for options without a value, which newer versions of typer do."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
+    """One command."""
+
+
+class _Commands(_PlainFlags, TyperGroup):
+    """All commands; a user's mistake is shown as one message, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -51,26 +66,27 @@ app = typer.Typer(
     cls=_Commands,
     help="Federated clustering: find clusters in data of several owners; no row leaves its owner.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command(name="demo")(demo.demo)
-app.command(name="algorithms")(algorithms.algorithms)
-app.command(name="example")(example.example)
-app.command(name="init")(init.init)
-app.command(name="check")(check.check)
-app.command(name="run")(run.run)
-app.command(name="budget")(budget.budget)
-app.command(name="simulate")(simulate.simulate)
-app.command(name="provision")(provision.provision)
-app.command(name="server")(server.server)
-app.command(name="client")(client.client)
-app.command(name="flower-app")(flower_app.flower_app)
-app.command(name="doctor")(doctor.doctor)
-app.command(name="status")(status.status)
-app.command(name="disclosures")(disclosures.disclosures)
-app.command(name="label")(label.label)
-app.command(name="export")(export.export)
-app.command(name="report")(report.report)
+app.command(name="demo", cls=_Command)(demo.demo)
+app.command(name="algorithms", cls=_Command)(algorithms.algorithms)
+app.command(name="example", cls=_Command)(example.example)
+app.command(name="init", cls=_Command)(init.init)
+app.command(name="check", cls=_Command)(check.check)
+app.command(name="run", cls=_Command)(run.run)
+app.command(name="budget", cls=_Command)(budget.budget)
+app.command(name="simulate", cls=_Command)(simulate.simulate)
+app.command(name="provision", cls=_Command)(provision.provision)
+app.command(name="server", cls=_Command)(server.server)
+app.command(name="client", cls=_Command)(client.client)
+app.command(name="flower-app", cls=_Command)(flower_app.flower_app)
+app.command(name="doctor", cls=_Command)(doctor.doctor)
+app.command(name="status", cls=_Command)(status.status)
+app.command(name="disclosures", cls=_Command)(disclosures.disclosures)
+app.command(name="label", cls=_Command)(label.label)
+app.command(name="export", cls=_Command)(export.export)
+app.command(name="report", cls=_Command)(report.report)
 
 
 def _show_version(wanted: bool) -> None:

@@ -13,11 +13,17 @@ def budget(
     clusters: Annotated[int, typer.Option(help="Number of clusters.")],
     features: Annotated[int, typer.Option(help="Number of features.")] = 2,
     clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
-    tier: Annotated[str, typer.Option(help="dp, or secure+dp (at least 3 clients).")] = "secure+dp",
-    delta: Annotated[float, typer.Option(help="Probability that the epsilon bound fails.")] = 1e-6,
-    seeds: Annotated[int, typer.Option(help="Runs for each epsilon.")] = 3,
-    out: Annotated[Path | None, typer.Option(help="Also draw a figure (.png or .svg).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    tier: Annotated[
+        str, typer.Option(help="Privacy tier: dp, or secure+dp, which needs 3 clients or more.")
+    ] = "secure+dp",
+    delta: Annotated[
+        float, typer.Option(help="Privacy parameter delta: the probability that epsilon fails.")
+    ] = 1e-6,
+    seeds: Annotated[int, typer.Option(help="Number of runs for each epsilon.")] = 3,
+    out: Annotated[
+        Path | None, typer.Option(help="Also draw the scores, into a .png or .svg file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Try several values of epsilon on simulated data of this size.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check(
     study: Annotated[Path, typer.Argument(help="The study file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
 ) -> None:
     """Check the files of all clients and list all problems; nothing is computed.
 

@@ -11,10 +11,14 @@ from rich.table import Table
 
 def disclosures(
     kit: Annotated[Path, typer.Argument(help="Folder of the client's kit.")],
-    every: Annotated[bool, typer.Option("--all", help="List every message, not totals.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="List every message instead of totals.")
+    ] = False,
     reset_ledger: Annotated[
         str | None,
-        typer.Option(help="Reset the query count, and log this reason, such as new data."),
+        typer.Option(
+            help="Set the query count back to zero, and log this reason, such as 'new data'."
+        ),
     ] = None,
 ) -> None:
     """Show the messages that left this client: recipient, study and bytes.

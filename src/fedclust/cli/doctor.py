@@ -11,7 +11,7 @@ from rich.table import Table
 
 def doctor(
     kit: Annotated[Path, typer.Argument(help="Folder of the kit: client, server or admin.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check software, keys, policy, data and connection, and list all problems.
 

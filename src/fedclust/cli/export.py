@@ -9,11 +9,16 @@ from ..core import ConfigError
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A run's folder, or its model.json.")],
-    target: Annotated[Path, typer.Argument(help="model.onnx or model.skops.")],
-    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+    model: Annotated[Path, typer.Argument(help="Folder of a run, or its model.json.")],
+    target: Annotated[
+        Path, typer.Argument(help="The file to write; its name ends in .onnx or .skops.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a model as ONNX (for any language, with memberships) or skops (scikit-learn)."""
+    """Write a model as ONNX, for any language, or as a scikit-learn pipeline (skops).
+
+    Both give the cluster numbers of the run. ONNX also gives the memberships of fuzzy clusters.
+    """
     from ..clustering.model import load
     from ..study.export import export as write
 

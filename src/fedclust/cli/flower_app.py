@@ -10,12 +10,16 @@ def flower_app(
     folder: Annotated[Path, typer.Argument(help="A new folder for the app.")],
     study: Annotated[Path, typer.Option(help="The study file, on the SuperLink's machine.")],
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder there; default: beside the study.")
+        Path | None,
+        typer.Option(help="Folder for the results there. Default: beside the study file."),
     ] = None,
     deadline: Annotated[float, typer.Option(help="Seconds to wait for a client's reply.")] = 120.0,
-    min_clients: Annotated[int, typer.Option(help="Minimum number of clients at the start.")] = 1,
+    min_clients: Annotated[int, typer.Option(help="Smallest number of clients to start with.")] = 1,
     kits: Annotated[
-        Path | None, typer.Option(help="For a simulation: a folder with one kit per client.")
+        Path | None,
+        typer.Option(
+            help="Only for a simulation on one machine: a folder with one kit per client."
+        ),
     ] = None,
 ) -> None:
     """Write an app folder for `flwr run`; it contains no code."""

@@ -19,7 +19,7 @@ def init(
     n_clusters: Annotated[
         str, typer.Option(help='Number of clusters, or "auto" to choose it from the data.')
     ] = "auto",
-    force: Annotated[bool, typer.Option(help="Replace an existing study file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing study file.")] = False,
 ) -> None:
     """Write a study file with comments, from the columns that all clients' files have."""
     from ..core.files import write_text

@@ -1,35 +1,57 @@
 """``fedclust label``: assign new rows to the clusters of a run."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from ..study.label import LabelledFile
+
+_NAMED = 3  # files of labels that are listed by name
+
 
 def label(
-    model: Annotated[Path, typer.Argument(help="A run's folder, or its model.json.")],
-    data: Annotated[list[Path], typer.Argument(help="Files with the columns of the study.")],
+    model: Annotated[Path, typer.Argument(help="Folder of a run, or its model.json.")],
+    data: Annotated[
+        list[Path], typer.Argument(help="Files with new rows; they need the study's columns.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="File for the labels, such as labels.csv; default: Parquet, beside the data."
+            help="Folder for the labels, or a file such as labels.csv if there is one file of "
+            "rows. Default: a Parquet file beside each file of rows."
         ),
     ] = None,
-    id: Annotated[str | None, typer.Option(help="Column that identifies rows.")] = None,
-    force: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False,
+    id: Annotated[
+        str | None,
+        typer.Option(help="Column that identifies rows. Default: the id column of the study."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing label files.")] = False,
 ) -> None:
     """Assign new rows to the clusters of a run; files may be larger than memory.
 
-    Writes one line per row: its id or number, its cluster and, for fuzzy clusters, its memberships.
-    If the study leaves out rows with missing values, the cluster of such rows is empty.
+    Writes one file of labels for each file of rows, with one line per row: its id or number, its
+    cluster and, for fuzzy clusters, its memberships. If the study leaves out rows with missing
+    values, the cluster of such rows is empty.
     """
     from ..clustering.model import load
     from ..study.label import label_files
 
-    target = out or data[0].with_name(f"{data[0].stem}.labels.parquet")
-    done = label_files(load(model), data, target, id=id, force=force)
-    for number, size in done.sizes.items():
+    done = label_files(load(model), data, out=out, id=id, force=force)
+    sizes: Counter[int] = Counter()
+    for file in done:
+        sizes.update(file.labelled.sizes)
+        for remark in file.remarks:
+            typer.echo(f"Warning: {remark}.", err=True)
+    for number, size in sizes.items():
         typer.echo(f"cluster {number}: {size:,} rows")
-    if done.left_out:
-        typer.echo(f"no cluster because of missing values: {done.left_out:,} rows")
-    typer.echo(f"Labels: {target}")
+    if left_out := sum(file.labelled.left_out for file in done):
+        typer.echo(f"no cluster because of missing values: {left_out:,} rows")
+    typer.echo(f"Labels: {_list_targets(done)}")
+
+
+def _list_targets(done: "list[LabelledFile]") -> str:
+    named = ", ".join(str(file.target) for file in done[:_NAMED])
+    return f"{named} and {len(done) - _NAMED:,} more" if len(done) > _NAMED else named

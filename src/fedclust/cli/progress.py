@@ -1,74 +1,92 @@
-"""Progress bar of a study; shown only in a terminal."""
+"""Progress of a study: one bar for the whole run in a terminal, plain lines elsewhere."""
 
-import math
 import time
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from ..core import Plan, Round
+from ..study.phases import Phase
+from .tools.outlook import Outlook
 
-_DELAY = 2.0  # seconds before the bar is shown
-_LOOK_BACK = 5  # rounds from which the number of rounds is predicted
+_DELAY = 2.0  # seconds before anything is shown
+_PAUSE = 30.0  # seconds between two plain lines of the same step
 
 
 class Watch:
-    """Shows the phase, the round and the remaining time of a run."""
+    """Shows the current step, how much of the run is done, and about how long the rest takes."""
 
-    def __init__(self, console: Console) -> None:
-        self._quiet = not console.is_terminal
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("round {task.completed}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
-        self._started = time.monotonic()
-        self._shifts: list[float] = []
-        self._task: Any = None
-        self._shown = False
+    def __init__(self, console: Console, outlook: Outlook) -> None:
+        self._console, self._outlook = console, outlook
+        self._started = self._said_at = time.monotonic()
+        self._step = ""
+        self._said: set[str] = set()
+        self._share = 0.0
+        self._live: Live | None = None
 
     def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, get_renderable=self._draw, transient=True)
+            self._live.start()
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._shown:
-            self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
 
-    def __call__(self, phase: str, plan: Plan, last: Round) -> None:
-        """Update the bar after a round."""
-        if last.number == 0:
-            self._shifts.clear()
-        self._shifts.append(getattr(last.state, "shift", math.nan))
-        if self._quiet or time.monotonic() - self._started < _DELAY:
+    def enter(self, phase: Phase) -> None:
+        """Note that a phase of the study begins."""
+        self._step = self._outlook.enter(phase, time.monotonic())
+        self._print_line()
+
+    def __call__(self, phase: Phase, plan: Plan, last: Round) -> None:
+        """Note a round."""
+        self._step = self._outlook.add(phase, plan, last, time.monotonic())
+        self._print_line()
+
+    def _measure(self) -> tuple[float, float | None]:
+        """The share of the run that is done, which never falls, and the seconds that are left."""
+        now = time.monotonic()
+        left = self._outlook.seconds_left(now)
+        if left is not None:
+            elapsed = now - self._started
+            self._share = max(self._share, elapsed / max(elapsed + left, 1e-9))
+        return self._share, left
+
+    def _draw(self) -> RenderableType:
+        if time.monotonic() - self._started < _DELAY:
+            return Text("")
+        share, left = self._measure()
+        row = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=1.0, completed=share, width=30, pulse=left is None)
+        row.add_row(f"{self._step:<19}", bar, *_in_words(share, left))
+        return row
+
+    def _print_line(self) -> None:
+        """Print the step to something that is not a terminal, such as the log of a batch job."""
+        now = time.monotonic()
+        new = self._step not in self._said
+        if self._live is not None or now - self._started < _DELAY:
             return
-        if not self._shown:
-            self._bar.start()
-            self._shown = True
-        if self._task is None or last.number == 0:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(phase)
-        self._bar.update(
-            self._task,
-            description=f"{phase} ({plan.algorithm.key})",
-            completed=last.number + 1,
-            total=predict_rounds(plan.algorithm, last, self._shifts),
-        )
+        if new or now - self._said_at > _PAUSE:
+            self._said.add(self._step)
+            self._said_at = now
+            words = ", ".join(_in_words(*self._measure()))
+            line = f"{self._step}: {words}" if words else self._step
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def predict_rounds(algorithm: Any, last: Round, shifts: list[float]) -> int | None:
-    """Predict the number of rounds from how fast the centres slow down; None: unknown."""
-    limit = getattr(algorithm, "max_rounds", None)
-    if limit is None or len(shifts) <= _LOOK_BACK or not hasattr(algorithm, "unit"):
-        return limit
-    now, before = shifts[-1], shifts[-1 - _LOOK_BACK]
-    target = algorithm.tol * algorithm.unit(last.state.centers)
-    if not (0 < now < before < math.inf) or target <= 0:
-        return int(limit)
-    rate = math.log(before / now) / _LOOK_BACK
-    left = max(0.0, math.log(now / target) / rate)
-    return min(int(limit), last.number + 1 + math.ceil(left))
+def _in_words(share: float, left: float | None) -> list[Any]:
+    return [] if left is None else [f"{share:.0%}", f"about {format_seconds(left)} left"]
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration in words, as exact as an estimate deserves."""
+    if seconds < 60:
+        return f"{max(1, round(seconds)) if seconds < 10 else 5 * round(seconds / 5)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

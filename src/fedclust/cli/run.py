@@ -1,7 +1,8 @@
 """``fedclust run``: run a study in one process."""
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .progress import Watch
-
 if TYPE_CHECKING:
+    from ..results import RunDescription
     from ..study import Outcome
 
 _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
@@ -22,36 +22,56 @@ _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
 def run(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; default: beside the study.")
+        Path | None,
+        typer.Option(help="Folder for the results. Default: study-run, beside study.toml."),
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace the folder of an earlier run.")] = False,
-    resume: Annotated[bool, typer.Option(help="Continue a run that was stopped.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Start again, and replace the earlier or unfinished run in this folder."
+        ),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run that was interrupted.")
+    ] = False,
     match_run: Annotated[
-        Path | None, typer.Option(help="An earlier run whose cluster numbers are kept.")
+        Path | None,
+        typer.Option(help="Folder of an earlier run; clusters that match keep their numbers."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Run a study in one process, with the files of all clients on this machine.
 
     Writes model.json, profile.json, history.jsonl, a copy of the study and report.html into a
     folder, and each client's labels beside its own data. After Ctrl-C, --resume continues the run.
 
-    Exit code 0: done; 1: a problem with the study or the data; 130: stopped by Ctrl-C.
+    Exit code 0: the run is complete. 1: there is a problem with the study or the data. 130: the
+    run was interrupted by Ctrl-C.
     """
     from ..clustering.model import load
     from ..study import read_study, run_study
+    from .progress import Watch
+    from .tools.outlook import Outlook
 
     settings = read_study(study)
     folder = out or study.with_name(f"{study.stem}-run")
     earlier = load(match_run) if match_run else None
     try:
-        with Watch(Console(stderr=True)) as watch:
+        with Watch(Console(stderr=True), Outlook.of(settings)) as watch:
             outcome = run_study(
-                settings, folder, force=force, resume=resume, match=earlier, on_round=watch
+                settings,
+                folder,
+                force=force,
+                resume=resume,
+                match=earlier,
+                on_phase=watch.enter,
+                on_round=watch,
             )
     except KeyboardInterrupt:
-        again = f"fedclust run {study}" + (f" --out {out}" if out else "")
-        typer.echo(f"Stopped. Continue with: {again} --resume", err=True)
+        again = ["fedclust", "run", str(study)]
+        again += ["--out", str(out)] if out else []
+        again += ["--match-run", str(match_run)] if match_run else []
+        typer.echo(f"Stopped. Continue with: {shlex.join([*again, '--resume'])}", err=True)
         raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(_summarize(outcome)))
@@ -87,11 +107,24 @@ def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
         console.print(f"{why[0].upper()}{why[1:]}", markup=False)
     console.print(_tabulate(outcome))
     lines = [*_write_remarks(outcome)]
-    lines += [f"Labels of {client}: {path}" for client, path in outcome.labels.items()]
+    lines += _describe_labels(outcome.labels)
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
     for line in lines:
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _describe_labels(labels: Mapping[str, Path | str]) -> Iterator[str]:
+    """One line, however many clients there are."""
+    files = [Path(file) for file in labels.values()]
+    folders = sorted({file.parent for file in files})
+    if len(files) == 1:
+        yield f"Labels: {files[0]}"
+    elif len(folders) == 1:
+        yield f"Labels: {folders[0]} ({len(files):,} files, one for each client)"
+    elif folders:
+        beside = Path(*folders[0].parts[-2:])
+        yield f"Labels: {beside} beside each client's data ({len(files):,} files)"
 
 
 def _tabulate(outcome: "Outcome") -> Table:
@@ -130,11 +163,31 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):
         yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
+    if privacy.effect:
+        yield privacy.effect
+    yield from _explain_end(about)
+
+
+def _explain_end(about: "RunDescription") -> Iterator[str]:
+    """Why a run ended before it converged."""
     if about.ended_by_tier:
-        tier = privacy.tier
+        tier = about.privacy.tier
         yield f"The run stopped after {about.rounds} rounds, the limit of the tier {tier!r}."
     elif not about.converged:
-        yield "The run stopped before it converged: raise max_rounds, or tol."
+        rounds = f"{about.rounds} rounds"
+        yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
+
+
+def _explain_small(model: Any, *, guarded: bool) -> Iterator[str]:
+    """Clusters whose size is not known."""
+    small, n = sum(size is None for size in model.sizes), len(model.ids)
+    if not 0 < small < n:
+        return
+    if guarded:
+        yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
+    else:
+        remedy = "choose fewer clusters, or another init or seed"
+        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
 
 
 def _describe_sizes(outcome: "Outcome") -> Iterator[str]:

@@ -13,16 +13,26 @@ def server(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     kits: Annotated[Path, typer.Option(help="Folder with the kits server/ and admin/.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; default: beside the study.")
+        Path | None,
+        typer.Option(help="Folder for the results. Default: study-run, beside study.toml."),
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace the folder of an earlier run.")] = False,
-    resume: Annotated[bool, typer.Option(help="Continue a run that was interrupted.")] = False,
-    deadline: Annotated[float, typer.Option(help="Seconds to wait for a client's reply.")] = 120.0,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Start again, and replace the earlier or unfinished run in this folder."
+        ),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run that was interrupted.")
+    ] = False,
+    deadline: Annotated[
+        float, typer.Option(help="Seconds to wait for a client's reply in each round.")
+    ] = 120.0,
     wait: Annotated[
-        float, typer.Option(help="Maximum seconds to wait for enough clients.")
+        float, typer.Option(help="Seconds to wait at the start until enough clients are connected.")
     ] = 600.0,
     grace: Annotated[
-        float, typer.Option(help="Seconds to wait for the other clients after that.")
+        float, typer.Option(help="Seconds to wait for further clients once there are enough.")
     ] = 5.0,
 ) -> None:
     """Start the server, wait for clients, run the study, and stop the server.

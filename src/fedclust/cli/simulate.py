@@ -12,12 +12,17 @@ def simulate(
     study: Annotated[Path, typer.Argument(help="The study file.")],
     clients: Annotated[int, typer.Option(help="Number of simulated clients.")] = 1000,
     split: Annotated[
-        str, typer.Option(help="iid: random rows; dirichlet: uneven shares of each cluster.")
+        str,
+        typer.Option(
+            help="How rows are distributed: iid (at random) or dirichlet (clients have unequal "
+            "shares of the clusters)."
+        ),
     ] = "iid",
     alpha: Annotated[
-        float, typer.Option(help="Dirichlet parameter; smaller values are more uneven.")
+        float,
+        typer.Option(help="With dirichlet: the smaller, the more unequal the shares are."),
     ] = 0.5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Distribute the study's rows over simulated clients, and run its algorithm on them.
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 def status(
     kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit, admin/.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
 ) -> None:
     """Show the connected clients, the jobs and the progress of the running study."""
     from ..deploy.status import federation_status

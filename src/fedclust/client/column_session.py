@@ -16,6 +16,7 @@ import numpy as np
 from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms.record_alignment import RecordAlignment
 from ..algorithms.records import check_assignment
+from ..clustering.columns import labels_of
 from ..core import Code, Data, DataError, MessageError, Plan, Refusal, Request, Schema
 from ..data.ids import Ids
 from ..privacy import ClientPolicy
@@ -35,7 +36,7 @@ from .requests import (
     SharedRecords,
     Written,
 )
-from .vertical import AlignedRows, ClientColumns, FinalAssignment, labels_of, select_columns
+from .vertical import AlignedRows, ClientColumns, FinalAssignment, select_columns
 
 
 def digest_of(shared: Array) -> str:

@@ -23,7 +23,7 @@ from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, 
 from .session import ClientSession
 
 _LONGEST_ID = 200  # characters of a request's id; the reply repeats it
-_MARK = 8  # characters of a run's id in the names of its label files
+RUN_ID_LENGTH = 8  # of a run's id in the names of its label files
 _PUBLIC = {  # for errors that have no public text of their own
     Code.DATA: "its data do not fit the study; see the client's log",
     Code.INTERNAL: "an internal error occurred; see the client's log",
@@ -79,7 +79,7 @@ class ClientEndpoint:
     def _labels_path(self, caller: Caller) -> Path:
         """A separate file for every run, so that no run replaces another's labels."""
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in caller.study) or "study"
-        mark = "".join(c for c in caller.run if c.isalnum())[:_MARK]
+        mark = "".join(c for c in caller.run if c.isalnum())[:RUN_ID_LENGTH]
         folder = self._config.place(self._config.output.labels)
         return folder / (f"{name}-{mark}.csv" if mark else f"{name}.csv")
 

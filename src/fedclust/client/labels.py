@@ -1,5 +1,6 @@
 """Labels and memberships of a client's rows, written batch by batch to a file of the client."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..core import ConfigError, DataError
-from ..core.files import replacing
+from ..core.files import make_folder, replacing
 from ..data.formats import Columns, Writer, label_writer
 from ..typing import Array, BoolArray, FloatArray
 
@@ -52,7 +53,7 @@ def write_columns(columns: dict[str, Array], target: Path, who: str) -> None:
 @contextmanager
 def _open_atomically(target: Path, who: str) -> Iterator[Writer]:
     """A writer whose file appears only when it is complete."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with replacing(target) as scratch:
         with label_writer(target, scratch) as writer:
             yield writer
@@ -90,6 +91,16 @@ def refuse_id(id: str | None, key: str) -> None:
     """Refuse an id column whose name is also that of a column of labels."""
     if id is not None and (id == _CLUSTER or re.fullmatch(rf"{_MEMBERSHIP}\d+", id)):
         raise ConfigError(f"{key}: label files use this column name; rename the id column")
+
+
+def refuse_unwritable(client: str, target: Path) -> None:
+    """Refuse a place where labels cannot be written, before anything is computed."""
+    folder = next(folder for folder in target.absolute().parents if folder.exists())
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(
+            f"client {client!r}: there is no permission to write labels to {folder}; set "
+            '[outputs] labels_in = "run"'
+        )
 
 
 def check_label_format(target: Path) -> None:

@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..algorithms.record_alignment import RecordAlignment
-from ..clustering.columns import AnyRecordAlgorithm
+from ..clustering.columns import AnyRecordAlgorithm, labels_of, number_records
 from ..clustering.preparation import Column, Preparation
 from ..core import Data, DataError, MessageError, Record
-from ..core.files import write_text
+from ..core.files import make_folder, write_text
 from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from .files import ClientFiles, RowCounts
@@ -43,24 +43,22 @@ class FinalAssignment:
     study: str
     algorithm: AnyRecordAlgorithm
     last: Record  # the assignment that makes the centres
-    order: IntArray  # the clusters from the largest to the smallest: numbers 1, 2, ...
+    order: IntArray  # the clusters from the largest to the smallest: numbers 0, 1, ...
 
     @classmethod
     def of(cls, study: str, algorithm: AnyRecordAlgorithm, last: Record) -> Self:
         """Number the clusters by size; equal sizes keep the order of the algorithm."""
-        sizes = np.bincount(labels_of(last), minlength=algorithm.n_clusters)
-        return cls(study, algorithm, last, np.argsort(-sizes, kind="stable"))
+        return cls(study, algorithm, last, number_records(last, algorithm.n_clusters))
 
     @cached_property
     def labels(self) -> IntArray:
         """The number of each record's cluster."""
-        return np.argsort(self.order)[labels_of(self.last)] + 1
+        return np.argsort(self.order)[labels_of(self.last)]
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many records each cluster has, in the order of their numbers."""
-        n = len(self.order)
-        return tuple(np.bincount(self.labels, minlength=n + 1)[1:].tolist())
+        return tuple(np.bincount(self.labels, minlength=len(self.order)).tolist())
 
     @cached_property
     def memberships(self) -> FloatArray | None:
@@ -70,13 +68,6 @@ class FinalAssignment:
             return None
         root: FloatArray = weights[:, self.order] ** (1.0 / self.algorithm.parameter("fuzzifier"))
         return root
-
-
-def labels_of(last: Record) -> IntArray:
-    """The cluster of each record in an assignment, which holds labels or weights u^m."""
-    arrays = last.arrays()
-    labels: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
-    return labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +216,7 @@ class ClientColumns:
     ) -> None:
         """Write the client's part of the centres, and the clusters of its own rows."""
         part = end.algorithm.local_centers(end.last, aligned.X)[end.order]
-        centers.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(centers.parent)
         write_text(centers, json.dumps(self._describe(aligned.preparation, end, part), indent=1))
         if labels is None:
             return
@@ -235,7 +226,7 @@ class ClientColumns:
         shares = end.memberships
         if shares is not None:
             for c in range(len(end.order)):
-                columns[f"membership_{c + 1}"] = _place_values(shares[:, c], aligned.rows, n)
+                columns[f"membership_{c}"] = _place_values(shares[:, c], aligned.rows, n)
         write_columns(columns, labels, self._who)
 
     def _describe(
@@ -250,7 +241,7 @@ class ClientColumns:
             "preparation": ready.as_config(),
             "clusters": [
                 {"id": c, "size": n, "center": own.tolist(), "center_in_units": units.tolist()}
-                for c, (n, own, units) in enumerate(rows, 1)
+                for c, (n, own, units) in enumerate(rows)
             ],
         }
 

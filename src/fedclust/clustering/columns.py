@@ -28,6 +28,7 @@ from ..core import (
 )
 from ..kernels.columns import Distances
 from ..typing import FloatArray, IntArray
+from .numbering import sort_by_size
 
 AnyRecordAlgorithm = RecordAlgorithm[Any]
 Start = str | Sequence[int] | IntArray
@@ -45,9 +46,26 @@ class ColumnClustering:
     sent: Mapping[str, int]
 
     @property
+    def order(self) -> IntArray:
+        """The clusters from the largest to the smallest."""
+        return number_records(self.last, self.algorithm.n_clusters)
+
+    @property
     def caveat(self) -> str:
         """A limitation of the result; always empty, because no tier here adds noise."""
         return ""
+
+
+def labels_of(last: Record) -> IntArray:
+    """The cluster of each record in an assignment, which has labels or weights u^m."""
+    arrays = last.arrays()
+    labels: IntArray = arrays["labels"] if "labels" in arrays else arrays["weights"].argmax(axis=1)
+    return labels
+
+
+def number_records(last: Record, n_clusters: int) -> IntArray:
+    """The clusters of an assignment in the order of their numbers: largest first."""
+    return sort_by_size(np.bincount(labels_of(last), minlength=n_clusters))
 
 
 def cluster_columns(

@@ -1,6 +1,6 @@
 """The model of a study: plain values in a file, and labels for new rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +16,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
 FORMAT = 1  # of model.json
+_SHOWN = 6  # names in a line of a repr
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class _ModelPart:
     fuzzifier: float | None
     na_values: tuple[str, ...]
     preparation: Preparation
+    id_column: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ class _ColumnsModelPart:
     n_records: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """Centres, the preparation of rows, and the numbers of the clusters."""
 
@@ -71,6 +73,13 @@ class Model:
     fuzzifier: float | None = None  # None: labels only
     about: RunDescription | None = None  # None: built from parts, not by a run
     na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
+    id_column: str | None = None  # names the rows of the study's files
+
+    def __repr__(self) -> str:
+        heading = _describe(type(self), self.algorithm, len(self.ids), self.about)
+        sizes = ["unknown" if size is None else f"{size:,}" for size in self.sizes]
+        clusters = [f"{id} ({size} rows)" for id, size in zip(self.ids, sizes, strict=True)]
+        return f"{heading}\n  clusters: {_list(clusters)}\n  columns: {_list(self.columns)}"
 
     @property
     def columns(self) -> list[str]:
@@ -117,7 +126,13 @@ class Model:
         clusters = tuple(map(_CenteredCluster, self.ids, self.sizes, centers, in_units))
         names = tuple(self.preparation.names)
         part = _ModelPart(
-            self.algorithm, clusters, names, self.fuzzifier, self.na_values, self.preparation
+            algorithm=self.algorithm,
+            clusters=clusters,
+            columns=names,
+            fuzzifier=self.fuzzifier,
+            na_values=self.na_values,
+            preparation=self.preparation,
+            id_column=self.id_column,
         )
         return _as_config(self.about, part)
 
@@ -135,23 +150,30 @@ class Model:
             part.fuzzifier,
             build(RunDescription, config, where) if "fedclust" in config else None,
             part.na_values,
+            part.id_column,
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnsModel:
     """The model of a run over split columns: sizes only, as no party has all centres."""
 
     algorithm: str
-    sizes: tuple[int, ...]  # of clusters 1, 2, ...
+    sizes: tuple[int, ...]  # of clusters 0, 1, ...
     owners: Mapping[str, int]  # number of columns of each
     n_records: int  # that all owners have
     about: RunDescription
 
+    def __repr__(self) -> str:
+        heading = _describe(type(self), self.algorithm, len(self.ids), self.about)
+        clusters = [f"{id} ({n:,} records)" for id, n in zip(self.ids, self.sizes, strict=True)]
+        owners = [f"{owner} ({n} columns)" for owner, n in self.owners.items()]
+        return f"{heading}\n  clusters: {_list(clusters)}\n  owners: {_list(owners)}"
+
     @property
     def ids(self) -> tuple[int, ...]:
         """Numbers of the clusters."""
-        return tuple(range(1, len(self.sizes) + 1))
+        return tuple(range(len(self.sizes)))
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -166,6 +188,18 @@ class ColumnsModel:
         sizes = tuple(cluster.size for cluster in part.clusters)
         about = build(RunDescription, config, where)
         return cls(part.algorithm, sizes, part.owners, part.n_records, about)
+
+
+def _describe(kind: type, algorithm: str, n_clusters: int, about: RunDescription | None) -> str:
+    """The first line of a model's repr."""
+    run = f", study {about.study!r}, run {about.run_id}" if about else ""
+    return f"<{kind.__name__}: {n_clusters} clusters by {algorithm}{run}>"
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first names, in one line."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _as_config(about: RunDescription | None, part: Any) -> dict[str, Any]:

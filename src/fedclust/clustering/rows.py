@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..algorithms import make_seeding
+from ..algorithms import SEEDINGS, make_seeding
 from ..algorithms.cell_seeding import CellSeeding
 from ..algorithms.micro_clusters import MicroSeeding
 from ..algorithms.seeding import UniformSeeding
@@ -24,6 +24,7 @@ from ..core import (
     Runner,
     Schema,
     derive_seed,
+    did_you_mean,
     run,
 )
 from ..core.channel import Wrapper
@@ -32,6 +33,8 @@ from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import FloatArray
 from .starts import StartSearch
 
+AUTO = ("auto", "k-means++")  # scikit-learn's word for the same
+OTHER_STARTS = (*AUTO, "cells")  # names of initialisations besides those of seedings
 SCORING = "scoring"  # purpose of plans that evaluate centres
 Init = str | FloatArray | AnyAlgorithm
 
@@ -185,8 +188,13 @@ def run_seeding(
 def _select_seeding(
     init: str, algorithm: AnyAlgorithm, schema: Schema, tier: Tier, n_clients: int
 ) -> AnyAlgorithm:
-    """Return the seeding with this name; the default depends on the tier, then on the algorithm."""
-    if init in ("auto", "cells", algorithm.seeding):
+    """The seeding of a name; the default depends on the tier, then on the algorithm."""
+    names = (*OTHER_STARTS, *SEEDINGS)
+    if init not in names:
+        raise ConfigError(
+            f"init={init!r} is not one of {', '.join(names)}{did_you_mean(init, names)}"
+        )
+    if init in (*OTHER_STARTS, algorithm.seeding):
         seeding = tier.seeding(algorithm, schema, n_clients)
         if seeding is not None or init == "cells":
             return seeding or CellSeeding(algorithm.n_clusters, *schema.box())

@@ -15,6 +15,7 @@ from .errors import (
     Reason,
     Refusal,
     TooFewClients,
+    WriteError,
     did_you_mean,
 )
 from .loop import (
@@ -74,6 +75,7 @@ __all__ = [
     "Traits",
     "Transform",
     "Wrapper",
+    "WriteError",
     "RoundContext",
     "Work",
     "config",

@@ -9,7 +9,8 @@
     ├── TooFewClients     (RuntimeError)  a round that not enough clients answered
     │   └── EmptyRound                    every client replied, but all replies were empty
     ├── Refusal           (RuntimeError)  a client rejects a request and gives a reason
-    └── CheckpointError   (RuntimeError)  a saved round that cannot be continued
+    ├── CheckpointError   (RuntimeError)  a saved round that cannot be continued
+    └── WriteError        (OSError)       a file or folder that cannot be written
 
 An error has a ``code``, by which programs decide, and a ``public`` part: the text that may leave a
 client. By default nothing may. Only refusals and complaints about a request itself are public.
@@ -118,6 +119,10 @@ class Refusal(FedclustError, RuntimeError):
 
 class CheckpointError(FedclustError, RuntimeError):
     """A saved round that does not belong to this plan, or is damaged."""
+
+
+class WriteError(FedclustError, OSError):
+    """A file or folder that cannot be written: no permission, or no space."""
 
 
 def describe_reasons(reasons: Mapping[str, Reason]) -> str:

@@ -1,5 +1,6 @@
 """Files that survive a crash: replaced completely or not at all, appended to and synced, locked."""
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -7,14 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from .errors import ConfigError, FedclustError
+from .errors import ConfigError, FedclustError, WriteError
 
 _POLL = 0.1  # seconds between two attempts to lock a file
+_FULL = (errno.ENOSPC, errno.EDQUOT)  # errors while writing, which name no file
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a scratch file that replaces `path` if the block writes it and raises no error."""
+    """Give a scratch file that replaces `path` if the block writes it and raises no error.
+
+    If it cannot be written, the error names `path` and not the scratch file.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise ConfigError(f"{target}: the folder {target.parent} does not exist")
@@ -23,8 +28,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield scratch
         if scratch.exists():
             os.replace(scratch, target)
+    except OSError as problem:
+        if problem.errno not in _FULL and str(scratch) not in f"{problem.filename} {problem}":
+            raise  # about another file, such as one that the block reads
+        raise WriteError(f"{target} cannot be written ({explain(problem)})") from None
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless they exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise WriteError(f"the folder {path} cannot be made ({explain(problem)})") from None
+
+
+def explain(problem: OSError) -> str:
+    """The reason of a failure, without the paths that libraries put into theirs."""
+    return str(problem) if problem.errno is None else os.strerror(problem.errno)
 
 
 def write_atomically(

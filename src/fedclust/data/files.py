@@ -8,14 +8,20 @@ import numpy as np
 from ..core import DataError
 from .formats import Columns, check_shapes, format_of, readable
 
+LABELS = ".labels"  # how the stems of files end that `fedclust label` writes beside the data
+
 
 def named_files(path: Path) -> list[Path]:
-    """Return the file itself, or the files that match a glob such as "north/*.csv"."""
+    """Return the file itself, or the files that match a glob such as "north/*.csv".
+
+    A glob does not match files of labels.
+    """
     if path.is_file():
         return [path]
     if not any(c in path.name for c in "*?["):
         return []
-    return sorted(file for file in path.parent.glob(path.name) if file.is_file())
+    found = (file for file in path.parent.glob(path.name) if file.is_file())
+    return sorted(file for file in found if not file.stem.endswith(LABELS))
 
 
 def read_table(

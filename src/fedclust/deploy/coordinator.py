@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..clustering.model import read_model
 from ..core import FedclustError, TooFewClients
 from ..study.conflicts import find_ignored_settings
 from ..study.layouts import layout_of
@@ -59,7 +60,7 @@ def run_federated(
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
     paths = prepare_paths(study, folder, resume=resume, force=force)
     if read_outcome(paths).get("done"):  # the job finished after the command was interrupted
-        return clean_up(paths)
+        return _finish(paths, on_message)
     lock_server(server.folder, SERVER_COMPONENT)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
         port = server.federation.port
@@ -71,10 +72,18 @@ def run_federated(
         session = stack.enter_context(_open_session(admin, port))
         session.abort_study(study.path.stem)  # an interrupted run may have left a job
         if read_outcome(paths).get("done"):
-            return clean_up(paths)
+            return _finish(paths, on_message)
         stack.enter_context(announce_study(study, paths, admin.folder))
         _run_jobs(study, paths, session, quorum, options, on_message)
+    _finish(paths, on_message)
+
+
+def _finish(paths: RunPaths, on_message: OnMessage) -> None:
+    """Clean up, and say how the tier has changed what was computed."""
     clean_up(paths)
+    about = read_model(paths.folder / "model.json").about
+    if about is not None and about.privacy.effect:
+        on_message({"message": about.privacy.effect})
 
 
 def _open_session(admin: Kit, port: int) -> Any:

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
+from ..client.endpoint import RUN_ID_LENGTH
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
+from ..study.phases import Phase
 from ..study.pool import RemotePool
 from ..study.read import read_study
 from ..study.run import carry_out
@@ -87,11 +89,17 @@ class StudyJob:
             quorum=study.sampling.min_clients,
             record=self._record,
         )
-        folder = RunDirectory(study, self._folder, force=self._force, resume=self._resume)
+        folder = RunDirectory(
+            study,
+            self._folder,
+            force=self._force,
+            resume=self._resume,
+            run_id=self._run[:RUN_ID_LENGTH],  # as in the names of the clients' label files
+        )
         pool = RemotePool(channel, tuple(read.clients))
         carry_out(study, pool, folder, on_round=self._report_round)
 
-    def _report_round(self, phase: str, plan: Plan, done: Round) -> None:
+    def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)
         self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
 

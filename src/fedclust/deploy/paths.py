@@ -13,7 +13,12 @@ from typing import Any
 
 from ..core import ConfigError
 from ..core.files import write_text
-from ..study.run_directory import RunDirectory
+from ..study.run_directory import (
+    RunDirectory,
+    announce_unfinished,
+    explain_nothing_to_resume,
+    unfinished_folder,
+)
 from ..study.settings import Study
 
 # In the work folder:
@@ -42,16 +47,13 @@ def prepare_paths(study: Study, folder: Path, *, resume: bool, force: bool) -> R
     """Create or reuse the folders of a run; raise if that would replace an earlier run."""
     folder = folder.absolute()
     work = folder.with_name(f".{folder.name}.federation")
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    unfinished = unfinished_folder(folder)
     if resume and not work.exists():
-        raise ConfigError(f"nothing to resume: {folder} has no unfinished run")
+        raise ConfigError(explain_nothing_to_resume(folder))
     RunDirectory(replace(study, clients={}), folder, force=force or resume, resume=False)
     if not resume:
-        if unfinished.exists() and not force:
-            raise ConfigError(
-                f"{folder} has an unfinished run; continue it with --resume, or start again with "
-                "--force"
-            )
+        if unfinished.exists() and not force:  # also before the first save: clients were queried
+            raise ConfigError(announce_unfinished(folder))
         for old in (work, unfinished):
             shutil.rmtree(old, ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True, mode=0o700)

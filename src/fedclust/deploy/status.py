@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core import ConfigError, FedclustError
 from ..core.files import write_text
+from ..study.phases import Phase
 from ..study.settings import Study, make_algorithm
 from .kits import read_kit
 from .paths import PROGRESS, RUNNING, RunPaths
@@ -72,7 +73,7 @@ def read_progress(admin: Path) -> dict[str, Any] | None:
         last, limit = rounds[-1], about["max_rounds"]
         progress = {name: last[name] for name in ("phase", "plan", "round", "answers")}
         progress |= {"study": about["study"], "seconds_ago": _seconds_since(last["when"])}
-        if last["phase"] == "clustering" and limit is not None:
+        if last["phase"] == Phase.CLUSTERING and limit is not None:
             duration = _round_duration([line for line in rounds if line["plan"] == last["plan"]])
             remaining = None if duration is None else duration * (limit - last["round"] - 1)
             progress |= {"max_rounds": limit, "seconds_left": remaining}

@@ -1,6 +1,7 @@
 """Base class of the estimators over split rows."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -12,11 +13,11 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..channels import LocalChannel
+from ..clustering.numbering import sort_by_size
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import (
     Algorithm,
@@ -29,20 +30,23 @@ from ..core import (
     checks,
     did_you_mean,
 )
-from ..data.client_tables import as_column, rows_by_owner, tables_by_client
+from ..data.client_tables import tables_by_client
 from ..data.values import refuse_non_numeric
 from ..kernels import nearest, sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
-
-TABLE: dict[str, Any] = {
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-    "ensure_all_finite": False,  # Data.of checks, and names client and column
-}
+from ._parameters import KnownParameters, count_starts, draw_seed
+from ._rows import TABLE, Rows, read_rows
+from ._tables import collect, reorder_columns, without
 
 
-class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class Federated(
+    KnownParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     """Base class: splits rows by client, runs the federation, labels the rows."""
 
     _lossless: ClassVar[str]
@@ -54,7 +58,7 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         *,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
-        n_init: int = 1,
+        n_init: int | str = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
         sampling: float = 1.0,
@@ -82,10 +86,12 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         ----------
         X : table, or list of tables, or dict of name to table
             One table, with ``clients`` for the owner of each row, or one table per client. One
-            table without ``clients`` belongs to a single client: the pooled case.
+            table without ``clients`` belongs to a single client: the pooled case. Data frames of
+            several clients may have their columns in different orders.
         y : ignored
-        clients : array-like of shape (n_samples,), optional
-            The owner of each row.
+        clients : array-like of shape (n_samples,), or str, optional
+            The owner of each row, or the name of the column of X that has the owners. That column
+            is not a feature.
         sample_weight : array-like of shape (n_samples,), or a list or dict of such, optional
             Weight of each row. Rows of weight zero are ignored.
 
@@ -94,43 +100,63 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self
         """
         checks.integer(self, "n_clusters")
-        checks.integer(self, "n_init")
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
-        tables = tables_by_client(X, clients, sample_weight)
-        if tables is None:
-            owners, all_rows = self._split(X, clients, sample_weight)
-        else:
-            owners, all_rows = self._check_tables(tables)
-        self._check_size(owners, all_rows)
+        n_init, tier = count_starts(self), self._tier()
+        self._owner_column = clients if isinstance(clients, str) else None
+        rows = read_rows(self, collect(X), clients, sample_weight)
+        rows.refuse_fewer_than(self.n_clusters)
         clustering = cluster(
             self._algorithm(),
-            LocalChannel(owners),
-            self._schema(),
+            LocalChannel(rows.by_client),
+            self._schema(tier),
             init=self.init,
-            n_init=self.n_init,
-            privacy=self._tier(),
+            n_init=n_init,
+            privacy=tier,
             sampling=ClientSampling(self.sampling, self.min_clients),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=draw_seed(self.random_state),
         )
-        self._set_results(clustering, all_rows)
+        self._set_results(clustering, rows, tier)
         if clustering.caveat:
             warnings.warn(clustering.caveat, UserWarning, stacklevel=2)
-        self._warn()
+        self._warn(tier)
         return self
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Any) -> Any:
         """Nearest centre of each row.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
 
         Returns
         -------
-        labels : array of shape (n_samples,)
+        labels : array of shape (n_samples,), or a list or dict of such arrays
         """
-        return nearest(self._rows(X), self.cluster_centers_)[0]
+        return self._map(lambda rows: nearest(rows, self.cluster_centers_)[0], X)
+
+    def labels_of(self, client: Any) -> IntArray:
+        """Cluster of each row of a client, in the order of its rows.
+
+        Parameters
+        ----------
+        client : str or int
+            One of ``clients_``, or the position of a table in a list.
+
+        Returns
+        -------
+        labels : array of shape (rows of the client,)
+        """
+        check_is_fitted(self)
+        name = str(client)
+        if name not in self._places:  # the names of listed tables are padded, such as 01
+            name = name.zfill(len(self.clients_[0]))
+        if name not in self._places:
+            raise ConfigError(
+                f"unknown client {client!r}; known clients: {', '.join(self.clients_)}"
+            )
+        labels: IntArray = self.labels_[self._places[name]]
+        return labels
 
     def transform(self, X: Any) -> FloatArray:
         """Distance of each row to each centre.
@@ -145,62 +171,38 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """
         return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
 
-    def _rows(self, X: Any) -> FloatArray:
+    def _map(self, function: Any, X: Any) -> Any:
+        """Apply a function to the rows of one table, or of each of several."""
         check_is_fitted(self)
+        X = collect(X)
+        tables = tables_by_client(X)
+        if tables is None:
+            return function(self._rows(X))
+        found = [function(self._rows(table, client)) for client, (table, _) in tables.items()]
+        return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
+
+    def _rows(self, X: Any, client: str | None = None) -> FloatArray:
+        """Check new rows: one table, or the table of one of several clients."""
+        check_is_fitted(self)
+        X, who = collect(X), "X" if client is None else f"client {client!r}"
         if tables_by_client(X) is not None:
             raise DataError("X: expected one table, got several; pass one client's table at a time")
-        refuse_non_numeric(X, "X")
-        rows = validate_data(self, X, reset=False, **TABLE)
-        return Data.of(rows, client="X", names=getattr(self, "feature_names_in_", None)).X
-
-    def _split(
-        self, X: Any, clients: Any, sample_weight: Any
-    ) -> tuple[dict[str, Data], list[FloatArray]]:
-        """Split one table by the owner of each row."""
-        refuse_non_numeric(X, "X")
-        rows = validate_data(self, X, **TABLE)
-        weight = as_column("sample_weight", sample_weight, len(rows))
+        if self._owner_column is not None:
+            X = without(X, self._owner_column)
         names = getattr(self, "feature_names_in_", None)
-        checked = Data.of(rows, weight, client="X", names=names)  # so that errors name rows of X
-        if clients is None:
-            return {"0": checked}, [rows]
-        groups = rows_by_owner(as_column("clients", clients, len(rows)))
-        owners = {
-            name: Data.of(rows[group], None if weight is None else weight[group])
-            for name, group in groups.items()
-        }
-        return owners, [rows]
+        if client is not None and names is not None:
+            X = reorder_columns(X, names.tolist(), who, "the fit")
+        refuse_non_numeric(X, who)
+        rows = validate_data(self, X, reset=False, **TABLE)
+        return Data.of(rows, client=who, names=names).X
 
-    def _check_tables(
-        self, tables: dict[str, tuple[Any, Any]]
-    ) -> tuple[dict[str, Data], list[FloatArray]]:
-        """Check one table per client, with the same columns in each."""
-        owners: dict[str, Data] = {}
-        all_rows = []
-        for name, (table, weight) in tables.items():
-            client = f"client {name!r}"
-            refuse_non_numeric(table, client)
-            try:
-                rows = validate_data(self, table, reset=not owners, ensure_min_samples=0, **TABLE)
-            except (TypeError, ValueError) as problem:
-                raise DataError(f"{client}: {' '.join(str(problem).split())}") from None
-            columns = getattr(self, "feature_names_in_", None)
-            owners[name] = Data.of(rows, weight, client=client, names=columns)
-            all_rows.append(rows)
-        return owners, all_rows
-
-    def _check_size(self, owners: dict[str, Data], all_rows: list[FloatArray]) -> None:
-        n_samples = sum(len(data) for data in owners.values())
-        if n_samples == 0 and any(len(X) for X in all_rows):
-            raise DataError("sample_weight: all weights are zero, so there are no rows to cluster")
-        if n_samples < max(2, self.n_clusters):
-            raise DataError(
-                f"n_samples={n_samples} must be at least n_clusters={self.n_clusters}, and at "
-                "least 2: the centre of a single row would be that row"
-            )
-
-    def _schema(self) -> Schema:
+    def _schema(self, tier: Tier) -> Schema:
         F = self.n_features_in_
+        if self.bounds is None and tier.sums_only:
+            raise ConfigError(
+                f"privacy={tier.name!r} needs public bounds of the features; pass bounds=(low, "
+                f"high), each a number or {F} numbers, which must not be computed from the data"
+            )
         if self.bounds is None:
             return Schema(F)
         try:
@@ -265,10 +267,13 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             raise ConfigError(reason)
         return tier.with_rounds(self.max_rounds)
 
-    def _set_results(self, clustering: Clustering, all_rows: list[FloatArray]) -> None:
-        self.algorithm_ = clustering.algorithm
-        self.cluster_centers_ = clustering.centers
-        self.labels_ = np.concatenate([nearest(X, clustering.centers)[0] for X in all_rows])
+    def _set_results(self, clustering: Clustering, rows: Rows, tier: Tier) -> None:
+        order = self._number(clustering, rows, tier)
+        self.algorithm_ = _reorder_start(clustering.algorithm, order)
+        self.cluster_centers_ = clustering.centers[order]
+        self.labels_ = rows.nearest(self.cluster_centers_)
+        self.clients_ = tuple(rows.by_client)
+        self._places = rows.places
         self.inertia_ = clustering.inertia
         self.n_rounds_ = clustering.run.n_rounds
         self.converged_ = clustering.converged
@@ -277,7 +282,24 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.guarantee_ = clustering.guarantee
         self._n_features_out = self.n_clusters
 
-    def _warn(self) -> None:
+    def _number(self, clustering: Clustering, rows: Rows, tier: Tier) -> IntArray:
+        """The clusters in the order of their numbers: by size, or as the given centres are."""
+        centers = clustering.centers
+        if self._start_is_given():
+            return np.arange(len(centers))
+        sizes: Any = np.zeros(len(centers))
+        if not tier.noisy:  # the order of exact sizes would disclose more than the noise allows
+            sizes = np.bincount(rows.nearest(centers), rows.weight, len(centers))
+        return sort_by_size(sizes, centers)
+
+    def _start_is_given(self) -> bool:
+        """Whether the user gave the initial centres, whose order then numbers the clusters."""
+        if isinstance(self.init, str) and self.init == "auto":
+            algorithm = self.algorithm
+            return isinstance(algorithm, Algorithm) and algorithm.parameter("init") is not None
+        return not isinstance(self.init, str | Algorithm)
+
+    def _warn(self, tier: Tier) -> None:
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -286,19 +308,26 @@ class Federated(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        # A user who sets the number of rounds expects the run to end there: no warning then.
-        default_rounds = self.max_rounds is None and isinstance(self.algorithm, str)
-        if default_rounds and self.sampling == 1 and not self.converged_:
-            most = tier_of(self.privacy).most_rounds(self.algorithm_)
-            limited = most is not None and self.n_rounds_ >= most
+        if not self.converged_:
+            most = tier.most_rounds(self.algorithm_)
             remedy = "increase max_rounds or tol"
-            if limited:
-                remedy = f"privacy={self.guarantee_.tier!r} allows no more rounds; increase tol"
+            if most is not None and self.n_rounds_ >= most:
+                remedy = f"privacy={tier.name!r} allows no more rounds; increase tol"
+            elif self.sampling < 1:
+                remedy = f"with sampling={self.sampling:g} centres keep moving; increase tol"
             warnings.warn(
                 f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _reorder_start(algorithm: AnyAlgorithm, order: IntArray) -> AnyAlgorithm:
+    """The algorithm with its initial centres in the order of the clusters' numbers."""
+    start = algorithm.parameter("init")
+    if start is None:
+        return algorithm
+    return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=start[order]))
 
 
 def _clusters_rows(algorithm: Any) -> bool:

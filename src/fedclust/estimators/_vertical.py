@@ -2,13 +2,12 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..channels import LocalChannel
@@ -27,10 +26,11 @@ from ..data.values import is_one_dimensional, refuse_non_numeric
 from ..kernels.columns import nearest_of
 from ..tiers.columns import TRUST
 from ..typing import FloatArray, IntArray
-from ._federated import TABLE
+from ._parameters import KnownParameters, count_starts, draw_seed
+from ._rows import TABLE
 
 
-class Vertical(ClusterMixin, BaseEstimator):
+class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
     """Base class: assigns columns to owners, runs the federation, labels the records."""
 
     _kind: ClassVar[type[AnyRecordAlgorithm]]
@@ -40,7 +40,7 @@ class Vertical(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         init: Start = "k-means++",
-        n_init: int = 1,
+        n_init: int | str = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
         message_dtype: str = "float64",
@@ -199,7 +199,6 @@ class Vertical(ClusterMixin, BaseEstimator):
 
     def _fit(self, tables: dict[str, Table], aligned: Alignment) -> Self:
         checks.integer(self, "n_clusters")
-        checks.integer(self, "n_init")
         n = aligned.n_records
         if n < max(2, self.n_clusters):
             raise DataError(
@@ -220,14 +219,18 @@ class Vertical(ClusterMixin, BaseEstimator):
             LocalChannel(data),
             Schema(self.n_features_in_, n_records=n_records),
             init=self.init,
-            n_init=self.n_init,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_init=count_starts(self),
+            seed=draw_seed(self.random_state),
         )
 
     def _set_results(self, best: ColumnClustering, data: dict[str, Data]) -> None:
-        self.algorithm_ = best.algorithm
+        given = not isinstance(self.init, str)  # then its order numbers the clusters
+        order = np.arange(self.n_clusters) if given else best.order
+        self.algorithm_ = _reorder_start(best.algorithm, order)
         self.trust_ = TRUST
-        self._parts = {o: best.algorithm.local_centers(best.last, d.X) for o, d in data.items()}
+        self._parts = {
+            o: best.algorithm.local_centers(best.last, d.X)[order] for o, d in data.items()
+        }
         self.n_rounds_ = len(best.history)
         self.converged_ = best.converged
         self.history_ = [asdict(line) for line in best.history]
@@ -293,9 +296,19 @@ class Vertical(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if self.max_rounds is None and not self.converged_:
+        if not self.converged_:
             warnings.warn(
-                f"no convergence in {self.n_rounds_} rounds; increase max_rounds or tol",
+                f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; increase "
+                "max_rounds or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _reorder_start(algorithm: AnyRecordAlgorithm, order: IntArray) -> AnyRecordAlgorithm:
+    """The algorithm with its start in the order of the clusters' numbers."""
+    start = algorithm.init
+    if start is None:
+        return algorithm
+    per_cluster = len(start) == len(order)  # a record per cluster, or else a cluster per record
+    return replace(algorithm, init=start[order] if per_cluster else np.argsort(order)[start])

@@ -9,7 +9,6 @@ from ..core import AnyAlgorithm
 from ..kernels import memberships
 from ..metrics import fuzzy_objective
 from ..tiers import Privacy
-from ..typing import FloatArray
 from ._federated import Federated
 
 
@@ -31,7 +30,7 @@ class FederatedFuzzyCMeans(Federated):
 
     Attributes
     ----------
-    cluster_centers_, labels_, inertia_, n_rounds_, history_, bytes_sent_, algorithm_
+    cluster_centers_, labels_, clients_, inertia_, n_rounds_, history_, bytes_sent_, algorithm_
         As for `FederatedKMeans`; a label is the cluster of the highest membership.
 
     Examples
@@ -54,7 +53,7 @@ class FederatedFuzzyCMeans(Federated):
         fuzzifier: float = 2.0,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
-        n_init: int = 1,
+        n_init: int | str = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
         sampling: float = 1.0,
@@ -78,18 +77,19 @@ class FederatedFuzzyCMeans(Federated):
         )
         self.fuzzifier = fuzzifier
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Membership of each row in each cluster; rows add up to one.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
 
         Returns
         -------
-        memberships : array of shape (n_samples, n_clusters)
+        memberships : array of shape (n_samples, n_clusters), or a list or dict of such arrays
         """
-        return memberships(self._rows(X), self.cluster_centers_, self._fuzzifier)
+        fuzzifier = self._fuzzifier
+        return self._map(lambda rows: memberships(rows, self.cluster_centers_, fuzzifier), X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the fuzzy objective, the sum of u^m d^2.

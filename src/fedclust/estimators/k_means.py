@@ -20,13 +20,16 @@ class FederatedKMeans(Federated):
     init : str, array of shape (n_clusters, n_features) or seeding, default="auto"
         The initialisation: "careful" (k-means++ at every client, each seed blended with its
         neighbours), "fkm", "one-shot", "k-fed", "client" (drawn by one client), "uniform" (within
-        ``bounds``), an array of centres, or a seeding from `fedclust.make_seeding`. "auto" selects
-        the default of the algorithm. No client ever sends one of its rows as a seed.
-    n_init : int, default=1
+        ``bounds``), "cells" (counts of rows within ``bounds``), an array of centres, or a seeding
+        from `fedclust.make_seeding`. "auto" selects the default of the algorithm, or of the
+        privacy tier where sums are masked or noisy; "k-means++", scikit-learn's name, means the
+        same. No client ever sends one of its rows as a seed.
+    n_init : int or "auto", default=1
         Number of initialisations; the one with the lowest pooled inertia is kept. Each further
-        run queries the same data again: see the privacy page.
+        run queries the same data again: see the privacy page. "auto" is 1.
     max_rounds : int, optional
-        Maximum number of communication rounds; the default of the algorithm if None.
+        Maximum number of communication rounds; the default of the algorithm if None. A run that
+        ends there without convergence gives a `ConvergenceWarning`.
     tol : float, optional
         Stop when a round moves the centres by at most this share of their spread.
     sampling : float, default=1.0
@@ -41,17 +44,25 @@ class FederatedKMeans(Federated):
         `fedclust.privacy.guarantee` describes what each tier guarantees.
     bounds : (low, high), optional
         Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";
-        each a number or one per feature.
-    random_state : int, RandomState or None, default=None
+        each a number or one per feature. They must not be computed from the data.
+    random_state : int, RandomState, Generator or None, default=None
         Makes seeding, client sampling and restarts at the server reproducible.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
+        The centre of each cluster. Clusters are numbered from 0 by size, largest first, as in
+        studies and exported models; with noise, by the values of their centres. If ``init`` is an
+        array, they keep its order.
     labels_ : array of shape (n_samples,)
         Nearest centre of each row, in the order given (client after client for several tables).
+        `labels_of` returns the labels of one client.
+    clients_ : tuple of str
+        Names of the clients.
     inertia_ : float
-        Pooled sum of squared distances to the nearest centre, computed by a federated run.
+        Pooled sum of squared distances to the nearest centre, computed by a federated run. NaN
+        with "dp" and "secure+dp", where this run would spend privacy budget; ``-score(X)`` is the
+        inertia of rows that you may see.
     n_rounds_ : int
         Number of clustering rounds, without seeding and scoring.
     history_ : list of dict
@@ -59,7 +70,7 @@ class FederatedKMeans(Federated):
     bytes_sent_ : dict of str to int
         Bytes sent by each client in total: seeding, clustering, scoring.
     algorithm_ : algorithm
-        The algorithm as it ran, with its initial centres.
+        The algorithm as it ran, with its initial centres in the order of the clusters.
     guarantee_ : Guarantee
         Privacy guarantee of this run: tier, parameters and a description.
 

@@ -43,7 +43,7 @@ alignment_, trust_
         *,
         fuzzifier: float = 2.0,
         init: Start = "k-means++",
-        n_init: int = 1,
+        n_init: int | str = 1,
         max_rounds: int | None = None,
         tol: float | None = None,
         message_dtype: str = "float64",

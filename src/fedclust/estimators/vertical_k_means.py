@@ -18,16 +18,18 @@ class VerticalKMeans(Vertical):
     init : {"k-means++", "records", "partition"} or array, default="k-means++"
         The initialisation: k-means++ over summed distances, a random record per cluster, a random
         partition; or an array of a record number per cluster, or a cluster number per record.
-    n_init : int, default=1
+    n_init : int or "auto", default=1
         Number of initialisations; the one with the lowest inertia is kept. An array is run once.
+        "auto" is 1.
     max_rounds : int, optional
-        Maximum number of communication rounds; 300 if None.
+        Maximum number of communication rounds; 300 if None. A run that ends there without
+        convergence gives a `ConvergenceWarning`.
     tol : float, optional
         Stop when distances change by at most this share; 1e-6 if None.
     message_dtype : {"float64", "float32"}, default="float64"
         Type of the numbers sent. "float32" halves the bytes and keeps seven digits of each
         distance; the result is then no longer exactly that of one table.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Makes results reproducible. In `fit_frames`, the order of the records and so the random
         draws depend on the secret too.
 
@@ -35,6 +37,8 @@ class VerticalKMeans(Vertical):
     ----------
     labels_ : array of shape (n_records,)
         Cluster of each shared record; `labels_of` returns them in the row order of one owner.
+        Clusters are numbered from 0 by size, largest first. If ``init`` is an array, they keep
+        its order.
     inertia_ : float
         Sum of squared distances to the nearest centre.
     n_rounds_, converged_, history_, bytes_sent_, algorithm_

@@ -15,7 +15,7 @@ PALETTE = (
 
 def colour(id: int) -> str:
     """The colour of a cluster; it depends only on the cluster's number."""
-    return PALETTE[(id - 1) % len(PALETTE)]
+    return PALETTE[id % len(PALETTE)]
 
 
 def ink_on(background: str) -> str:

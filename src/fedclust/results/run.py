@@ -13,11 +13,31 @@ class PrivacyRecord:
     guarantee: str  # in words
     parameters: Mapping[str, Any]
     epsilon_spent: float | None = None  # only where noise was drawn again after an interruption
+    scales_by_bounds: bool = False  # because of the tier, instead of by mean and spread
+    start: str = ""  # the seeding that the tier puts in place of the algorithm's own
 
     @property
     def limits_changes(self) -> bool:
         """Whether clients withhold sums that differ little from earlier ones."""
         return bool(self.parameters.get("change"))
+
+    @property
+    def effect(self) -> str:
+        """How the tier changes what is computed, in words; empty if it does not."""
+        parts = []
+        if self.scales_by_bounds:
+            parts.append(
+                "columns are scaled by their public bounds instead of by mean and standard "
+                "deviation"
+            )
+        if self.start:
+            parts.append(f"the initial centres come from the seeding {self.start!r}")
+        if not parts:
+            return ""
+        return (
+            f"With tier {self.tier!r}, {' and '.join(parts)}, so clusters may differ from those "
+            "of tier 'none'."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +46,7 @@ class RunDescription:
 
     fedclust: str  # the version
     created: str  # ISO 8601
+    run_id: str = ""  # part of the names of label files
     study: str  # the name of the study file, without its ending
     settings: Mapping[str, Any]  # of the algorithm, its initialization included
     lossless: bool  # equal to the result of the same algorithm on one table

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
+from ..clustering.choose_k.sweep import explain_refusal
+from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
 from ..tiers import TIERS, Tier
 from .settings import (
@@ -59,9 +61,9 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split rows."""
     settings, name = study.clustering, f"tier = {tier.name!r}"
     if settings.n_clusters == "auto" and tier.limits_queries:
-        words = (
-            f"n_clusters must be a number with {name}: trying several would exceed its query limit"
-        )
+        low, high = study.n_clusters
+        reason = explain_refusal(tier, make_algorithm(settings, high), range(low, high + 1))
+        words = f"n_clusters must be a number with {name}: {reason}"
         yield Conflict(("clustering", "n_clusters"), words)
     yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
     algorithm = make_algorithm(settings, 2)
@@ -119,7 +121,7 @@ def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
 def _init_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Check the initialisation, unless it is drawn or counted in cells."""
     init = study.clustering.init
-    if init in ("auto", *_DRAWN):
+    if init in (*OTHER_STARTS, *_DRAWN):
         return
     try:
         tier.check(make_seeding(init, 2))
@@ -190,8 +192,8 @@ def _column_clustering_conflicts(clustering: ClusteringSettings) -> Iterator[Con
         yield Conflict(
             ("clustering", "k_range"), 'k_range is used only with n_clusters = "auto"; leave it out'
         )
-    if clustering.init not in ("auto", *RECORD_STARTS):
-        words = f"with {_SPLIT} init must be auto (k-means++), {' or '.join(RECORD_STARTS)}"
+    if clustering.init not in ("auto", "k-means++", *RECORD_STARTS):
+        words = f"with {_SPLIT} init must be k-means++, {' or '.join(RECORD_STARTS)}"
         yield Conflict(("clustering", "init"), words)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .. import __version__
 from ..clustering.model import Model
@@ -14,9 +14,10 @@ from ..core import AnyAlgorithm, RoundSummary, config
 from ..results import ClientRecord, PhaseRecord, PrivacyRecord, RunDescription
 from ..tiers import Tier
 from .journal import RunRecord
+from .phases import Phase
 from .settings import Study
 
-CHOOSING, COMPARING = "choosing k", "comparing"  # phases that are reported as one
+_AS_ONE = (Phase.CHOOSING, Phase.COMPARING)  # phases whose plans are not listed one by one
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -35,12 +36,21 @@ class AnyClustering(Protocol):
     def caveat(self) -> str: ...
 
 
+class TierEffect(NamedTuple):
+    """What a tier changes of the computation itself."""
+
+    scales_by_bounds: bool = False
+    start: str = ""  # the key of a seeding
+
+
 def describe_run(
     study: Study,
     requested: AnyAlgorithm,
     found: AnyClustering,
     tier: Tier,
     runs: Sequence[RunRecord],
+    run_id: str,
+    effect: TierEffect,
     match: Model | None = None,
     caveat: str = "",
 ) -> RunDescription:
@@ -53,6 +63,7 @@ def describe_run(
     return RunDescription(
         fedclust=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        run_id=run_id,
         study=study.path.stem,
         settings=settings,
         lossless=found.algorithm.lossless and tier.guarantee.exact,
@@ -62,7 +73,7 @@ def describe_run(
         converged=found.converged,
         ended_by_tier=_ended_by_tier(study, requested, found),
         caveat="; ".join(filter(None, (found.caveat, caveat))),
-        privacy=describe_privacy(tier, runs),
+        privacy=describe_privacy(tier, runs, effect),
         seed=study.clustering.seed,
         matched_run=match.about.study if match and match.about else None,
         versions=find_versions(),
@@ -89,7 +100,7 @@ def find_versions() -> dict[str, str]:
     return found
 
 
-def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
+def describe_privacy(tier: Tier, runs: Sequence[RunRecord], effect: TierEffect) -> PrivacyRecord:
     """State the guarantee, and the total privacy loss if noisy rounds were repeated."""
     guarantee = tier.guarantee
     words = guarantee.words
@@ -105,6 +116,8 @@ def describe_privacy(tier: Tier, runs: Sequence[RunRecord]) -> PrivacyRecord:
         guarantee=words,
         parameters=dict(guarantee.parameters),
         epsilon_spent=spent,
+        scales_by_bounds=effect.scales_by_bounds,
+        start=effect.start,
     )
 
 
@@ -126,7 +139,7 @@ def summarize_phases(runs: Sequence[RunRecord]) -> tuple[PhaseRecord, ...]:
 
 def _phase_of(run: RunRecord) -> str:
     """The purpose of the plan, if it has one and the phase is not reported as one."""
-    return run.phase if run.phase in (CHOOSING, COMPARING) else run.purpose or run.phase
+    return run.phase if run.phase in _AS_ONE else run.purpose or run.phase
 
 
 def add_bytes(runs: Sequence[RunRecord]) -> dict[str, int]:

@@ -1,5 +1,9 @@
-"""A model in other libraries' formats: ONNX for any language, skops for scikit-learn."""
+"""A model in other libraries' formats: ONNX for any language, skops for scikit-learn.
 
+Both give the cluster numbers of the run, which may skip numbers after --match-run.
+"""
+
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,8 +30,8 @@ def export(model: Model, target: Path) -> None:
 def _onnx(model: Model, target: Path) -> bytes:
     """A graph from the columns' own values to the cluster's number, and memberships if fuzzy.
 
-    Missing values must be filled by the caller unless the model fills them. Categories are given
-    as columns of zeros and ones.
+    Categories are given as columns of zeros and ones. A row with a missing value that the model
+    does not fill has the cluster -1 and no memberships.
     """
     try:
         import onnx
@@ -35,17 +39,22 @@ def _onnx(model: Model, target: Path) -> bytes:
         raise ConfigError(f"{target}: needs onnx: pip install 'fedclust[export]'") from None
     graph = _Graph(onnx)
     rows = graph.prepare(model)
+    missing = graph.missing_rows(rows)
     distances = graph.distances(rows, model)
     place = graph.node("ArgMin", distances, axis=1, keepdims=0)
     numbers = graph.constant("numbers", np.array(model.ids, dtype=np.int64))
-    outputs = [
-        graph.output("cluster", graph.node("Gather", numbers, place), onnx.TensorProto.INT64)
-    ]
+    none = graph.constant("none", np.array([-1]))
+    number = graph.node("Gather", numbers, place)
+    number = graph.node("Where", graph.node("Squeeze", missing, "axis"), none, number)
+    outputs = [graph.output("cluster", number, onnx.TensorProto.INT64)]
     if model.fuzzifier is not None:
         shared = graph.memberships(distances, model.fuzzifier)
+        shared = graph.node("Where", missing, graph.constant("unknown", np.array(np.nan)), shared)
         outputs.append(graph.output("membership", shared, onnx.TensorProto.DOUBLE, len(model.ids)))
-    made = graph.model(len(model.preparation.names), outputs)
-    made.doc_string = f"fedclust {model.algorithm}: columns {', '.join(model.preparation.names)}"
+    made = graph.model(model.preparation.names, outputs)
+    made.doc_string = f"Clusters of fedclust ({model.algorithm})"
+    properties = {"columns": model.preparation.names, "clusters": model.ids}
+    onnx.helper.set_model_props(made, {name: json.dumps(v) for name, v in properties.items()})
     onnx.checker.check_model(made)
     content: bytes = made.SerializeToString()
     return content
@@ -88,9 +97,17 @@ class _Graph:
         moved = self.node("Sub", rows, self.constant("offset", ready.offset))
         return self.node("Div", moved, self.constant("scale", ready.scale))
 
+    def missing_rows(self, rows: str) -> str:
+        """Whether each row has a missing value, (n, 1)."""
+        self.constant("axis", np.array([1]))
+        kinds = self._onnx.TensorProto
+        missing = self.node("Cast", self.node("IsNaN", rows), to=kinds.INT64)
+        found = self.node("ReduceMax", missing, axes=[1], keepdims=1)
+        return self.node("Cast", found, to=kinds.BOOL)
+
     def distances(self, rows: str, model: Model) -> str:
         """Squared distances, (n, C), from differences, which lose no digits."""
-        wide = self.node("Unsqueeze", rows, self.constant("axis", np.array([1])))
+        wide = self.node("Unsqueeze", rows, "axis")
         apart = self.node("Sub", wide, self.constant("centers", model.centers[None]))
         squares = self.node("Mul", apart, apart)
         return self.node("ReduceSum", squares, self.constant("last", np.array([2])), keepdims=0)
@@ -106,9 +123,11 @@ class _Graph:
         total = self.node("ReduceSum", weight, self.constant("rows", np.array([1])), keepdims=1)
         return self.node("Div", weight, total)
 
-    def model(self, width: int, outputs: list[Any]) -> Any:
+    def model(self, columns: list[str], outputs: list[Any]) -> Any:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
-        given = helper.make_tensor_value_info("X", kinds.DOUBLE, [None, width])
+        words = f"float64, one row per record; columns: {', '.join(columns)}"
+        shape = [None, len(columns)]
+        given = helper.make_tensor_value_info("X", kinds.DOUBLE, shape, doc_string=words)
         graph = helper.make_graph(self._nodes, "fedclust", [given], outputs, self._constants)
         opset = [helper.make_opsetid("", _OPSET)]
         return helper.make_model(graph, opset_imports=opset, ir_version=8)
@@ -125,9 +144,12 @@ def _skops(model: Model, target: Path) -> bytes:
 
 
 def as_pipeline(model: Model, target: Path) -> Any:
-    """StandardScaler and KMeans with the model's values; labels are positions in its ids."""
-    from sklearn.cluster import KMeans
-    from sklearn.pipeline import make_pipeline
+    """A scaler, and the nearest centre as a classifier whose classes are the cluster numbers.
+
+    KMeans would number clusters by position, whatever their numbers in the run are.
+    """
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
     ready = model.preparation
@@ -140,10 +162,9 @@ def as_pipeline(model: Model, target: Path) -> Any:
     both = np.vstack([ready.offset - ready.scale, ready.offset + ready.scale])
     scaler = StandardScaler().fit(both)  # two rows that have this mean and spread
     scaler.mean_, scaler.scale_, scaler.var_ = ready.offset, ready.scale, ready.scale**2
-    means = KMeans(len(model.ids), init=model.centers, n_init=1, max_iter=1).fit(model.centers)
-    means.cluster_centers_ = model.centers
-    means.labels_ = np.arange(len(model.ids), dtype=np.int32)
-    return make_pipeline(scaler, means)
+    scaler.feature_names_in_ = np.array(ready.names, dtype=object)
+    nearest = KNeighborsClassifier(n_neighbors=1, algorithm="brute")
+    return Pipeline([("scale", scaler), ("nearest", nearest.fit(model.centers, model.ids))])
 
 
 _FORMATS: dict[str, Callable[[Model, Path], bytes]] = {".onnx": _onnx, ".skops": _skops}

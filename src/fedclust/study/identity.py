@@ -1,17 +1,11 @@
-"""Cluster numbers: independent of the seed, and kept from an earlier run."""
+"""Cluster numbers that are kept from an earlier run."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..kernels import sq_distances
-from ..typing import FloatArray, IntArray
-
-
-def sort_by_size(sizes: IntArray, centers: FloatArray) -> IntArray:
-    """Clusters from the largest to the smallest; ties are broken by the values of the centres."""
-    keys = [*centers.T[::-1], -sizes]  # lexsort takes the last key first
-    return np.lexsort(keys)
+from ..typing import FloatArray
 
 
 def match_ids(centers: FloatArray, before: FloatArray, ids: Sequence[int]) -> list[int]:

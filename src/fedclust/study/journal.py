@@ -30,10 +30,11 @@ from ..core import (
 )
 from ..core.files import append_line, write_text
 from ..privacy import IntegerGaussian
+from .phases import Phase
 
 _PAUSE = 1.0  # seconds between two saves of a run: a save can take longer than a round
 
-OnRound = Callable[[str, Plan, Round], None]  # with the phase of the study
+OnRound = Callable[[Phase, Plan, Round], None]
 
 
 @dataclass(frozen=True)
@@ -56,31 +57,30 @@ class Journal:
     run is checked against its plan: the journal of another study is refused.
     """
 
-    def __init__(self, folder: Path, content: str, on_round: OnRound | None = None) -> None:
+    def __init__(self, folder: Path, on_round: OnRound | None = None) -> None:
         self._folder, self._on_round = folder, on_round
         self._next = 0
         self.records: list[RunRecord] = []
         folder.mkdir(parents=True, exist_ok=True)
-        self.check_unchanged("study.txt", content, "the study or a client's file has changed")
 
     def check_unchanged(self, file: str, content: str, change: str) -> None:
         """Save what must not change until the study is finished; refuse if it has changed."""
         path = self._folder / file
         if path.exists() and path.read_text(encoding="utf-8") != content:
             raise ConfigError(
-                f"{self._folder.parent}: {change} since this run was interrupted; start again "
-                "without --resume"
+                f"{self._folder.parent} cannot be continued: {change} since this run was "
+                "interrupted; start again with --force"
             )
         write_text(path, content)
 
-    def add_run(self, phase: str, done: Run) -> None:
+    def add_run(self, phase: Phase, done: Run) -> None:
         """Record a run that is not saved, because every process has to run it."""
         client_rounds = dict.fromkeys(done.sent, done.n_rounds)
         message = _describe_message(done.algorithm)
         record = RunRecord(phase, "", done.n_rounds, message, done.sent, client_rounds)
         self.records.append(record)
 
-    def runner(self, phase: str) -> Runner:
+    def runner(self, phase: Phase) -> Runner:
         """A runner whose runs belong to a phase of the study."""
 
         def run(
@@ -95,7 +95,7 @@ class Journal:
         return run
 
     def _run(
-        self, phase: str, plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling
+        self, phase: Phase, plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling
     ) -> Run:
         """Run the plan to its end, continuing where an earlier process stopped."""
         path, self._next = self._folder / f"{self._next:05d}", self._next + 1

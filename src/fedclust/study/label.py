@@ -1,61 +1,153 @@
-"""Label new rows, from files that can be larger than memory."""
+"""Label new rows, from files that can be larger than memory: one file of labels for each."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..client.labels import Labelled, check_label_format, refuse_id, write_labels
+from ..client.labels import Batch, Labelled, check_label_format, refuse_id, write_labels
 from ..clustering.model import Model
-from ..clustering.preparation import encode_columns
+from ..clustering.preparation import Column, encode_columns
 from ..core import ConfigError, DataError
-from ..data.files import read_table
+from ..data.files import LABELS, read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
 from ..data.streams import InMemory, Source, Stream, column_kinds
+
+_SUFFIX = "parquet"  # of label files, unless a file is named
+
+
+@dataclass(frozen=True)
+class LabelledFile:
+    """A file whose rows were labelled."""
+
+    source: Path
+    target: Path
+    labelled: Labelled
+    remarks: tuple[str, ...]  # what the user should know of it
 
 
 def label_files(
     model: Model,
     files: Sequence[Path],
-    target: Path,
     *,
+    out: Path | None = None,
     id: str | None = None,
     force: bool = False,
     batch_rows: int = BATCH_ROWS,
-) -> Labelled:
-    """Write labels of all rows of the files."""
-    for file in files:
+) -> list[LabelledFile]:
+    """Write a file of labels for each file.
+
+    Labels go beside the data. `out` is another folder or, for a single file, the file of its
+    labels. Rows are named by the id column of the study, or by `id`.
+    """
+    refuse_id(id, "--id")
+    targets = choose_targets(files, out)
+    for file, target in targets.items():
         if not file.is_file():
             raise DataError(f"there is no file {file}")
-        if file.resolve() == target.resolve():
+        if target.resolve() in {other.resolve() for other in files}:
             raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
-    check_label_format(target)
-    refuse_id(id, "--id")
-    if target.exists() and not force:
-        raise ConfigError(f"{target} exists already; choose another --out, or use --force")
-    source = _source(model, tuple(files), id, batch_rows)
-    who = str(files[0])
-    columns = model.preparation.columns
-    batches = ((batch, encode_columns(columns, batch, who)) for batch in source.batches())
-    return write_labels(model, batches, target, id, who)
+        check_label_format(target)
+        if target.exists() and not force:
+            raise ConfigError(f"{target} exists already; choose another --out, or use --force")
+    return [_label_file(model, file, target, id, batch_rows) for file, target in targets.items()]
 
 
-def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: int) -> Source:
-    columns = model.preparation.columns
-    names = [column.name for column in columns] + ([id] if id else [])
-    if all(format_of(file).batches is None for file in files):
-        held = read_table(files, model.na_values, id)
-        _check_columns(files[0], names, held)
-        return InMemory(held)
-    is_number = column_kinds(files, model.na_values)
-    _check_columns(files[0], names, is_number)
+def choose_targets(files: Sequence[Path], out: Path | None) -> dict[Path, Path]:
+    """Where the labels of each file go; no two files share a target."""
+    if out is not None and out.suffix and not out.is_dir():
+        if len(files) > 1:
+            raise ConfigError(
+                f"--out: {len(files)} files have {len(files)} files of labels, but {out} is one; "
+                "name a folder"
+            )
+        return {files[0]: out}
+    folders = {file: file.parent if out is None else out for file in files}
+    stems = Counter((folders[file], file.stem) for file in files)
+    targets: dict[Path, Path] = {}
+    for file, folder in folders.items():
+        # people.csv and people.parquet of one folder keep their suffixes.
+        name = file.stem if stems[folder, file.stem] == 1 else file.name
+        targets[file] = folder / f"{name}{LABELS}.{_SUFFIX}"
+    if repeated := [t for t, n in Counter(targets.values()).items() if n > 1]:
+        both = " and ".join(str(file) for file, target in targets.items() if target == repeated[0])
+        raise ConfigError(
+            f"--out: labels of {both} would both go to {repeated[0]}; leave out --out"
+        )
+    if len(targets) < len(files):
+        twice = next(file for file, n in Counter(files).items() if n > 1)
+        raise ConfigError(f"{twice} is named twice")
+    return targets
+
+
+def _label_file(
+    model: Model, file: Path, target: Path, id: str | None, batch_rows: int
+) -> LabelledFile:
+    columns, bounds = model.preparation.columns, _BoundsCheck(model.preparation.columns)
+    used, source = _source(model, file, id, batch_rows)
+    batches = ((batch, encode_columns(columns, batch, str(file))) for batch in source.batches())
+    labelled = write_labels(model, bounds.watch(batches), target, used, str(file))
+    remarks = [f"{file.name}: {remark}" for remark in bounds.remarks()]
+    if used is None and model.id_column is not None:
+        remarks.append(
+            f"{file.name}: there is no id column {model.id_column!r}, so its rows are numbered"
+        )
+    return LabelledFile(file, target, labelled, tuple(remarks))
+
+
+def _source(model: Model, file: Path, id: str | None, batch_rows: int) -> tuple[str | None, Source]:
+    """The id column that the file has, and its columns."""
+    columns, wanted = model.preparation.columns, id or model.id_column
+    if format_of(file).batches is None:
+        held = read_table((file,), model.na_values, wanted)
+        return _check_columns(model, file, id, held), InMemory(held)
+    is_number = column_kinds((file,), model.na_values)
+    used = _check_columns(model, file, id, is_number)
     for column in columns:
         if not column.categories and not is_number[column.name]:
-            raise DataError(f"{files[0]}: column {column.name!r} holds text, not numbers")
+            raise DataError(f"{file}: column {column.name!r} holds text, not numbers")
+    names = [*model.columns, *([used] if used else [])]
     words = frozenset(column.name for column in columns if column.categories)
-    selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, id, batch_rows)
-    return Stream(files, selection)
+    selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, used, batch_rows)
+    return used, Stream((file,), selection)
 
 
-def _check_columns(file: Path, names: Sequence[str], present: Collection[str]) -> None:
-    absent = [name for name in names if name not in present]
+def _check_columns(
+    model: Model, file: Path, id: str | None, present: Collection[str]
+) -> str | None:
+    """Refuse a file without a column that is needed; the id column of its rows, if it has one."""
+    needed = [*model.columns, *([id] if id else [])]
+    absent = [name for name in needed if name not in present]
     if absent:
         raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}")
+    return id or (model.id_column if model.id_column in present else None)
+
+
+class _BoundsCheck:
+    """Counts values outside the public bounds of the study, while batches pass."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._outside = dict.fromkeys(columns, 0)
+
+    def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches."""
+        for batch, encoded in batches:
+            start = 0
+            for column in self._columns:
+                own = encoded[:, start : start + len(column.encoded_names)]
+                start += own.shape[1]
+                if column.box is not None:
+                    low, high = column.box.T
+                    self._outside[column] += int(((own < low) | (own > high)).sum())
+            yield batch, encoded
+
+    def remarks(self) -> Iterator[str]:
+        """A sentence for each column with such values."""
+        for column, n in self._outside.items():
+            if n:
+                bounds = f"{column.low:g} to {column.high:g}"
+                yield (
+                    f"{n:,} values of {column.name!r} are outside the bounds of the study "
+                    f"({bounds}), so no such row was part of it"
+                )

@@ -1,25 +1,28 @@
 """Run a study: survey, prepare, cluster, describe, and leave labels with each client."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..client.labels import check_label_format
+from ..client.labels import check_label_format, refuse_unwritable
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
-from ..core import ConfigError
 from ..data.ids import secret_bytes
 from ..results import RunProfile
 from .describe_run import describe_run
+from .inputs import digest_match
 from .journal import OnRound
 from .layouts import Layout, Survey, layout_of
 from .layouts.base import add_counts
+from .phases import Phase
 from .pool import ClientPool, LocalPool, open_pool
 from .read import resolve_tier
 from .run_directory import RunDirectory
 from .settings import Study
+
+OnPhase = Callable[[Phase], object]  # called when a phase begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,7 @@ def run_study(
     resume: bool = False,
     match: Model | None = None,
     secret: str | bytes | None = None,
+    on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
     """Run the study in this process and write its folder, completely or not at all.
@@ -58,15 +62,13 @@ def run_study(
     """
     layout = layout_of(study)
     directory = RunDirectory(study, folder, force=force, resume=resume)
-    targets = layout.label_targets(folder)
-    for target in targets.values():
-        if study.outputs.labels != "none":
-            check_label_format(target)
-        existing = [file for file in layout.written_beside(target) if file.exists()]
-        if existing and not force and not resume:
-            raise ConfigError(f"{existing[0]} exists already; choose another --out, or use --force")
+    targets = directory.label_files(layout.label_format)
+    for client, target in targets.items():
+        check_label_format(target)
+        if study.outputs.labels_in == "data":
+            refuse_unwritable(client, target)
     pool = _open_pool(layout, targets, secret)
-    return carry_out(study, pool, directory, match=match, on_round=on_round)
+    return carry_out(study, pool, directory, match=match, on_phase=on_phase, on_round=on_round)
 
 
 def survey_study(study: Study) -> Survey:
@@ -82,22 +84,42 @@ def carry_out(
     directory: RunDirectory,
     *,
     match: Model | None = None,
+    on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
 ) -> Outcome:
     """The steps of every study, wherever its clients are and however its data are split."""
+    enter = on_phase or (lambda phase: None)
     layout = layout_of(study)
     tier = resolve_tier(study, pool.default_tier)
+    enter(Phase.READING)
     survey = layout.survey(pool, tier)
     survey.refuse_problems()
     layout.check_match(match, survey)
     journal = directory.journal(on_round)
+    journal.check_unchanged(
+        "match.txt", digest_match(match), "the run that --match-run names has changed"
+    )
+    enter(layout.preparing)
     prepared = layout.prepare(pool, survey, tier, journal)
     clustered = layout.cluster(prepared, tier, journal)
+    enter(Phase.DESCRIBING)
     described = layout.describe(pool, prepared, clustered, tier, journal, match)
+    enter(Phase.LABELLING)
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
     requested, found = clustered.requested, clustered.found
-    about = describe_run(study, requested, found, tier, journal.records, match, described.caveat)
+    effect = layout.find_effect(prepared, requested, tier)
+    about = describe_run(
+        study,
+        requested,
+        found,
+        tier,
+        journal.records,
+        directory.run_id,
+        effect,
+        match,
+        described.caveat,
+    )
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(

@@ -10,6 +10,7 @@ from ..client.consent import VERTICAL_KEYS
 from ..clustering.columns import AnyRecordAlgorithm
 from ..clustering.preparation import Column
 from ..clustering.preparation.prepare import MISSING, SCALINGS
+from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
 from ..data.files import named_files
 from ..data.formats import label_suffixes, writes_labels
@@ -19,7 +20,7 @@ from ..tiers import TIERS, Tier
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
-RECORD_STARTS = ("records", "partition")  # over split columns; there "auto" is k-means++
+RECORD_STARTS = ("records", "partition")  # over split columns
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class ClusteringSettings:
         str,
         Key(
             "method that finds the first centres",
-            Choices(("auto", "cells"), SEEDINGS, RECORD_STARTS),
+            Choices(OTHER_STARTS, SEEDINGS, RECORD_STARTS),
         ),
     ] = "auto"
     n_init: Annotated[int, Key("number of starts; the best result is kept", low=1)] = 1

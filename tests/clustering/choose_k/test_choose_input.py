@@ -1,6 +1,8 @@
 """Unusual tables, small clients and invalid ranges."""
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.choose_k import choose
+from fedclust.clustering.choose_k.sweep import count_queries
 from fedclust.core import ConfigError, Data, EmptyRound, Schema
 from fedclust.privacy import MinSamples
 from fedclust.results import to_json
@@ -77,11 +80,31 @@ def test_more_clusters_than_rows_are_refused_once_rows_are_counted() -> None:
         choose(make("llf-cm", 2), split_clients(X), Schema(2), [2, 40])
 
 
-@pytest.mark.parametrize("tier", ["guarded", "secure", "dp", "secure+dp"])
-def test_tiers_that_limit_queries_are_refused(tier: str) -> None:
+@pytest.mark.parametrize(
+    ("tier", "reason"),
+    [
+        ("guarded", "trying 2 to 15 clusters can take 372 queries, but a data set answers 50"),
+        ("secure", "trying 2 to 15 clusters can take 372 queries, but a data set answers 50"),
+        ("dp", "takes at least 21 queries, each of which spends privacy budget"),
+        ("secure+dp", "takes at least 21 queries, each of which spends privacy budget"),
+    ],
+)
+def test_tiers_that_limit_queries_are_refused_with_numbers(tier: str, reason: str) -> None:
     channel = LocalChannel({"a": np.zeros((9, 2)), "b": np.ones((9, 2)), "c": np.ones((9, 2))})
-    with pytest.raises(ConfigError, match="too few queries for a sweep"):
+    words = rf"privacy='{re.escape(tier)}' allows no sweep over k: .*{reason}; set the number of"
+    with pytest.raises(ConfigError, match=words):
         choose(make("llf-cm", 2), channel, Schema(2), privacy=tier)
+
+
+@pytest.mark.parametrize("key", ["llf-cm", "llf-fcm"])
+@pytest.mark.parametrize("ks", [range(2, 16), range(2, 4), range(5, 9), [3]])
+@pytest.mark.parametrize("rounds", [1, 3, 12, 40])
+def test_no_sweep_sends_more_queries_than_are_counted(
+    key: str, ks: Sequence[int], rounds: int
+) -> None:
+    X = np.random.default_rng(rounds).normal(size=(400, 2))  # one cloud settles slowly
+    choice = choose(make(key, 2, max_rounds=rounds), split_clients(X), Schema(2), ks)
+    assert choice.rounds <= count_queries(ks, rounds)
 
 
 def test_split_columns_are_refused() -> None:

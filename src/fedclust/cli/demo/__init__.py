@@ -20,10 +20,12 @@ class Split(StrEnum):
 def demo(
     split: Annotated[
         Split,
-        typer.Argument(help="Owners hold different birds (rows) or different columns (vertical)."),
+        typer.Argument(
+            help="What differs between owners: their birds (rows) or their measurements (vertical)."
+        ),
     ] = Split.rows,
     out: Annotated[Path, typer.Option(help="File for the figure.")] = Path("fedclust-demo.png"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random start.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 2,
 ) -> None:
     """Cluster penguins of owners that do not share data: three islands, or two teams."""
     if not out.parent.is_dir():

@@ -22,7 +22,7 @@ from ..rows import Init
 from . import rule
 from .runs import Runs
 from .score import Choice, Score
-from .sweep import Step, sweep
+from .sweep import Step, explain_refusal, sweep
 
 
 def choose(
@@ -55,8 +55,9 @@ def choose(
     tier = tier_of(privacy)
     if tier.limits_queries:
         raise ConfigError(
-            f"privacy={tier.name!r} allows too few queries for a sweep; set the number of "
-            "clusters, or choose it on other data without this tier"
+            f"privacy={tier.name!r} allows no sweep over k: "
+            f"{explain_refusal(tier, usable, ascending)}; set the number of clusters, or choose "
+            "it on other data without this tier"
         )
     runs = Runs(channel, schema, tier, sampling, seed, runner)
     steps: list[Step] = []

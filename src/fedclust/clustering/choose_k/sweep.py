@@ -12,6 +12,7 @@ import numpy as np
 from ...core import AnyAlgorithm, EmptyRound, derive_seed
 from ...kernels.features import merge_centers
 from ...metrics import INDICES, Evaluated, Evaluation, inertia
+from ...tiers import Tier
 from ...typing import FloatArray
 from ..rows import Init, run_seeding
 from .runs import LOOSE, Runs
@@ -63,6 +64,27 @@ def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
     top, others = ks[-1], sum(ks[:-1])
     spare = (LIMIT - 1) * spent - top * (1 + n_rounds + 2) - 3 * others - 1
     return max(0, int(spare // (2 * others))) if others else 0
+
+
+def count_queries(ks: Sequence[int], n_rounds: int) -> int:
+    """The most queries that a sweep can send, if a clustering takes at most `n_rounds`."""
+    top, others = max(ks), len(ks) - 1
+    seeded = top * (1 + n_rounds + 1)  # work of the first clustering, with its start and indices
+    per_k = rounds_per_k(seeded, n_rounds, sorted(ks))
+    whole, halves = 1 + n_rounds + 1, 2 + n_rounds + 1
+    each = 2 * (per_k + 1) if per_k else 1  # without rounds the halves need no new table
+    return whole + halves + others * each + 1
+
+
+def explain_refusal(tier: Tier, algorithm: AnyAlgorithm, ks: Sequence[int]) -> str:
+    """Why a tier with few queries allows no sweep, in numbers."""
+    trying = f"trying {min(ks)} to {max(ks)} clusters"
+    if tier.query_limit is None:
+        least = count_queries(ks, 1)
+        return f"{trying} takes at least {least:,} queries, each of which spends privacy budget"
+    rounds = [n for n in (algorithm.parameter("max_rounds"), tier.most_rounds(algorithm)) if n]
+    most = count_queries(ks, min(rounds, default=1))
+    return f"{trying} can take {most:,} queries, but a data set answers {tier.query_limit:,}"
 
 
 def _cluster(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[FloatArray, int]:

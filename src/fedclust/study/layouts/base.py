@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ...client.files import RowCounts
@@ -16,7 +15,9 @@ from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
 from ...privacy import ClientPolicy
 from ...results import RunProfile
 from ...tiers import Tier
+from ..describe_run import TierEffect
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool, LocalPool
 from ..settings import Conflict, Study
 
@@ -80,6 +81,7 @@ class Layout(ABC):
 
     split: ClassVar[str]
     keeps_state: ClassVar[bool] = False  # whether one process must answer all rounds of a client
+    preparing: ClassVar[Phase] = Phase.SCALING
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -104,13 +106,10 @@ class Layout(ABC):
     def adapt_tier(self, tier: Tier) -> Tier:
         """The tier as it protects data of this layout."""
 
-    @abstractmethod
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        """Where each client's labels go in a study in one process."""
-
-    def written_beside(self, target: Path) -> tuple[Path, ...]:
-        """The files that a client writes for a target of labels."""
-        return (target,)
+    @property
+    def label_format(self) -> str:
+        """The format of the label files in a study in one process, or "none"."""
+        return self.study.outputs.labels
 
     def make_policy(self) -> ClientPolicy:
         """The policy of a client in a study in one process."""
@@ -150,6 +149,10 @@ class Layout(ABC):
     @abstractmethod
     def complete(self, described: Described, about: Any) -> Any:
         """The model with its description of the run."""
+
+    def find_effect(self, prepared: Any, requested: AnyAlgorithm, tier: Tier) -> TierEffect:
+        """What the tier changes of the computation itself."""
+        return TierEffect(tier.sums_only and self.study.data.scaling is None)
 
     @abstractmethod
     def deliver(

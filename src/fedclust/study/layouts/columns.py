@@ -3,13 +3,12 @@
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...algorithms.record_alignment import RecordAlignment
-from ...client.column_session import centers_beside, digest_of
+from ...client.column_session import digest_of
 from ...client.problems import ALL, Problem
 from ...client.requests import (
     Alignment,
@@ -46,8 +45,8 @@ from ...typing import Array
 from ..conflicts import find_column_conflicts, find_unprotected_columns
 from ..describe_run import describe_clients, summarize_phases
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool, LocalPool
-from ..run_directory import label_files
 from ..settings import Conflict, Study, make_columns_algorithm
 from .base import Clustered, Described, Layout, Survey
 
@@ -69,6 +68,7 @@ class ColumnsLayout(Layout):
 
     split: ClassVar[str] = "columns"
     keeps_state: ClassVar[bool] = True  # the shared records
+    preparing: ClassVar[Phase] = Phase.ALIGNING
 
     def find_missing_settings(self, *, files: bool) -> Iterator[Conflict]:
         if files and self.study.data.id is None:
@@ -90,15 +90,11 @@ class ColumnsLayout(Layout):
     def adapt_tier(self, tier: Tier) -> Tier:
         return tier.for_columns() or tier  # without one the study was refused
 
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        """The centres need a path even without labels."""
-        study = self.study
-        if study.outputs.labels == "none":
-            study = replace(study, outputs=replace(study.outputs, labels="csv"))
-        return label_files(study, folder)
-
-    def written_beside(self, target: Path) -> tuple[Path, ...]:
-        return target, centers_beside(target)
+    @property
+    def label_format(self) -> str:
+        """A client's part of the centres is named after its labels, so it needs a format."""
+        wanted = self.study.outputs.labels
+        return "csv" if wanted == "none" else wanted
 
     def make_policy(self) -> ClientPolicy:
         return ClientPolicy(limits=_LIMITS)
@@ -138,7 +134,7 @@ class ColumnsLayout(Layout):
         _check_comparable(pool, task)
         tokens = _AllOf(pool.over(RecordTokens(task), Schema(2)), tuple(offers))
         done = run(Plan(RecordAlignment()), tokens, Schema(2))
-        journal.add_run("aligning", done)
+        journal.add_run(Phase.ALIGNING, done)
         shared: Array = done.model
         check_overlap(len(shared), {c: o.records for c, o in offers.items()}, MIN_OVERLAP)
         aligned: dict[str, Alignment] = pool.send(AlignRecords(task, shared))
@@ -182,7 +178,7 @@ class ColumnsLayout(Layout):
             n_init=settings.n_init,
             seed=settings.seed,
             transforms=tier.transforms(requested, prepared.schema),
-            runner=journal.runner("clustering"),
+            runner=journal.runner(Phase.CLUSTERING),
         )
         return Clustered(requested, found)
 
@@ -215,7 +211,7 @@ class ColumnsLayout(Layout):
                     features=(),
                     entropy=_entropy(end, c) if size >= minimum else None,
                 )
-                for c, size in enumerate(end.sizes, 1)
+                for c, size in enumerate(end.sizes)
             ),
             map=None,
             quality=(

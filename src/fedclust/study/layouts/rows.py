@@ -20,9 +20,11 @@ from ...client.requests import (
 )
 from ...clustering.choose_k import Choice, choose
 from ...clustering.model import ColumnsModel, Model
+from ...clustering.numbering import sort_by_size
 from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
-from ...clustering.rows import Clustering, cluster
+from ...clustering.rows import AUTO, Clustering, cluster
 from ...core import (
+    AnyAlgorithm,
     Channel,
     ClientSampling,
     Code,
@@ -39,11 +41,11 @@ from ...typing import FloatArray, IntArray
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
 from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import describe_clusters, measure_quality, warn_of_small_clusters
-from ..describe_run import CHOOSING, COMPARING, describe_clients, summarize_phases
-from ..identity import match_ids, sort_by_size
+from ..describe_run import TierEffect, describe_clients, summarize_phases
+from ..identity import match_ids
 from ..journal import Journal
+from ..phases import Phase
 from ..pool import ClientPool
-from ..run_directory import label_files
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
@@ -74,9 +76,6 @@ class RowsLayout(Layout):
 
     def adapt_tier(self, tier: Tier) -> Tier:
         return tier
-
-    def label_targets(self, folder: Path) -> dict[str, Path]:
-        return label_files(self.study, folder)
 
     # Preflight
 
@@ -170,7 +169,7 @@ class RowsLayout(Layout):
     # Scale
 
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
-        runner = journal.runner("scaling")
+        runner = journal.runner(Phase.SCALING)
         study, preparation = self.study, self.learn_preparation(pool, survey, tier, runner)
         used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
         wanted, total = study.n_clusters[0], add_counts(used.values())
@@ -227,7 +226,7 @@ class RowsLayout(Layout):
             prepared.channel,
             prepared.schema,
             n_init=settings.n_init,
-            runner=journal.runner("clustering"),
+            runner=journal.runner(Phase.CLUSTERING),
             **common,
         )
         return Clustered(requested, found, choice)
@@ -237,7 +236,7 @@ class RowsLayout(Layout):
         n_rows = sum(n or 0 for n in prepared.used.values())
         ks = range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
         algorithm = make_algorithm(self.study.clustering, ks[-1])
-        runner = journal.runner(CHOOSING)
+        runner = journal.runner(Phase.CHOOSING)
         choice = choose(algorithm, prepared.channel, prepared.schema, ks, runner=runner, **common)
         if ks[-1] < high:
             more = (
@@ -258,7 +257,7 @@ class RowsLayout(Layout):
         match: Model | None,
     ) -> Described:
         found: Clustering = clustered.found
-        runner, min_count = journal.runner("describing"), self.study.privacy.min_count
+        runner, min_count = journal.runner(Phase.DESCRIBING), self.study.privacy.min_count
         used = prepared.used
         queries = ClusterQueries(prepared.channel, prepared.schema, tier, runner, min_count, used)
         totals = sum_clusters(found, queries)
@@ -290,16 +289,30 @@ class RowsLayout(Layout):
     ) -> tuple[Model, IntArray]:
         """The clusters in the order of their numbers: by size, or as an earlier run had them."""
         order = sort_by_size(totals.sums.size.astype(int), found.centers)
-        ids = list(range(1, len(order) + 1))
+        ids = list(range(len(order)))
         if match is not None:
             ids = _match_ids(match, preparation, found.centers[order])
             order, ids = order[np.argsort(ids)], sorted(ids)
         fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else None
-        sizes = totals.reorder(order).sizes
-        key, na_values = found.algorithm.key, self.study.data.na_values
-        centers = found.centers[order]
-        model = Model(centers, tuple(ids), sizes, preparation, key, fuzzifier, na_values=na_values)
+        model = Model(
+            centers=found.centers[order],
+            ids=tuple(ids),
+            sizes=totals.reorder(order).sizes,
+            preparation=preparation,
+            algorithm=found.algorithm.key,
+            fuzzifier=fuzzifier,
+            na_values=self.study.data.na_values,
+            id_column=self.study.data.id,
+        )
         return model, order
+
+    def find_effect(self, prepared: _Prepared, requested: AnyAlgorithm, tier: Tier) -> TierEffect:
+        found = super().find_effect(prepared, requested, tier)
+        if self.study.clustering.init not in AUTO or not requested.has_parameter("init"):
+            return found
+        seeding = tier.seeding(requested, prepared.schema, len(prepared.used))
+        other = seeding is not None and seeding.key != requested.seeding
+        return found._replace(start=seeding.key) if seeding and other else found
 
     def complete(self, described: Described, about: Any) -> Model:
         model: Model = replace(described.model, about=about)
@@ -359,5 +372,5 @@ def _cluster_pooled(
         prepared.schema,
         init="auto" if start is None else start,
         privacy=tier,
-        runner=journal.runner(COMPARING),
+        runner=journal.runner(Phase.COMPARING),
     ).centers

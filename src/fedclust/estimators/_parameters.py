@@ -1,0 +1,52 @@
+"""What all estimators do with their parameters."""
+
+import inspect
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..core import checks, did_you_mean
+
+# Parameters of scikit-learn's and others' clusterers, and what to use here instead.
+_ELSEWHERE = {
+    "fuzziness": "use fuzzifier",
+    "k": "use n_clusters",
+    "m": "use fuzzifier",
+    "max_iter": "use max_rounds",
+    "n_jobs": "all cores are used",
+    "participation": "use sampling",
+    "seed": "use random_state",
+    "verbose": "history_ lists all rounds after the fit",
+    "warm_start": "to continue from earlier centres, pass init=earlier.cluster_centers_",
+}
+_LARGEST_SEED = 2**31 - 1
+
+
+class KnownParameters:
+    """Refuses an unknown parameter in words that name the class and the parameter to use."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        accepted = inspect.signature(cls.__init__).parameters
+        takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values())
+        for name in parameters:
+            if name not in accepted and not takes_any:
+                advice = _ELSEWHERE.get(name)
+                near = f"; {advice}" if advice else did_you_mean(name, list(accepted)[1:])
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}{near}")
+        return super().__new__(cls)
+
+
+def count_starts(estimator: Any) -> int:
+    """The number of initialisations; "auto" is one."""
+    if isinstance(estimator.n_init, str) and estimator.n_init == "auto":
+        return 1
+    checks.integer(estimator, "n_init")
+    return int(estimator.n_init)
+
+
+def draw_seed(random_state: Any) -> int:
+    """A seed from what scikit-learn accepts as random_state, or from NumPy's newer generator."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_LARGEST_SEED))
+    return int(check_random_state(random_state).randint(_LARGEST_SEED))

@@ -1,0 +1,105 @@
+"""The rows of a fit over split rows: checked, and split between clients."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ..core import Data, DataError
+from ..data.client_tables import as_column, rows_by_owner, tables_by_client
+from ..data.values import refuse_non_numeric
+from ..kernels import nearest
+from ..typing import FloatArray, IntArray
+from ._tables import align_columns, take_owners
+
+TABLE: dict[str, Any] = {
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+    "ensure_all_finite": False,  # Data.of checks, and names client and column
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that count, by client, and all rows in the order given."""
+
+    by_client: dict[str, Data]
+    tables: list[FloatArray]
+    weight: FloatArray | None  # of each row
+    places: dict[str, slice | IntArray]  # of each client's rows among all rows
+
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """The nearest centre of each row."""
+        return np.concatenate([nearest(X, centers)[0] for X in self.tables])
+
+    def refuse_fewer_than(self, n_clusters: int) -> None:
+        """Refuse fewer rows than clusters."""
+        n_samples = sum(len(data) for data in self.by_client.values())
+        if n_samples == 0 and any(len(X) for X in self.tables):
+            raise DataError("sample_weight: all weights are zero, so there are no rows to cluster")
+        if n_samples < max(2, n_clusters):
+            raise DataError(
+                f"n_samples={n_samples} must be at least n_clusters={n_clusters}, and at "
+                "least 2: the centre of a single row would be that row"
+            )
+
+
+def read_rows(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
+    """Check the data of a fit; the estimator remembers the number and names of the features."""
+    tables = tables_by_client(X, clients, sample_weight)
+    if tables is not None:
+        return _read_tables(estimator, tables)
+    if isinstance(clients, str):
+        X, clients = take_owners(X, clients)
+    return _split(estimator, X, clients, sample_weight)
+
+
+def _split(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
+    """Split one table by the owner of each row."""
+    refuse_non_numeric(X, "X")
+    rows = validate_data(estimator, X, **TABLE)
+    weight = as_column("sample_weight", sample_weight, len(rows))
+    names = getattr(estimator, "feature_names_in_", None)
+    checked = Data.of(rows, weight, client="X", names=names)  # so that errors name rows of X
+    by_row = None if weight is None else np.asarray(weight, dtype=float)
+    if clients is None:
+        return Rows({"0": checked}, [rows], by_row, {"0": slice(None)})
+    groups = rows_by_owner(as_column("clients", clients, len(rows)))
+    owners = {
+        name: Data.of(rows[group], None if by_row is None else by_row[group])
+        for name, group in groups.items()
+    }
+    return Rows(owners, [rows], by_row, {**groups})
+
+
+def _read_tables(estimator: Any, tables: dict[str, tuple[Any, Any]]) -> Rows:
+    """Check one table per client, with the same columns in each."""
+    aligned = align_columns({name: table for name, (table, _) in tables.items()})
+    found = Rows({}, [], None, {})
+    weights: list[FloatArray] = []
+    n_rows = 0
+    for name, table in aligned.items():
+        client, weight = f"client {name!r}", tables[name][1]
+        rows = _read_table(estimator, table, client, first=not found.tables)
+        columns = getattr(estimator, "feature_names_in_", None)
+        found.by_client[name] = Data.of(rows, weight, client=client, names=columns)
+        found.places[name] = slice(n_rows, n_rows + len(rows))
+        found.tables.append(rows)
+        n_rows += len(rows)
+        weights.append(np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=float))
+    return Rows(found.by_client, found.tables, np.concatenate(weights), found.places)
+
+
+def _read_table(estimator: Any, table: Any, client: str, *, first: bool) -> FloatArray:
+    refuse_non_numeric(table, client)
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    if not first and len(shape) == 2 and shape[1] != estimator.n_features_in_:
+        raise DataError(
+            f"{client}: {shape[1]} columns, but the tables before it have "
+            f"{estimator.n_features_in_}; every client needs the same columns"
+        )
+    try:
+        return validate_data(estimator, table, reset=first, ensure_min_samples=0, **TABLE)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"{client}: {' '.join(str(problem).split())}") from None
