@@ -79,7 +79,7 @@ def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Pa
         f"{i},{i},{i},{'word ' * (i + 1)}\n" for i in range(20)
     ))  # fmt: skip
     target = tmp_path / "studies" / "s.toml"
-    target.write_text(draft({"st. mary's": file}, target, 2))
+    target.write_text(draft({"st. mary's": file}, target, 2).text)
     study = read_study(target)
     assert study.files("st. mary's") == [file]
     assert study.data.id == "id"
@@ -92,12 +92,12 @@ def test_large_files_are_known_by_their_columns(
 ) -> None:
     pytest.importorskip("pyarrow")
     write(tmp_path)
-    monkeypatch.setattr("fedclust.cli.tools.draft._SAMPLE_BYTES", 10)
+    monkeypatch.setattr("fedclust.cli.tools.client_tables._SAMPLE_BYTES", 10)
     target = tmp_path / "s.toml"
-    target.write_text(draft({"north": tmp_path / "north.csv"}, target))
+    target.write_text(draft({"north": tmp_path / "north.csv"}, target).text)
     assert "age = {}" in target.read_text()
     np.savez(tmp_path / "t.npz", x=np.arange(3.0))
-    assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target)
+    assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target).text
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))
@@ -128,9 +128,12 @@ def test_dates_indices_and_empty_columns_are_neither_ids_nor_features(tmp_path: 
     for name in ("a1", "a2"):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     target = tmp_path / "s.toml"
-    target.write_text(draft({"all": tmp_path / "a*.csv"}, target))
+    target.write_text(draft({"all": tmp_path / "a*.csv"}, target).text)
     study = read_study(target)
     assert study.data.id == "id"
-    assert [column.name for column in study.features or ()] == ["age"]
+    assert [column.name for column in study.features or ()] == ["age", "price"]
     assert dict(study.clients) == {"all": "a*.csv"}
-    assert survey_study(study).rows == {"all": 40}
+    survey = survey_study(study)
+    assert survey.rows == {"all": 40}
+    blocking = [(p.column, p.code) for p in survey.problems if p.blocking]
+    assert blocking == [("price", "ambiguous-numbers")]

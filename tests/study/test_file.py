@@ -19,7 +19,7 @@ from .example import SMALLEST, write
         (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] needs n_clusters"),
         (('"lossless"', '"loseless"'), "algorithm must be one of .*; did you mean 'lossless'"),
         (("[clustering]", "[clusterin]"), "study.toml:6: there is no table .clusterin.; did you"),
-        (("[clients]", "[clients"), "study.toml: "),
+        (("[clients]", "[clients"), r"study.toml:2: the bracket \] is missing"),
         (('"south.csv"', "3"), "study.toml:4: client 'south' must have a file, got 3"),
         (("[clustering]", "seed = 1\n[clustering]"), "client 'seed' must have a file, got 1"),
         (("[clustering]", "[features]\nage = 3\n[clustering]"), "feature 'age' must be a table"),

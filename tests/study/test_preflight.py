@@ -35,7 +35,9 @@ weight = {}
     found = survey_study(read_study(path))
     assert not found.passes
     reported = {(p.client, p.column): (p.code, p.detail, p.blocking) for p in found.problems}
-    assert reported["south", ""] == ("unreadable", "there is no file nowhere.csv", True)
+    code, detail, blocking = reported["south", ""]
+    assert (code, blocking) == ("unreadable", True)
+    assert detail.startswith("there is no file nowhere.csv in the folder ")
     assert reported["north", "patient"] == ("id-repeated", "1", False)
     assert reported["north", "height"] == ("column-missing", "did you mean 'weight'?", True)
     assert reported["north", "sex"][:2] == ("undeclared-category", "m")
@@ -97,8 +99,8 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
     )
     found = survey_study(read_study(write(tmp_path, study)))
     reported = {(p.client, p.column): (p.code, p.detail) for p in found.problems}
-    assert reported["north", "age"] == ("out-of-bounds", "6")
-    assert reported["south", "age"] == ("out-of-bounds", "39")
+    assert reported["north", "age"] == ("out-of-bounds", "6; first in north.csv:13")
+    assert reported["south", "age"] == ("out-of-bounds", "39; first in south.csv:2")
     assert reported["north", "sex"][0] == "undeclared-category"
     assert found.counts["north"] == (40, 39)
 
@@ -134,7 +136,7 @@ def test_problems_that_would_fail_later_are_found_early(tmp_path: Path) -> None:
     assert problems(tmp_path, median)[0].startswith("needs-memory (median-of-means")
     (tmp_path / "folder").mkdir()
     reported = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
-    detail = "folder is a folder; name its files, such as folder/*.parquet"
+    detail = "folder is a folder; name its files, such as folder/*.csv"
     assert reported == [f"unreadable ({detail})"]
     write(tmp_path)
     (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..data.frames import columns_of
-from ..data.values import NA_VALUES
+from ..data.settings import ReadOptions
 from ..kernels import memberships, nearest
 from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
@@ -44,8 +44,8 @@ class _ModelPart:
     clusters: tuple[_CenteredCluster, ...]
     columns: tuple[str, ...]
     fuzzifier: float | None
-    na_values: tuple[str, ...]
     preparation: Preparation
+    reading: ReadOptions = ReadOptions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels only
     about: RunDescription | None = None  # None: built from parts, not by a run
-    na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
+    reading: ReadOptions = ReadOptions()  # how the study's files were read
 
     @property
     def columns(self) -> list[str]:
@@ -117,7 +117,7 @@ class Model:
         clusters = tuple(map(_CenteredCluster, self.ids, self.sizes, centers, in_units))
         names = tuple(self.preparation.names)
         part = _ModelPart(
-            self.algorithm, clusters, names, self.fuzzifier, self.na_values, self.preparation
+            self.algorithm, clusters, names, self.fuzzifier, self.preparation, self.reading
         )
         return _as_config(self.about, part)
 
@@ -134,7 +134,7 @@ class Model:
             part.algorithm,
             part.fuzzifier,
             build(RunDescription, config, where) if "fedclust" in config else None,
-            part.na_values,
+            part.reading,
         )
 
 

@@ -23,6 +23,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield scratch
         if scratch.exists():
             os.replace(scratch, target)
+    except OSError as problem:
+        if problem.filename is None or Path(problem.filename).name != scratch.name:
+            raise
+        raise ConfigError(f"{target}: cannot be written ({problem.strerror})") from None
     finally:
         scratch.unlink(missing_ok=True)
 

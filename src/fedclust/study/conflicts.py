@@ -4,10 +4,12 @@ Whatever a run would refuse later, after clients have answered, must be checked 
 """
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
 from ..core import AnyAlgorithm, ConfigError
+from ..data.settings import FileSettings
 from ..tiers import TIERS, Tier
 from .settings import (
     RECORD_STARTS,
@@ -77,7 +79,7 @@ def find_ignored_settings(study: Study) -> Iterator[str]:
 
     A study that was first run in one process has such keys, so they are not errors.
     """
-    for key in ("id", "na_values", "batch_rows"):
+    for key in (field.name for field in fields(FileSettings)):
         if ("data", key) in study.given:
             yield f"[data] {key} of the study is not used: each client.toml sets its own"
     if ("outputs", "labels_in") in study.given:

@@ -1,14 +1,17 @@
 """Label new rows, from files that can be larger than memory."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..client.labels import Labelled, check_label_format, refuse_id, write_labels
 from ..clustering.model import Model
-from ..clustering.preparation import encode_columns
+from ..clustering.preparation import Column, encode_columns
+from ..clustering.preparation.column import ColumnError
 from ..core import ConfigError, DataError
-from ..data.files import read_table
+from ..data.files import describe_absent, inspect, kinds_of, read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
+from ..data.kinds import Kind
+from ..data.names import describe_near
 from ..data.streams import InMemory, Source, Stream, column_kinds
 
 
@@ -24,7 +27,7 @@ def label_files(
     """Write labels of all rows of the files."""
     for file in files:
         if not file.is_file():
-            raise DataError(f"there is no file {file}")
+            raise DataError(describe_absent(file, file))
         if file.resolve() == target.resolve():
             raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
     check_label_format(target)
@@ -34,28 +37,37 @@ def label_files(
     source = _source(model, tuple(files), id, batch_rows)
     who = str(files[0])
     columns = model.preparation.columns
-    batches = ((batch, encode_columns(columns, batch, who)) for batch in source.batches())
+    order = model.reading.dates
+    batches = ((batch, encode_columns(columns, batch, who, order)) for batch in source.batches())
     return write_labels(model, batches, target, id, who)
 
 
 def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: int) -> Source:
-    columns = model.preparation.columns
+    columns, options = model.preparation.columns, model.reading
     names = [column.name for column in columns] + ([id] if id else [])
     if all(format_of(file).batches is None for file in files):
-        held = read_table(files, model.na_values, id)
-        _check_columns(files[0], names, held)
+        held = read_table(files, options, id)
+        ambiguous = (inspect(file, options).ambiguous for file in files)
+        _check_columns(files[0], names, columns, kinds_of(held, frozenset().union(*ambiguous)))
         return InMemory(held)
-    is_number = column_kinds(files, model.na_values)
-    _check_columns(files[0], names, is_number)
-    for column in columns:
-        if not column.categories and not is_number[column.name]:
-            raise DataError(f"{files[0]}: column {column.name!r} holds text, not numbers")
-    words = frozenset(column.name for column in columns if column.categories)
-    selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, id, batch_rows)
+    _check_columns(files[0], names, columns, column_kinds(files, options))
+    words = frozenset(column.name for column in columns if column.holds_words)
+    selection = Selection(tuple(dict.fromkeys(names)), words, options, id, batch_rows)
     return Stream(files, selection)
 
 
-def _check_columns(file: Path, names: Sequence[str], present: Collection[str]) -> None:
-    absent = [name for name in names if name not in present]
+def _check_columns(
+    file: Path, names: Sequence[str], columns: Sequence[Column], kinds: Mapping[str, Kind]
+) -> None:
+    absent = [name for name in names if name not in kinds]
     if absent:
-        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}")
+        near = describe_near(absent[0], kinds)
+        hint = f"; {near}" if near else ""
+        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}{hint}")
+    for column in columns:
+        if column.holds_words or kinds[column.name] is Kind.NUMBERS:
+            continue
+        if kinds[column.name] is Kind.AMBIGUOUS:
+            raise ColumnError(str(file), column.name, "ambiguous-numbers")
+        if not kinds[column.name].numeric:
+            raise DataError(f"{file}: column {column.name!r} holds text, not numbers")

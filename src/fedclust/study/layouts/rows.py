@@ -287,9 +287,9 @@ class RowsLayout(Layout):
             order, ids = order[np.argsort(ids)], sorted(ids)
         fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else None
         known = tuple(int(n) or None for n in sizes[order])  # clients withhold small counts
-        key, na_values = found.algorithm.key, self.study.data.na_values
+        key, reading = found.algorithm.key, self.study.data.reading
         centers = found.centers[order]
-        model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, na_values=na_values)
+        model = Model(centers, tuple(ids), known, preparation, key, fuzzifier, reading=reading)
         return model, order
 
     def complete(self, described: Described, about: Any) -> Model:
