@@ -1,8 +1,9 @@
 """How numbers are written: the decimal mark and the thousands separator of a column.
 
-Files are detected column by column. "1.234,56" and "12,5" settle what a comma means; "1,234" alone
+Marks are detected column by column. "1.234,56" and "12,5" settle what a comma means; "1,234" alone
 does not, because it is 1234 in one country and 1.234 in another. Such a column takes the decimal
-mark of the other columns. If they have none either, it is ambiguous, and the user has to say it.
+mark of the other columns if that is usual for files with this delimiter. Otherwise it is ambiguous,
+and the user has to set the mark.
 """
 
 import re
@@ -180,11 +181,16 @@ class NotationRules:
 
     @property
     def _default(self) -> str:
-        """The decimal mark if no number has one.
+        """The decimal mark if no number has one; unknown unless values are separated by commas."""
+        return "." if self.delimiter == "," or self.thousands is not None else ""
 
-        Semicolons are common where the decimal mark is a comma, so there it stays unknown.
+    def _trusts(self, common: str) -> bool:
+        """Whether the decimal mark of other columns settles what "1,234" or "1.234" means.
+
+        Semicolons go with decimal commas, and commas with decimal points. The opposite may be a
+        column of versions or codes among numbers of the other kind.
         """
-        return "" if self.delimiter == ";" and self.thousands is None else "."
+        return self.decimal is not None or self.delimiter != {",": ",", ".": ";"}[common]
 
     def _common_decimal(self, columns: Sequence[Evidence]) -> str | None:
         """The decimal mark in the settings, or that of all columns which show one."""
@@ -207,7 +213,7 @@ class NotationRules:
         """The decimal mark of a column that shows none; None: it is ambiguous."""
         maybe = found & (Evidence.MAYBE_POINT | Evidence.MAYBE_COMMA)
         if common is not None:
-            return common
+            return common if not maybe or self._trusts(common) else None
         if maybe == Evidence.MAYBE_POINT | Evidence.MAYBE_COMMA:
             return None
         if maybe == Evidence.MAYBE_COMMA:

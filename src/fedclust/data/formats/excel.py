@@ -98,7 +98,7 @@ def _visible(book: Any, calamine: Any) -> list[str]:
 
 def _notations(cells: Sequence[Sequence[Cell]], options: ReadOptions) -> list[Notation | None]:
     """The notation of numbers that are stored as text."""
-    rules = NotationRules(options.decimal, options.thousands)
+    rules = NotationRules(options.decimal, options.thousands, delimiter="")
     texts = ([cell for cell in column[:_HEAD] if isinstance(cell, str)] for column in cells)
     return rules.resolve([collect_evidence(column, options.missing_words) for column in texts])
 
