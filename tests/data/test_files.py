@@ -76,8 +76,11 @@ def test_arrays_that_are_not_columns_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "words"),
     [
-        ("41,0.5", "the first line has only numbers; it must have column names"),
-        ("41;0,5", "the first line has only numbers; it must have column names"),
+        ("41,0.5", "t.csv:1: this line has values, not names of columns; add a line of names"),
+        ("41;0,5", "this line has values"),
+        ("anna,41,0.5", "this line has values"),  # a fraction is not a name
+        ("anna,41,7", "this line has values"),  # among the values of its column
+        ("anna,,7", "this line has values"),
     ],
 )
 def test_first_lines_without_names_are_refused(tmp_path: Path, first: str, words: str) -> None:
@@ -85,6 +88,20 @@ def test_first_lines_without_names_are_refused(tmp_path: Path, first: str, words
     with pytest.raises(DataError, match=words) as caught:
         read_table([tmp_path / "t.csv"])
     assert "41" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "region,2019,2020\nnorth,1.5,2\nsouth,3000,4\n",  # years
+        ",0,1,2\n0,5,6,7\n1,0,1,2\n",  # as pandas writes rows without names
+        "x1,2\n1,2\n3,4\n",
+        "name,7\nanna,1\nbert,2\n",  # not among the values of its column
+    ],
+)
+def test_names_may_be_numbers(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    assert ",".join(read_table([tmp_path / "t.csv"])) == text.splitlines()[0]
 
 
 def test_kinds_of_parquet_columns(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .printing import printable
 from .progress import Watch
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _tabulate(model: "Model | ColumnsModel") -> Table:
     table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
     names, values = _find_differing_columns(model)
     for name in ("cluster", "rows", *names):
-        table.add_column(escape(name), justify="right")
+        table.add_column(escape(printable(name)), justify="right")
     for id, size, row in zip(model.ids, model.sizes, values, strict=True):
         table.add_row(str(id), "-" if size is None else f"{size:,}", *row)
     return table

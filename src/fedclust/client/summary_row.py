@@ -38,7 +38,7 @@ def is_summary(columns: Columns, row: int) -> bool:
     if row < 2 or not columns:
         return False
     values = [column[row] for column in columns.values()]
-    word = next((v for v in values if isinstance(v, str)), "")
+    word = next((v for v in values if isinstance(v, str) and v), "")
     if set(word.casefold().strip(" :.").split()) & _WORDS and len(word.split()) <= 2:
         return True
     if len(values) < 3 or 2 * _count_missing(values) <= len(values):
@@ -49,4 +49,4 @@ def is_summary(columns: Columns, row: int) -> bool:
 
 
 def _count_missing(values: list[Any]) -> int:
-    return sum(is_missing(value) for value in values)
+    return sum(is_missing(value) or value == "" for value in values)  # ids are not None

@@ -24,9 +24,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if scratch.exists():
             os.replace(scratch, target)
     except OSError as problem:
-        if problem.filename is None or Path(problem.filename).name != scratch.name:
+        if scratch.name not in str(problem):
             raise
-        raise ConfigError(f"{target}: cannot be written ({problem.strerror})") from None
+        reason = os.strerror(problem.errno) if problem.errno else "unknown reason"
+        raise ConfigError(f"{target}: cannot be written ({reason})") from None
     finally:
         scratch.unlink(missing_ok=True)
 

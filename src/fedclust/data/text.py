@@ -1,6 +1,7 @@
 """Parse the values of text files and sheets; full reads and batches share these rules."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def parse_arrow_numbers(
     if notation is None:
         raise ValueError("ambiguous numbers")
     stripped = compute.utf8_trim_whitespace(values)
-    is_missing = compute.is_in(stripped, value_set=pyarrow.array(sorted(missing)))
+    is_missing = compute.is_in(stripped, value_set=_value_set(frozenset(missing)))
     kept = compute.if_else(is_missing, pyarrow.scalar(None, pyarrow.string()), stripped)
     try:
         plain = kept if notation.plain else _plain_numbers(kept, notation)
@@ -74,6 +75,13 @@ def parse_arrow_numbers(
     except pyarrow.ArrowInvalid:  # text, or a number in a spelling that only Python accepts
         return parse_numbers(values.to_pylist(), missing, notation)
     return numbers
+
+
+@lru_cache(maxsize=8)
+def _value_set(words: frozenset[str]) -> Any:
+    import pyarrow
+
+    return pyarrow.array(sorted(words))
 
 
 def _plain_numbers(values: Any, notation: Notation) -> Any:

@@ -24,6 +24,7 @@ from ...data.names import near_names
 from ...data.settings import ReadOptions
 from ...data.streams import Stream, column_kinds
 from ...data.values import NA_VALUES, is_missing
+from ...typing import Array
 
 _SAMPLE_BYTES = 2**28  # of larger files only the first rows are read
 _SHOWN = 2  # places in one note
@@ -48,6 +49,15 @@ class ClientTable:
     def words(self, name: str) -> list[str]:
         """The values of a column of text, in the order of the file."""
         return [str(v) for v in self.columns[name].tolist() if not is_missing(v)]
+
+    @cached_property
+    def ends_with_total(self) -> bool:
+        """Whether the last row is not a record."""
+        return self.complete and is_summary(self.columns, self.n_rows - 1)
+
+    def records(self, name: str) -> Array:
+        """The values of a column in all rows that are records."""
+        return self.columns[name][: self.n_rows - self.ends_with_total]
 
     @cached_property
     def _as_written(self) -> Columns:
@@ -123,10 +133,9 @@ def _listed(names: list[str]) -> str:
 
 
 def _total(table: ClientTable) -> str:
-    last = table.n_rows - 1
-    if not table.complete or not is_summary(table.columns, last):
+    if not table.ends_with_total:
         return ""
-    where = locate([table.file], table.options, last).rpartition(":")[2]
+    where = locate([table.file], table.options, table.n_rows - 1).rpartition(":")[2]
     return f"the last row looks like a total (line {where}); remove it from the file"
 
 

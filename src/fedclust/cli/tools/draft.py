@@ -162,7 +162,7 @@ def _find_id(shared: Sequence[str], tables: Tables) -> str | None:
     named = [name for name in shared if _ID_NAMES.fullmatch(name.strip())]
     texts = [name for name in shared if all(t.kinds[name] is Kind.TEXT for t in tables.values())]
     for name in (*named, *texts):
-        if all(_are_ids(table.columns[name]) for table in tables.values()):
+        if all(_are_ids(table.records(name)) for table in tables.values()):
             return name
     return None
 
@@ -179,7 +179,7 @@ def _are_ids(values: Any) -> bool:
 
 def _same_records(id: str, tables: Tables) -> bool:
     """Whether the files have ids in common, so that they may describe the same records."""
-    ids = [set(map(str, table.columns[id].tolist())) for table in tables.values()]
+    ids = [set(map(str, table.records(id).tolist())) for table in tables.values()]
     common = set.intersection(*ids)
     return len(ids) > 1 and len(common) >= _SHARED_IDS * min(map(len, ids))
 

@@ -2,7 +2,6 @@
 
 from .format import (
     BATCH_ROWS,
-    UNNAMED,
     BatchReader,
     Columns,
     Format,
@@ -11,8 +10,8 @@ from .format import (
     Writer,
     check_shapes,
     readable,
-    refuse_duplicates,
 )
+from .header import UNNAMED, refuse_duplicates
 from .registry import (
     batch_reader_of,
     format_of,

@@ -10,7 +10,8 @@ import numpy as np
 from ...core import ConfigError
 from ...typing import Array
 from ..kinds import Kind, kind_of
-from .format import Columns, Selection, refuse_duplicates
+from .format import Columns, Selection
+from .header import refuse_duplicates
 
 _NEEDS_ARROW = (
     "Parquet and Feather, and files read in batches, need pyarrow: pip install 'fedclust[study]'"

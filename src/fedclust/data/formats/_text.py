@@ -132,12 +132,14 @@ def read_head(file: Path, encoding: str) -> tuple[list[str], bool]:
     return (lines if complete or len(lines) < 2 else lines[:-1]), complete
 
 
-def skip_lines(lines: Iterable[str], ignored: int, comment: str) -> Iterator[str]:
+def skip_lines(
+    lines: Iterable[str], ignored: int, comment: str, *, quoted: bool = False
+) -> Iterator[str]:
     """All lines, with empty ones in place of the first `ignored` ones and of comments.
 
-    Line numbers stay as they are. A line within quotes is not a comment.
+    Line numbers stay as they are. A line within quotes is not a comment; `quoted` says whether the
+    first line starts within quotes.
     """
-    quoted = False
     for number, line in enumerate(lines):
         if number < ignored or (comment and not quoted and line.startswith(comment)):
             yield "\n"
@@ -170,16 +172,25 @@ class Utf8Stream(io.RawIOBase):
         super().close()
 
 
-def join_lines(lines: Iterable[str], size: int = _BLOCK) -> Iterator[str]:
-    """Lines as larger parts, which are faster to encode."""
-    part, length = list[str](), 0
-    for line in lines:
-        part.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(part)
-            part, length = [], 0
-    yield "".join(part)
+def read_parts(opened: IO[str], ignored: int, comment: str) -> Iterator[str]:
+    """The text in large parts, with the lines of `skip_lines` empty.
+
+    Only parts that contain the comment character are looked at line by line.
+    """
+    for _ in range(ignored):
+        opened.readline()
+        yield "\n"
+    quoted, left = False, ""
+    while part := opened.read(_BLOCK):
+        whole = left + part
+        end = max(whole.rfind("\n"), whole.rfind("\r")) + 1 if comment else len(whole)
+        whole, left = whole[:end], whole[end:]
+        if comment and comment in whole:
+            whole = "".join(skip_lines(io.StringIO(whole, newline=""), 0, comment, quoted=quoted))
+        quoted ^= whole.count('"') % 2 == 1
+        yield whole
+    if left:
+        yield "".join(skip_lines([left], 0, comment, quoted=quoted))
 
 
 def find_undecodable(file: Path, encoding: str) -> int:

@@ -20,17 +20,16 @@ from ._text import (
     Utf8Stream,
     find_undecodable,
     is_compressed,
-    join_lines,
     open_bytes,
     open_text,
+    read_parts,
     skip_lines,
 )
 from .dialect import Dialect, dialect_of, misfit
 from .format import BatchReader, Columns, Format, Reading, Selection
 
-_BLOCK = 2**22  # bytes that pyarrow reads at a time
+_BLOCK = 2**20  # bytes that pyarrow reads at a time; it reads up to 32 such blocks ahead
 _FOR_ARROW = 2**21  # bytes: smaller files are read before pyarrow is imported
-_PART = 2**20  # characters that are decoded at a time
 
 
 def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
@@ -209,16 +208,12 @@ def _open_utf8(file: Path, dialect: Dialect) -> Any:
 
 
 def _data_lines(opened: IO[str], dialect: Dialect) -> Iterator[str]:
-    if not (dialect.skips or dialect.renamed):
-        while part := opened.read(_PART):
-            yield part
-        return
     ignored = dialect.ignored
     if dialect.renamed:
         ignored = dialect.header_lines
         quoted = ('"' + name.replace('"', '""') + '"' for name in dialect.names)
         yield dialect.delimiter.join(quoted) + "\n"
-    yield from join_lines(skip_lines(opened, ignored, dialect.comment))
+    yield from read_parts(opened, ignored, dialect.comment)
 
 
 class _Writer:

@@ -20,7 +20,8 @@ from ..numbers import Evidence, Notation, NotationRules, collect_evidence, evide
 from ..settings import ReadOptions
 from ..text import parse_column
 from ._text import detect_encoding, is_compressed, read_head, skip_lines
-from .format import Reading, name_columns
+from .format import Reading
+from .header import name_columns, refuse_data_as_names
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _COMMENT = "#"
@@ -81,13 +82,14 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     if not rows:
         raise DataError(f"{file}: the file is empty")
     header_lines, first = rows[0]
-    _check_names(file, first, options, kept)
-    names = name_columns(file, first)
+    _check_delimiter(file, first, options, kept)
     fitting = [row for _, row in rows[1:] if len(row) == len(first)]
     if len(rows) > 1 and not fitting:
         line, row = rows[1]
         raise misfit(file, line, len(row), len(first), next_line=True)
     cells = _columns(fitting, len(first))
+    refuse_data_as_names(file, header_lines, first, cells, options.missing_words)
+    names = name_columns(file, first)
     rules = NotationRules(options.decimal, options.thousands, delimiter)
     evidence = [collect_evidence(column, options.missing_words) for column in cells]
     _refuse_contradictions(file, rules, names, evidence)
@@ -192,12 +194,9 @@ def _share_of_values(rows: Sequence[Sequence[str]]) -> float:
     return 1 - odd / len(cells)
 
 
-def _check_names(
+def _check_delimiter(
     file: Path, names: Sequence[str], options: ReadOptions, lines: Sequence[str]
 ) -> None:
-    """Refuse a first line without names. The message must not quote it: it may be personal data."""
-    if all(_is_number(name) for name in names):
-        raise DataError(f"{file}: the first line has only numbers; it must have column names")
     if options.delimiter is not None and len(names) == 1:
         other = _best_delimiter(lines)
         if other != options.delimiter and len(next(_rows(lines, other))[1]) > 1:
@@ -205,14 +204,6 @@ def _check_names(
                 f"{file}: delimiter = {options.delimiter!r} under [data], but its values are "
                 f"separated by {DELIMITERS[other]}"
             )
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name.replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _refuse_contradictions(

@@ -13,7 +13,8 @@ from ...typing import Array
 from .. import text
 from ..numbers import Notation, NotationRules, collect_evidence
 from ..settings import ReadOptions
-from .format import Columns, Format, Reading, name_columns
+from .format import Columns, Format, Reading
+from .header import name_columns, refuse_data_as_names
 
 Cell = Any  # text, a number, a truth value, a date, a time; "" for an empty cell
 Row = tuple[int, list[Cell]]  # and its number in the sheet
@@ -55,8 +56,9 @@ def _table(
             f"{file}: row {rows[0][0]} has {named} names for {len(header)} columns; set "
             "header_line under [data] to the row of the column names"
         )
-    if all(_is_number(cell) for cell in rows[0][1] if cell != ""):
-        raise DataError(f"{file}: the first row has only numbers; it must have column names")
+    texts = [[_as_text(cell) for cell in row] for _, row in rows[1 : _HEAD + 1]]
+    columns = list(zip(*texts, strict=True)) if texts else [()] * len(header)
+    refuse_data_as_names(file, rows[0][0], header, columns, options.missing_words)
     return name_columns(file, header), rows[1:], how
 
 

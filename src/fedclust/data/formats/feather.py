@@ -6,7 +6,8 @@ from pathlib import Path
 from ..kinds import Kind
 from ..settings import ReadOptions
 from ._arrow import as_columns, read_kinds, require_arrow, select_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
+from .format import BatchReader, Columns, Format, Selection
+from .header import refuse_duplicates
 
 
 def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:

@@ -1,6 +1,6 @@
 """A file format: the functions that read and write its files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,6 @@ from ..settings import ReadOptions
 
 Columns = dict[str, Array]
 BATCH_ROWS = 65_536
-UNNAMED = "Unnamed: "  # and a number: columns without a name in the file
 
 
 @dataclass(frozen=True)
@@ -118,21 +117,6 @@ class Format:
                 raise ConfigError(
                     f"format {self.name!r}: suffix {suffix!r} must be a dot and lower-case text"
                 )
-
-
-def refuse_duplicates(file: Path, names: Sequence[str]) -> None:
-    """Refuse two columns with the same name."""
-    if len(set(names)) < len(names):
-        repeated = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"{file}: two columns are called {repeated!r}; rename one")
-
-
-def name_columns(file: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns; several without a name are called "Unnamed: 3", as in pandas."""
-    if sum(not name.strip() for name in names) > 1:
-        names = [n if n.strip() else f"{UNNAMED}{i}" for i, n in enumerate(names)]
-    refuse_duplicates(file, names)
-    return tuple(names)
 
 
 def check_shapes(file: Path, columns: Columns) -> Columns:

@@ -15,7 +15,8 @@ from ...typing import Array
 from ..kinds import Kind
 from ..settings import ReadOptions
 from ._arrow import as_columns, read_kinds, require_arrow, select_columns, text_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
+from .format import BatchReader, Columns, Format, Selection
+from .header import refuse_duplicates
 
 _PEEKED = 1_000  # rows by which a column of text is judged
 
