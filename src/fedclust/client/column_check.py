@@ -56,7 +56,7 @@ class ColumnCheck:
 
     def fail(self, error: ColumnError, n_rows: int) -> None:
         """Take in values that cannot be encoded."""
-        if isinstance(error, StrayValues):
+        if isinstance(error, StrayValues) and error.strays.words:
             self._add_strays(error.strays)
         elif self._error is None:
             self._error = Finding(error.problem, error.detail)

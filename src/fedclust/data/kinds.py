@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from ..typing import Array
-from .dates import is_date
+from .dates import is_date, parse_date
 from .numbers import parse_number
 from .values import is_missing
 
@@ -66,9 +67,11 @@ class Strays:
         return f"{counts}; the others: {', '.join(shown)}{more}"
 
 
-def find_strays(values: Iterable[Any], kind: Kind = Kind.NUMBERS) -> Strays:
-    """Count values that are numbers or dates, and others; missing values are None."""
-    fits = _is_number if kind is Kind.NUMBERS else _is_date
+def find_strays(
+    values: Iterable[Any], kind: Kind = Kind.NUMBERS, order: str | None = None
+) -> Strays:
+    """Count values that are numbers, or dates in an order of day and month, and others."""
+    fits = _is_number if kind is Kind.NUMBERS else partial(_is_date, order=order)
     fitting, words, first = 0, Counter[str](), None
     for row, value in enumerate(values):
         if is_missing(value):
@@ -81,8 +84,11 @@ def find_strays(values: Iterable[Any], kind: Kind = Kind.NUMBERS) -> Strays:
     return Strays(fitting, words, first, kind)
 
 
-def _is_date(value: Any) -> bool:
-    return hasattr(value, "isoformat") or is_date(str(value))
+def _is_date(value: Any, order: str | None) -> bool:
+    try:
+        return hasattr(value, "isoformat") or bool(parse_date(str(value), order))
+    except ValueError:
+        return False
 
 
 def _is_number(value: Any) -> bool:

@@ -141,7 +141,7 @@ class Column:
         except AmbiguousDate:
             raise ColumnError(client, self.name, "ambiguous-dates") from None
         except ValueError:
-            found = find_strays(np.asarray(values).tolist(), Kind.DATES)
+            found = find_strays(np.asarray(values).tolist(), Kind.DATES, order)
             raise StrayValues(client, self.name, found) from None
         numbers: FloatArray = DERIVED[self.derive](dates).astype(np.float64)
         numbers[np.isnat(dates)] = np.nan
