@@ -51,9 +51,11 @@ class Written:
 
     def save(self, folder: Path, columns: dict[str, list[str]]) -> Path:
         text = io.StringIO(newline="")
-        quoting = csv.QUOTE_ALL if self.quote_all else csv.QUOTE_MINIMAL
         writer = csv.writer(
-            text, delimiter=self.delimiter, lineterminator=self.newline, quoting=quoting
+            text,
+            delimiter=self.delimiter,
+            lineterminator=self.newline,
+            quoting=csv.QUOTE_ALL if self.quote_all else csv.QUOTE_MINIMAL,
         )
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))

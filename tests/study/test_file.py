@@ -80,6 +80,10 @@ def test_the_schema_knows_every_key() -> None:
     count = clustering["properties"]["n_clusters"]
     assert count["anyOf"] == [{"type": "integer"}, {"const": "auto"}]
     assert count["minimum"] == 1
+    file, table = schema["properties"]["clients"]["additionalProperties"]["anyOf"]
+    assert file == {"type": "string"}
+    assert table["required"] == ["file"]
+    assert table["properties"]["decimal"]["enum"] == [".", ","]
     assert schema["properties"]["privacy"]["properties"]["change"]["minimum"] == 2
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"

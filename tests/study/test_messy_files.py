@@ -33,10 +33,12 @@ class Case(NamedTuple):
 
 def rows(seed: int, n: int = 60) -> Rows:
     rng = np.random.default_rng(seed)
+    values = rng.normal((50, 70), 9, (n, 2))
+    towns = ["Köln" if i % 3 else "Bonn" for i in range(n)]
     return [
-        [f"p{seed}-{i}", f"{rng.normal(50, 9):.2f}", f"{rng.normal(70, 9):.1f}", "Köln" if i % 3 else "Bonn"]
-        for i in range(n)
-    ]  # fmt: skip
+        [f"p{seed}-{i}", f"{age:.2f}", f"{weight:.1f}", towns[i]]
+        for i, (age, weight) in enumerate(values)
+    ]
 
 
 def text(

@@ -54,8 +54,8 @@ CASES = {
         "dreem.csv in the folder {folder}; did you mean 'dream.csv'?", "dream.csv", "dreem.csv"
     ),
     "wrong column": Case(
-        "fedclust: clients 'Biscoe', 'Dream', 'Torgersen': column 'body_mas_g': the column does not "
-        "exist (did you mean 'body_mass_g'?)\n",
+        "fedclust: clients 'Biscoe', 'Dream', 'Torgersen': column 'body_mas_g': the column does "
+        "not exist (did you mean 'body_mass_g'?)\n",
         "body_mass_g = {}",
         "body_mas_g = {}",
     ),
