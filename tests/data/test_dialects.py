@@ -253,3 +253,61 @@ def test_without_pyarrow_text_files_of_any_size_are_read(
     how = Written(";", Notation(",", "."), "cp1252")
     file, expected = save(tmp_path, how, ["ä", "ö"], [([123456789, -5], 2)])
     assert read_large(file, ReadOptions())["x0"].tolist() == expected["x0"].tolist()
+
+
+GOOD = 'id;größe;x\n1;"a\n#b";1,5\n2;c;1.234,5\n# comment\n3;;NULL\n'.encode()
+MUTATIONS = st.lists(
+    st.tuples(st.integers(0, len(GOOD)), st.integers(0, 4), st.binary(max_size=6)), max_size=6
+)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(changes=MUTATIONS, packed=st.sampled_from(list(PACKERS)), wide=st.booleans())
+def test_damaged_files_are_read_or_refused_in_one_sentence(
+    tmp_path: Path, reader: Any, changes: list[tuple[int, int, bytes]], packed: str, wide: bool
+) -> None:
+    raw = GOOD.decode().encode("utf-16") if wide else GOOD
+    for place, length, new in changes:
+        raw = raw[:place] + new + raw[place + length :]
+    file = tmp_path / f"t.csv{packed}"
+    file.write_bytes(PACKERS[packed](raw))
+    try:
+        columns = reader(file, ReadOptions())
+    except DataError as error:
+        assert str(error).startswith(f"{file}:")
+        assert "\n" not in str(error)
+        return
+    assert len({len(values) for values in columns.values()}) == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(changes=MUTATIONS)
+def test_all_readers_agree_on_damaged_files(
+    tmp_path: Path, changes: list[tuple[int, int, bytes]]
+) -> None:
+    raw = GOOD
+    for place, length, new in changes:
+        raw = raw[:place] + new + raw[place + length :]
+    file = tmp_path / "t.csv"
+    file.write_bytes(raw)
+    found = []
+    for reader in (read_small, read_large):
+        try:
+            columns = reader(file, ReadOptions())
+        except DataError:
+            found.append(None)
+        else:
+            found.append({name: list(map(str, values)) for name, values in columns.items()})
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_a_quote_that_is_not_closed_loses_no_rows(tmp_path: Path, reader: Any, column: int) -> None:
+    rows = [["1", "2", "a"] for _ in range(50)]
+    rows[30][column] = '"' + rows[30][column]
+    file = tmp_path / "t.csv"
+    file.write_text("x,y,z\n" + "\n".join(map(",".join, rows)))
+    with pytest.raises(DataError, match="t.csv:32: a quote is opened here and never closed"):
+        reader(file, ReadOptions())

@@ -148,11 +148,11 @@ def skip_lines(
             yield line
 
 
-class Utf8Stream(io.RawIOBase):
-    """Text as a stream of bytes in UTF-8, for readers that accept nothing else."""
+class PartStream(io.RawIOBase):
+    """Parts of bytes as a stream."""
 
-    def __init__(self, parts: Iterator[str], source: IO[str]) -> None:
-        self._parts, self._source, self._left = parts, source, memoryview(b"")
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._left = parts, memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -162,14 +162,10 @@ class Utf8Stream(io.RawIOBase):
             part = next(self._parts, None)
             if part is None:
                 return 0
-            self._left = memoryview(part.encode("utf-8", "surrogatepass"))
+            self._left = memoryview(part)
         n = min(len(buffer), len(self._left))
         buffer[:n], self._left = self._left[:n], self._left[n:]
         return n
-
-    def close(self) -> None:
-        self._source.close()
-        super().close()
 
 
 def read_parts(opened: IO[str], ignored: int, comment: str) -> Iterator[str]:

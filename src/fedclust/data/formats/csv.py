@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -17,9 +18,8 @@ from ..settings import ReadOptions
 from ._arrow import has_arrow, require_arrow
 from ._text import (
     DAMAGED,
-    Utf8Stream,
+    PartStream,
     find_undecodable,
-    is_compressed,
     open_bytes,
     open_text,
     read_parts,
@@ -29,6 +29,7 @@ from .dialect import Dialect, dialect_of, misfit
 from .format import BatchReader, Columns, Format, Reading, Selection
 
 _BLOCK = 2**20  # bytes that pyarrow reads at a time; it reads up to 32 such blocks ahead
+_END = "\0end\0"  # a line after the last one; it is swallowed by a quote that is not closed
 _FOR_ARROW = 2**21  # bytes: smaller files are read before pyarrow is imported
 
 
@@ -36,12 +37,11 @@ def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     with _readable(file, options):
         dialect = dialect_of(file, options)
         if file.stat().st_size >= _FOR_ARROW and has_arrow():
-            with _arrow_reader(file, dialect, list(dialect.names)) as reader:
-                table = reader.read_all()
-            columns = {name: table.column(name) for name in dialect.names}
+            batches = list(_arrow_batches(file, dialect, list(dialect.names)))
+            table = require_arrow(file).Table.from_batches(batches)
             return {
-                name: _parse(name, values, dialect, options, is_id=name == id)
-                for name, values in columns.items()
+                name: _parse(name, table.column(name), dialect, options, is_id=name == id)
+                for name in dialect.names
             }
         rows = [row for _, row in _rows(file, dialect)]
     cells = zip(*rows, strict=True) if rows else [() for _ in dialect.names]
@@ -127,15 +127,19 @@ def _rows(file: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     width = len(dialect.names)
     with open_text(file, dialect.encoding) as lines:
         kept = skip_lines(lines, dialect.ignored, dialect.comment) if dialect.skips else lines
-        reader = csv.reader(kept, delimiter=dialect.delimiter)
+        reader, start = csv.reader(chain(kept, [_END]), delimiter=dialect.delimiter), 1
         for row in reader:
-            if not row or reader.line_num <= dialect.header_lines:
+            if row and _END in row[-1]:
+                if len(row) > 1 or row[0] != _END:
+                    raise DataError(f"{file}:{start}: a quote is opened here and never closed")
+                return
+            line, start = reader.line_num, reader.line_num + 1
+            if not row or line <= dialect.header_lines:
                 continue
             if len(row) != width:
-                line = reader.line_num
                 next_line = line == dialect.header_lines + 1
                 raise misfit(file, line, len(row), width, next_line=next_line)
-            yield reader.line_num, row
+            yield line, row
 
 
 def _lines(file: Path, options: ReadOptions) -> Iterator[int]:
@@ -160,31 +164,30 @@ def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
     options = selection.options
     with _readable(file, options):
         dialect = dialect_of(file, options)
-        with _arrow_reader(file, dialect, list(selection.names)) as reader:
-            for batch in reader:
-                for first in range(0, batch.num_rows, selection.n_rows):
-                    part = batch.slice(first, selection.n_rows)
-                    yield {
-                        name: _parse(
-                            name,
-                            part.column(name),
-                            dialect,
-                            options,
-                            is_id=name == selection.id,
-                            is_text=name in selection.text_columns,
-                        )
-                        for name in selection.names
-                    }
+        for batch in _arrow_batches(file, dialect, list(selection.names)):
+            for first in range(0, batch.num_rows, selection.n_rows):
+                part = batch.slice(first, selection.n_rows)
+                yield {
+                    name: _parse(
+                        name,
+                        part.column(name),
+                        dialect,
+                        options,
+                        is_id=name == selection.id,
+                        is_text=name in selection.text_columns,
+                    )
+                    for name in selection.names
+                }
 
 
-@contextmanager
-def _arrow_reader(file: Path, dialect: Dialect, names: list[str]) -> Iterator[Any]:
-    """Read all columns as text; `data.text` then parses them for all files alike."""
+def _arrow_batches(file: Path, dialect: Dialect, names: list[str]) -> Iterator[Any]:
+    """All rows with all values as text; `data.text` then parses them for all files alike."""
     arrow = require_arrow(file)
     from pyarrow import csv as arrow_csv
 
+    parts, ended = _utf8_parts(file, dialect), False
     with (
-        _open_utf8(file, dialect) as source,
+        BufferedReader(PartStream(parts), _BLOCK) as source,
         arrow_csv.open_csv(
             source,
             read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
@@ -196,15 +199,27 @@ def _arrow_reader(file: Path, dialect: Dialect, names: list[str]) -> Iterator[An
             ),
         ) as reader,
     ):
-        yield reader
+        for batch in reader:
+            ended = batch.num_rows > 0 and batch.column(0)[-1].as_py() == _END
+            yield batch.slice(0, batch.num_rows - ended)
+    if not ended:
+        raise ValueError("the mark of the end was swallowed by a quote")
 
 
-def _open_utf8(file: Path, dialect: Dialect) -> Any:
-    """The file as Arrow reads it: UTF-8, decompressed, without lines that are not data."""
+def _utf8_parts(file: Path, dialect: Dialect) -> Iterator[bytes]:
+    """The file as Arrow reads it: UTF-8, decompressed, without lines that are not data.
+
+    A last row marks the end. A quote that is not closed swallows it, and Arrow would not complain.
+    """
     if dialect.plain:
-        return open_bytes(file) if is_compressed(file) else open(file, "rb")
-    opened = open_text(file, dialect.encoding)
-    return BufferedReader(Utf8Stream(_data_lines(opened, dialect), opened), _BLOCK)
+        with open_bytes(file) as opened:
+            while block := opened.read(_BLOCK):
+                yield block
+    else:
+        with open_text(file, dialect.encoding) as opened_text:
+            for part in _data_lines(opened_text, dialect):
+                yield part.encode("utf-8", "surrogatepass")
+    yield f"\n{dialect.delimiter.join([_END] * len(dialect.names))}\n".encode()
 
 
 def _data_lines(opened: IO[str], dialect: Dialect) -> Iterator[str]:
