@@ -137,3 +137,42 @@ def test_dates_indices_and_empty_columns_are_neither_ids_nor_features(tmp_path: 
     assert survey.rows == {"all": 40}
     blocking = [(p.column, p.code) for p in survey.problems if p.blocking]
     assert blocking == [("price", "ambiguous-numbers")]
+
+
+@pytest.mark.parametrize(
+    ("north", "south", "clients", "data"),
+    [
+        ("25/04/2024", "03/04/2024", ("day-first", None), '# dates = "day-first"'),
+        ("25/04/2024", "25/04/2024", None, 'dates = "day-first"'),
+        ("04/25/2024", "2024-04-25", None, 'dates = "month-first"'),
+        ("04/25/2024", "25/04/2024", ("month-first", "day-first"), ""),
+        ("2024-04-25", "25.04.2024", None, ""),
+    ],
+)
+def test_the_order_of_day_and_month_is_proposed_where_dates_show_it(
+    tmp_path: Path, north: str, south: str, clients: tuple[str | None, ...] | None, data: str
+) -> None:
+    for client, day in (("north", north), ("south", south)):
+        (tmp_path / f"{client}.csv").write_text("day,x\n" + f"{day},1.5\n{day},2.5\n" * 5)
+    target = tmp_path / "s.toml"
+    files = {client: tmp_path / f"{client}.csv" for client in ("north", "south")}
+    target.write_text(draft(files, target, 2).text)
+    study, text = read_study(target), target.read_text()
+    assert '# day = { derive = "year" }    # dates; or month, day-of-year' in text
+    assert data in text
+    assert ("dates =" in text) == bool(data or clients)
+    for client in files:
+        assert study.file_settings(client).dates == (
+            clients[list(files).index(client)] if clients else study.data.dates
+        )
+
+
+def test_the_first_rows_of_large_files_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("fedclust.cli.tools.client_tables._SAMPLE_BYTES", 10)
+    (tmp_path / "a.csv").write_text("x,y,z\n" + "1,2020-01-01,a\n-,2020-01-02,b\n3,2020-01-03,c\n")
+    found = draft({"a": tmp_path / "a.csv"}, tmp_path / "s.toml")
+    assert "2 of 3 values are numbers; the other is '-' in the first rows" in found.notes[0]
+    assert "x = {}\n# y = { derive" in found.text

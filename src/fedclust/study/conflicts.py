@@ -82,6 +82,8 @@ def find_ignored_settings(study: Study) -> Iterator[str]:
     for key in (field.name for field in fields(FileSettings)):
         if ("data", key) in study.given:
             yield f"[data] {key} of the study is not used: each client.toml sets its own"
+    if any(study.own_data.values()):
+        yield "[clients] says how files are read, which is not used: each client.toml sets its own"
     if ("outputs", "labels_in") in study.given:
         yield "[outputs] labels_in of the study is not used: labels stay with each client"
     if ("outputs", "labels") in study.given and study.outputs.labels not in ("csv", "none"):

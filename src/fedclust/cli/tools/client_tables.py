@@ -1,6 +1,6 @@
 """The clients' files as `fedclust init` sees them: their columns, and what users should know."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +8,6 @@ from pathlib import Path
 from ...client.files import is_index
 from ...client.summary_row import is_summary
 from ...core import DataError
-from ...data.dates import date_order
 from ...data.files import (
     describe_absent,
     inspect,
@@ -157,10 +156,3 @@ def _lost_words(name: str, table: ClientTable) -> str:
     if not lost:
         return ""
     return f"{', '.join(lost)} read as missing; if it is a category, set keep_default_na = false"
-
-
-def order_of_dates(names: Iterable[str], tables: Iterable[ClientTable]) -> str | None:
-    """The order of day and month that dates such as 25/04/2024 show, if they show one."""
-    listed = list(names)
-    words = (word for table in tables for name in listed for word in table.words(name))
-    return date_order(words)

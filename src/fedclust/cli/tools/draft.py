@@ -12,11 +12,11 @@ import numpy as np
 from ...client.files import is_index
 from ...clustering.preparation.column import DERIVED
 from ...core import ConfigError, DataError
-from ...data.dates import AmbiguousDate, parse_dates
+from ...data.dates import AmbiguousDate, date_order, parse_dates
 from ...data.kinds import Kind
 from ...data.names import near_names
 from ...data.settings import ReadOptions
-from .client_tables import Tables, notes_about, notes_about_column, open_table, order_of_dates
+from .client_tables import Tables, notes_about, notes_about_column, open_table
 
 _FEW_CATEGORIES = 12
 _MANY_NAMES = 10
@@ -85,10 +85,15 @@ def draft(
     features = list(_owned(id, tables) if by_columns else _shared(shared, id, tables))
     if all(line.startswith("#") for line in features):
         raise DataError("the clients' files share no numeric column")
-    data = [*_data(id, by_columns), *_given(given), *_dates(shared, tables, options)]
+    orders = {} if options.dates else _date_orders(tables)
+    common = len(set(orders.values())) == 1
+    data = [*_data(id, by_columns), *_given(given), *_dates(orders)]
     text = _HEAD.format(
         name=target.name,
-        clients="\n".join(_client(c, f, target, tables) for c, f in clients.items()),
+        clients="\n".join(
+            _client(c, _relative(f, target), tables, None if common else orders.get(c))
+            for c, f in clients.items()
+        ),
         **_n_clusters(n_clusters, by_columns),
         data="\n".join(data),
         median="" if by_columns else ', "median-of-means"',
@@ -103,8 +108,10 @@ def _notes(tables: Tables, by_columns: bool) -> Iterator[str]:
         yield "the files share ids and no other column, so the study splits columns"
 
 
-def _client(client: str, file: Path, target: Path, tables: Tables) -> str:
-    line = f"{_key(client)} = {_text(_relative(file, target))}"
+def _client(client: str, file: str, tables: Tables, dates: str | None) -> str:
+    line = f"{_key(client)} = {_text(file)}"
+    if dates:
+        line = f'{_key(client)} = {{ file = {_text(file)}, dates = "{dates}" }}'
     reading = tables[client].reading.text
     return f"{line}    # {_text(reading)[1:-1]}" if reading else line
 
@@ -131,18 +138,24 @@ def _given(settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} = {_text(list(value) if isinstance(value, tuple) else value)}"
 
 
-def _dates(shared: Sequence[str], tables: Tables, options: ReadOptions) -> Iterator[str]:
-    """The order of day and month, if some dates need it."""
-    if options.dates is not None:
-        return
-    names = [n for n in shared if any(_is_ambiguous(n, table) for table in tables.values())]
-    if not names:
-        return
-    order = order_of_dates(names, tables.values())
-    if order:
-        yield f'dates = "{order}"{" " * (24 - len(order))}# as the dates show'
-    else:
+def _date_orders(tables: Tables) -> dict[str, str | None]:
+    """The order of day and month at each client whose dates need it; None: they do not show it."""
+    orders = {}
+    for client, table in tables.items():
+        names = [name for name in table.columns if _is_ambiguous(name, table)]
+        if names:
+            orders[client] = date_order(word for name in names for word in table.words(name))
+    return orders
+
+
+def _dates(orders: Mapping[str, str | None]) -> Iterator[str]:
+    """The order of day and month, if all clients that need one have the same."""
+    known = set(orders.values())
+    if None in known:
         yield '# dates = "day-first"            # or "month-first": 03/04/2024 can be either'
+    elif len(known) == 1:
+        (order,) = known
+        yield f"{f'dates = {_text(order)}':33}# as the dates show"
 
 
 def _is_ambiguous(name: str, table: Any) -> bool:
