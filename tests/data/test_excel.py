@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedclust import ConfigError, DataError
-from fedclust.data import ReadOptions
+from fedclust.data import Kind, ReadOptions
 from fedclust.data.files import inspect, locate, read_table
 from fedclust.data.streams import column_kinds
 
@@ -53,7 +53,8 @@ def test_cells_of_all_types(tmp_path: Path) -> None:
 
 def test_doubtful_numbers_that_are_stored_as_text_are_ambiguous(tmp_path: Path) -> None:
     file = save(tmp_path, [["x", "y"], ["1.234", 1.5], ["2.345", 2.5]])
-    assert inspect(file, ReadOptions()).ambiguous == {"x"}
+    assert inspect(file, ReadOptions()).unreadable == {"x": Kind.AMBIGUOUS}
+    assert inspect(file, ReadOptions(decimal=".")).unreadable == {}
     assert read_table([file], ReadOptions(decimal="."))["x"].tolist() == [1.234, 2.345]
     assert read_table([file], ReadOptions(thousands="."))["x"].tolist() == [1234, 2345]
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedclust.data.kinds import Kind, unreadable_kind
 from fedclust.data.numbers import (
     INTEGERS,
     PLAIN,
@@ -124,15 +125,20 @@ def test_settings_decide(cells: list[str], rules: NotationRules, found: Notation
 
 def test_settings_that_values_rule_out_are_contradictions() -> None:
     point, comma, doubtful = (collect_evidence([c], ()) for c in ("1.5", "1,5", "1,234"))
-    assert point is not None
-    assert comma is not None
-    assert doubtful is not None
-    assert NotationRules(decimal=",").contradicts(point)
-    assert NotationRules(decimal=".").contradicts(comma)
-    assert NotationRules(thousands=",").contradicts(comma)
-    assert not NotationRules(decimal=",").contradicts(comma)
-    assert not NotationRules(decimal=",").contradicts(doubtful)
-    assert not NotationRules(thousands=",").contradicts(doubtful)
+    for rules, found, contradicted in [
+        (NotationRules(decimal=","), point, True),
+        (NotationRules(decimal="."), comma, True),
+        (NotationRules(thousands=","), comma, True),
+        (NotationRules(decimal=","), comma, False),
+        (NotationRules(decimal=","), doubtful, False),
+        (NotationRules(thousands=","), doubtful, False),
+    ]:
+        (notation,) = rules.resolve([found])
+        assert (notation is None) == contradicted
+        kind = unreadable_kind(rules, found, notation)
+        assert kind is (Kind.CONTRADICTED if contradicted else None)
+    assert unreadable_kind(NotationRules(), doubtful, None) is Kind.AMBIGUOUS
+    assert unreadable_kind(NotationRules(), None, PLAIN) is None
 
 
 @given(

@@ -153,7 +153,7 @@ CASES = {
     ),
     "only doubtful groups of three digits": Case(
         text(";", change=lambda i, row: [row[0], str(i), "1,234", row[3]]),
-        ("numbers such as 1,234 can be read in two ways; set decimal under [data]",),
+        ("has numbers such as 1,234 that can be read in two ways; set decimal or thousands",),
         ("has numbers such as 1,234 that can be read in two ways; set decimal or thousands",),
         passes=False,
     ),

@@ -203,6 +203,15 @@ CASES = {
         'id = "bird"',
         'id = "bird"\ndecimal = ","\nthousands = ","',
     ),
+    "wrong decimal mark": Case(
+        "clients 'Biscoe', 'Dream', 'Torgersen': column 'bill_depth_mm': has numbers that are not "
+        "written as decimal or thousands under [data] say\n",
+        "flipper_length_mm = {}",
+        "bill_depth_mm = {}",
+        damage=lambda folder: (folder / "study.toml").write_text(
+            (folder / "study.toml").read_text().replace("[data]", '[data]\ndecimal = ","')
+        ),
+    ),
     "unknown encoding": Case(
         "encoding must be one of utf-8, utf-16, cp1252, latin-1, cp1250, shift_jis, gb18030, got",
         'id = "bird"',

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
-from ..clustering.preparation.column import ColumnError
+from ..clustering.preparation.column import UNREADABLE, ColumnError
 from ..core import Batches, Data, DataError
 from ..data.files import (
     concatenate,
@@ -19,7 +19,6 @@ from ..data.files import (
     size_in_memory,
 )
 from ..data.formats import BATCH_ROWS, UNNAMED, Columns, Selection, format_of
-from ..data.kinds import Kind
 from ..data.names import describe_near
 from ..data.settings import FileSettings
 from ..data.streams import InMemory, Source, Stream, column_kinds
@@ -66,8 +65,7 @@ class ClientFiles:
             tables = read_tables(paths, settings, settings.id)
             self._lengths = [len(next(iter(table.values()), ())) for table in tables]
             self._held = concatenate(tables)
-            ambiguous = (reading.ambiguous for reading in self.readings.values())
-            self.kinds = kinds_of(self._held, frozenset().union(*ambiguous))
+            self.kinds = kinds_of(self._held, self.readings.values())
 
     @property
     def numbers(self) -> list[str]:
@@ -128,7 +126,7 @@ class ClientFiles:
 
     def _can_encode(self, column: Column) -> bool:
         kind = self.kinds.get(column.name)
-        return kind is not None and (kind is not Kind.AMBIGUOUS or bool(column.categories))
+        return kind is not None and (column.holds_words or not kind.unreadable)
 
     def _check_column(
         self, column: Column, check: ColumnCheck | None, n_rows: int
@@ -137,7 +135,7 @@ class ClientFiles:
             near = describe_near(column.name, self.kinds)
             yield Problem(self.name, "column-missing", column.name, near)
         elif check is None:
-            yield Problem(self.name, "ambiguous-numbers", column.name)
+            yield Problem(self.name, UNREADABLE[self.kinds[column.name]], column.name)
         elif n_rows:
             if lost := self._lost_categories(column):
                 yield Problem(self.name, "category-missing", column.name, ", ".join(lost))

@@ -1,7 +1,7 @@
 """Read all rows of a client's files as columns."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -86,12 +86,10 @@ def _join(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts)
 
 
-def kinds_of(columns: Columns, ambiguous: frozenset[str]) -> dict[str, Kind]:
+def kinds_of(columns: Columns, readings: Iterable[Reading]) -> dict[str, Kind]:
     """What columns in memory hold."""
-    return {
-        name: Kind.AMBIGUOUS if name in ambiguous else kind_of(values)
-        for name, values in columns.items()
-    }
+    unreadable = {name: kind for reading in readings for name, kind in reading.unreadable.items()}
+    return {name: unreadable.get(name) or kind_of(values) for name, values in columns.items()}
 
 
 def inspect(file: Path, options: ReadOptions) -> Reading:

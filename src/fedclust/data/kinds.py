@@ -9,7 +9,7 @@ from typing import Any
 
 from ..typing import Array
 from .dates import is_date, parse_date
-from .numbers import parse_number
+from .numbers import Evidence, Notation, NotationRules, parse_number
 from .values import is_missing
 
 _SAMPLE = 10_000  # values of a column of text, evenly spread, by which its kind is judged
@@ -22,13 +22,19 @@ class Kind(StrEnum):
     NUMBERS = "numbers"
     MIXED = "mostly numbers"  # some values are not numbers
     AMBIGUOUS = "ambiguous numbers"  # 1,234 may be 1234 or 1.234
+    CONTRADICTED = "numbers in another notation"  # than the settings say
     DATES = "dates"
     TEXT = "text"
 
     @property
     def numeric(self) -> bool:
         """Whether the column is meant to be numeric, with or without problems."""
-        return self in (Kind.NUMBERS, Kind.MIXED, Kind.AMBIGUOUS)
+        return self in (Kind.NUMBERS, Kind.MIXED) or self.unreadable
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the column has numbers that must not be read, because they may mean others."""
+        return self in (Kind.AMBIGUOUS, Kind.CONTRADICTED)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,17 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return not isinstance(value, bool)
+
+
+def unreadable_kind(
+    rules: NotationRules, found: Evidence | None, notation: Notation | None
+) -> Kind | None:
+    """Why the numbers of a column must not be read; None if they can be, or are not numbers."""
+    if found is None:
+        return None
+    if rules.contradicts(found):
+        return Kind.CONTRADICTED
+    return Kind.AMBIGUOUS if notation is None else None
 
 
 def kind_of(values: Array) -> Kind:

@@ -156,9 +156,9 @@ class NotationRules:
     delimiter: str = ","
 
     def resolve(self, columns: Sequence[Evidence | None]) -> list[Notation | None]:
-        """The notation of each column; None: its numbers can be read in two ways.
+        """The notation of each column; None: its numbers must not be read.
 
-        A column without evidence of its own gets the marks of the file. Columns of text have plain
+        `fedclust.data.kinds.unreadable_kind` says why. A column without evidence of its own gets the marks of the file. Columns of text have plain
         notation, so that their words stay as they are.
         """
         common = self._common_decimal([found for found in columns if found is not None])
@@ -204,7 +204,7 @@ class NotationRules:
     def _resolve(self, found: Evidence, common: str | None) -> Notation | None:
         own = _own_decimal(found)
         decimal = self._undecided(found, common) if own == "" else own
-        if decimal is None:
+        if decimal is None or self.contradicts(found):
             return None
         groups = self._thousands(found, decimal)
         return None if groups is None else Notation(decimal, groups)

@@ -47,8 +47,8 @@ def _join(one: Kind, other: Kind) -> Kind:
     """What a column holds whose files hold different things."""
     if one is other:
         return one
-    if Kind.AMBIGUOUS in (one, other):
-        return Kind.AMBIGUOUS
+    if one.unreadable or other.unreadable:
+        return one if one.unreadable else other
     return Kind.MIXED if one.numeric or other.numeric else Kind.TEXT
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..client.labels import Labelled, check_label_format, refuse_id, write_labels
 from ..clustering.model import Model
 from ..clustering.preparation import Column, encode_columns
-from ..clustering.preparation.column import ColumnError
+from ..clustering.preparation.column import UNREADABLE, ColumnError
 from ..core import ConfigError, DataError
 from ..data.files import describe_absent, inspect, kinds_of, read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
@@ -47,8 +47,8 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: i
     names = [column.name for column in columns] + ([id] if id else [])
     if all(format_of(file).batches is None for file in files):
         held = read_table(files, options, id)
-        ambiguous = (inspect(file, options).ambiguous for file in files)
-        _check_columns(files[0], names, columns, kinds_of(held, frozenset().union(*ambiguous)))
+        readings = (inspect(file, options) for file in files)
+        _check_columns(files[0], names, columns, kinds_of(held, readings))
         return InMemory(held)
     _check_columns(files[0], names, columns, column_kinds(files, options))
     words = frozenset(column.name for column in columns if column.holds_words)
@@ -67,7 +67,7 @@ def _check_columns(
     for column in columns:
         if column.holds_words or kinds[column.name] is Kind.NUMBERS:
             continue
-        if kinds[column.name] is Kind.AMBIGUOUS:
-            raise ColumnError(str(file), column.name, "ambiguous-numbers")
+        if kinds[column.name].unreadable:
+            raise ColumnError(str(file), column.name, UNREADABLE[kinds[column.name]])
         if not kinds[column.name].numeric:
             raise DataError(f"{file}: column {column.name!r} holds text, not numbers")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...client.files import is_index
 from ...client.summary_row import is_summary
+from ...clustering.preparation.column import UNREADABLE, UNUSABLE
 from ...core import DataError
 from ...data.files import (
     describe_absent,
@@ -82,7 +83,7 @@ def open_table(client: str, path: Path, options: ReadOptions) -> ClientTable:
     reading = inspect(file, options)
     if format_of(file).batches is None or size_in_memory(file) <= _SAMPLE_BYTES:
         columns = read_table([file], options)
-        kinds = kinds_of(columns, reading.ambiguous)
+        kinds = kinds_of(columns, [reading])
         return ClientTable(file, options, columns, kinds, reading, complete=True)
     known = column_kinds([file], options)
     words = frozenset(name for name, kind in known.items() if not kind.numeric)
@@ -140,8 +141,8 @@ def _total(table: ClientTable) -> str:
 
 def _strays(name: str, table: ClientTable) -> str:
     kind = table.kinds[name]
-    if kind is Kind.AMBIGUOUS:
-        return "numbers such as 1,234 can be read in two ways; set decimal under [data]"
+    if kind.unreadable:
+        return UNUSABLE[UNREADABLE[kind]]
     if kind is not Kind.MIXED:
         return ""
     found = find_strays(table.columns[name].tolist())

@@ -24,12 +24,20 @@ UNUSABLE: Mapping[str, str] = {
     "month-first",
     "ambiguous-numbers": "has numbers such as 1,234 that can be read in two ways; set decimal or "
     "thousands under [data]",
+    "contradicted-numbers": "has numbers that are not written as decimal or thousands under "
+    "[data] say",
     "not-numeric": "is not numeric",
     "stray-values": "has some values that are not numbers; correct them, or list them under "
     "na_values",
     "infinite": "has infinite values",
     "not-positive": "has values that are not above zero, so it has no logarithm",
     "undeclared-category": "has undeclared categories",
+}
+
+
+UNREADABLE = {  # why numbers of a file must not be read
+    Kind.AMBIGUOUS: "ambiguous-numbers",
+    Kind.CONTRADICTED: "contradicted-numbers",
 }
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ...core import DataError
-from ..kinds import Kind, kind_of
-from ..numbers import Evidence, Notation, NotationRules, collect_evidence, evidence_of
+from ..kinds import Kind, kind_of, unreadable_kind
+from ..numbers import Notation, NotationRules, collect_evidence, evidence_of
 from ..settings import ReadOptions
 from ..text import parse_column
 from ._text import detect_encoding, is_compressed, read_head, skip_lines
@@ -58,8 +58,7 @@ class Dialect:
     @property
     def reading(self) -> Reading:
         """What users should know about it."""
-        ambiguous = (name for name, kind in self.kinds.items() if kind is Kind.AMBIGUOUS)
-        return Reading(self.text, frozenset(ambiguous))
+        return Reading(self.text, {n: kind for n, kind in self.kinds.items() if kind.unreadable})
 
 
 def dialect_of(file: Path, options: ReadOptions) -> Dialect:
@@ -80,7 +79,8 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     if len(rows) > 1 and not complete:
         rows.pop()  # it may go on after the end of the head
     if not rows:
-        raise DataError(f"{file}: the file is empty")
+        beyond = options.header_line is not None and options.header_line > len(lines)
+        raise DataError(f"{file}: the file {'ends before header_line' if beyond else 'is empty'}")
     header_lines, first = rows[0]
     _check_delimiter(file, first, options, kept)
     fitting = [row for _, row in rows[1:] if len(row) == len(first)]
@@ -92,15 +92,14 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     names = name_columns(file, first)
     rules = NotationRules(options.decimal, options.thousands, delimiter)
     evidence = [collect_evidence(column, options.missing_words) for column in cells]
-    _refuse_contradictions(file, rules, names, evidence)
     notations = dict(zip(names, rules.resolve(evidence), strict=True))
+    found = dict(zip(names, evidence, strict=True))
     kinds = {
-        name: _kind(column, notations[name], options)
+        name: unreadable_kind(rules, found[name], notations[name])
+        or _kind(column, notations[name], options)
         for name, column in zip(names, cells, strict=True)
     }
-    shown = {
-        name: notations[name] for name, e in zip(names, evidence, strict=True) if e is not None
-    }
+    shown = {name: n for name, n in notations.items() if found[name] is not None}
     text = ", ".join(_describe(file, encoding, delimiter, comment, ignored, shown))
     renamed = list(names) != list(first)
     return Dialect(
@@ -144,7 +143,7 @@ def _comments(
     mark = delimiter or _best_delimiter(body)
     last = next(iter(_rows(after[n - 1 : n], mark)), (0, []))[1]
     data = next(iter(_rows(body, mark)), (0, []))[1]
-    is_header = len(last) == len(data) and any(cell.strip()[:1].isdigit() for cell in data)
+    is_header = len(last) == len(data) and any(evidence_of(c.strip()) is not None for c in data)
     return ("", ignored + n - 1) if is_header else (_COMMENT, ignored)
 
 
@@ -206,25 +205,11 @@ def _check_delimiter(
             )
 
 
-def _refuse_contradictions(
-    file: Path, rules: NotationRules, names: Sequence[str], evidence: Sequence[Evidence | None]
-) -> None:
-    for name, found in zip(names, evidence, strict=True):
-        if found is not None and rules.contradicts(found):
-            key = "decimal" if rules.decimal is not None else "thousands"
-            raise DataError(
-                f"{file}: {key} = {getattr(rules, key)!r} under [data], but column {name!r} has "
-                "numbers that are written in another way"
-            )
-
-
 def _columns(rows: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
     return list(zip(*rows, strict=True)) if rows else [() for _ in range(width)]
 
 
 def _kind(cells: Sequence[str], notation: Notation | None, options: ReadOptions) -> Kind:
-    if notation is None:
-        return Kind.AMBIGUOUS
     if not cells:
         return Kind.NUMBERS
     return kind_of(np.asarray(parse_column(cells, options.missing_words, notation)))

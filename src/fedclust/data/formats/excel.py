@@ -11,7 +11,8 @@ import numpy as np
 from ...core import ConfigError, DataError, did_you_mean
 from ...typing import Array
 from .. import text
-from ..numbers import Notation, NotationRules, collect_evidence
+from ..kinds import unreadable_kind
+from ..numbers import Evidence, Notation, NotationRules, collect_evidence
 from ..settings import ReadOptions
 from .format import Columns, Format, Reading
 from .header import name_columns, refuse_data_as_names
@@ -26,7 +27,7 @@ _HEAD = 1_000  # rows by which the notation of numbers that are stored as text i
 def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     names, rows, _ = _table(file, options)
     cells = _columns(names, rows)
-    notations = _notations(cells, options)
+    notations = _rules(options).resolve(_evidence(cells, options))
     return {
         name: text.parse_ids([_as_text(cell) for cell in column])
         if name == id
@@ -98,11 +99,14 @@ def _visible(book: Any, calamine: Any) -> list[str]:
     return visible or list(book.sheet_names)
 
 
-def _notations(cells: Sequence[Sequence[Cell]], options: ReadOptions) -> list[Notation | None]:
-    """The notation of numbers that are stored as text."""
-    rules = NotationRules(options.decimal, options.thousands, delimiter="")
+def _rules(options: ReadOptions) -> NotationRules:
+    return NotationRules(options.decimal, options.thousands, delimiter="")
+
+
+def _evidence(cells: Sequence[Sequence[Cell]], options: ReadOptions) -> list[Evidence | None]:
+    """What numbers that are stored as text show about their notation."""
     texts = ([cell for cell in column[:_HEAD] if isinstance(cell, str)] for column in cells)
-    return rules.resolve([collect_evidence(column, options.missing_words) for column in texts])
+    return [collect_evidence(column, options.missing_words) for column in texts]
 
 
 def _column(cells: Sequence[Cell], notation: Notation | None, options: ReadOptions) -> Array:
@@ -155,9 +159,10 @@ def _as_text(cell: Cell) -> str:
 
 def _inspect(file: Path, options: ReadOptions) -> Reading:
     names, rows, how = _table(file, options, _HEAD + 1)
-    notations = _notations(_columns(names, rows), options)
-    ambiguous = (name for name, found in zip(names, notations, strict=True) if found is None)
-    return Reading(how, frozenset(ambiguous))
+    rules, evidence = _rules(options), _evidence(_columns(names, rows), options)
+    found = zip(names, evidence, rules.resolve(evidence), strict=True)
+    kinds = {name: unreadable_kind(rules, shown, notation) for name, shown, notation in found}
+    return Reading(how, {name: kind for name, kind in kinds.items() if kind is not None})
 
 
 def _lines(file: Path, options: ReadOptions) -> Iterator[int]:

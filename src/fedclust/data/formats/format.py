@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -62,7 +62,7 @@ class Reading:
     """How a file is read, as far as that was detected in it."""
 
     text: str = ""  # for users, such as "separated by semicolons, decimal comma"
-    ambiguous: frozenset[str] = frozenset()  # columns whose numbers can be read in two ways
+    unreadable: Mapping[str, Kind] = field(default_factory=dict)  # columns of numbers, and why
 
 
 @dataclass(frozen=True)
