@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from fedclust import ConfigError, DataError
+from fedclust.client.files import ClientFiles
+from fedclust.clustering.preparation import Column
 from fedclust.data import Kind, ReadOptions, Selection
 from fedclust.data.files import read_table
+from fedclust.data.settings import FileSettings
 from fedclust.data.streams import InMemory, Stream, column_kinds
 
 pa = pytest.importorskip("pyarrow")
@@ -104,3 +107,24 @@ def test_without_pyarrow_the_error_names_the_package(
     (tmp_path / "t.csv").write_text("x\n1\n")
     with pytest.raises(ConfigError, match=r"pip install 'fedclust\[study\]'"):
         column_kinds([tmp_path / "t.csv"], OPTIONS)
+
+
+@pytest.mark.parametrize("batch_rows", [0, 5])
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_text_is_numeric_only_where_files_have_no_types(
+    tmp_path: Path, kind: str, batch_rows: int
+) -> None:
+    """A Parquet file says that postal codes are text; a CSV file cannot."""
+    from pyarrow import csv, feather, parquet
+
+    columns = {"zip": ["10115", "20095"] * 9, "x": [1.5, 2.5] * 9, "day": ["2024-05-01"] * 18}
+    save: Any = {
+        "parquet": parquet.write_table,
+        "feather": feather.write_feather,
+        "csv": csv.write_csv,
+    }[kind]
+    save(pa.table(columns), str(tmp_path / f"t.{kind}"))
+    files = ClientFiles("it", [tmp_path / f"t.{kind}"], FileSettings(batch_rows=batch_rows))
+    assert files.numbers == (["zip", "x"] if kind == "csv" else ["x"])
+    assert files.kinds["day"] is Kind.DATES
+    assert files.check([Column("zip")])[1].complete == 18  # numbers, if a study declares them

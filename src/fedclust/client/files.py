@@ -65,7 +65,7 @@ class ClientFiles:
             tables = read_tables(paths, settings, settings.id)
             self._lengths = [len(next(iter(table.values()), ())) for table in tables]
             self._held = concatenate(tables)
-            self.kinds = kinds_of(self._held, self.readings.values())
+            self.kinds = kinds_of(self._held, self.readings)
 
     @property
     def numbers(self) -> list[str]:

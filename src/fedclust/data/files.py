@@ -1,7 +1,7 @@
 """Read all rows of a client's files as columns."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ..core import DataError
 from ..typing import Array
 from .formats import Columns, Reading, check_shapes, format_of, has_format, readable
 from .formats._text import is_compressed
-from .kinds import Kind, kind_of
+from .kinds import Kind, kind_of, text_kind
 from .settings import ReadOptions
 
 _CLOSE = 0.75  # similarity of names of files, of which most share a suffix
@@ -86,10 +86,18 @@ def _join(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts)
 
 
-def kinds_of(columns: Columns, readings: Iterable[Reading]) -> dict[str, Kind]:
-    """What columns in memory hold."""
-    unreadable = {name: kind for reading in readings for name, kind in reading.unreadable.items()}
-    return {name: unreadable.get(name) or kind_of(values) for name, values in columns.items()}
+def kinds_of(columns: Columns, readings: Mapping[Path, Reading]) -> dict[str, Kind]:
+    """What columns in memory hold, from files that were read like this."""
+    typed = all(format_of(file).typed for file in readings)
+    unreadable = {name: kind for one in readings.values() for name, kind in one.unreadable.items()}
+    return {
+        name: unreadable.get(name) or _kind_of(values, typed) for name, values in columns.items()
+    }
+
+
+def _kind_of(values: Array, typed: bool) -> Kind:
+    kind = kind_of(values)
+    return text_kind(kind) if typed and values.dtype.kind in "OUT" else kind
 
 
 def inspect(file: Path, options: ReadOptions) -> Reading:

@@ -116,6 +116,11 @@ def unreadable_kind(
     return Kind.AMBIGUOUS if notation is None else None
 
 
+def text_kind(kind: Kind) -> Kind:
+    """What text holds that is meant to be text: dates or words, and no numbers."""
+    return kind if kind is Kind.DATES else Kind.TEXT
+
+
 def kind_of(values: Array) -> Kind:
     """What a column holds; text is judged by a sample of its values."""
     if values.dtype.kind in "fiu":

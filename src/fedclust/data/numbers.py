@@ -158,8 +158,9 @@ class NotationRules:
     def resolve(self, columns: Sequence[Evidence | None]) -> list[Notation | None]:
         """The notation of each column; None: its numbers must not be read.
 
-        `fedclust.data.kinds.unreadable_kind` says why. A column without evidence of its own gets the marks of the file. Columns of text have plain
-        notation, so that their words stay as they are.
+        `fedclust.data.kinds.unreadable_kind` says why. A column without evidence of its own gets
+        the marks of the file. Columns of text have plain notation, so that their words stay as
+        they are.
         """
         common = self._common_decimal([found for found in columns if found is not None])
         own = [PLAIN if found is None else self._resolve(found, common) for found in columns]

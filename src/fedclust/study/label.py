@@ -47,7 +47,7 @@ def _source(model: Model, files: tuple[Path, ...], id: str | None, batch_rows: i
     names = [column.name for column in columns] + ([id] if id else [])
     if all(format_of(file).batches is None for file in files):
         held = read_table(files, options, id)
-        readings = (inspect(file, options) for file in files)
+        readings = {file: inspect(file, options) for file in files}
         _check_columns(files[0], names, columns, kinds_of(held, readings))
         return InMemory(held)
     _check_columns(files[0], names, columns, column_kinds(files, options))

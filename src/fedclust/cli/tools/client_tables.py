@@ -83,7 +83,7 @@ def open_table(client: str, path: Path, options: ReadOptions) -> ClientTable:
     reading = inspect(file, options)
     if format_of(file).batches is None or size_in_memory(file) <= _SAMPLE_BYTES:
         columns = read_table([file], options)
-        kinds = kinds_of(columns, [reading])
+        kinds = kinds_of(columns, {file: reading})
         return ClientTable(file, options, columns, kinds, reading, complete=True)
     known = column_kinds([file], options)
     words = frozenset(name for name, kind in known.items() if not kind.numeric)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core import ConfigError
 from ...typing import Array
-from ..kinds import Kind, kind_of
+from ..kinds import Kind, kind_of, text_kind
 from .format import Columns, Selection
 from .header import refuse_duplicates
 
@@ -42,9 +42,9 @@ def text_columns(file: Path, schema: Any) -> list[str]:
 
 
 def read_kinds(file: Path, schema: Any, first: Any) -> dict[str, Kind]:
-    """Names of the columns of an Arrow schema, and what they hold; text is judged by a batch."""
+    """Names of the columns of an Arrow schema, and what they hold; text may hold dates."""
     texts = text_columns(file, schema) if first is not None else []
-    judged = {name: kind_of(_as_array(first.column(name), is_id=False)) for name in texts}
+    judged = {n: text_kind(kind_of(_as_array(first.column(n), is_id=False))) for n in texts}
     return {field.name: judged.get(field.name) or _kind(field.type) for field in schema}
 
 

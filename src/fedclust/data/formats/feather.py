@@ -37,4 +37,6 @@ def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
                 yield select_columns(batch.slice(first, selection.n_rows), selection)
 
 
-FEATHER = Format("Feather", (".feather",), _read, BatchReader(_kinds, _batches), extra="study")
+FEATHER = Format(
+    "Feather", (".feather",), _read, BatchReader(_kinds, _batches), typed=True, extra="study"
+)

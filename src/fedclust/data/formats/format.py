@@ -92,6 +92,8 @@ class Format:
         The line of each row of a file, for messages. None: rows are counted from 1.
     compressed:
         Whether its files may be compressed, as in "people.csv.gz".
+    typed:
+        Whether its files say which columns are numeric. Text is then never meant to be numeric.
     marks_missing:
         Whether words in its files can stand for missing values.
     extra:
@@ -106,6 +108,7 @@ class Format:
     inspect: Callable[[Path, ReadOptions], Reading] | None = None
     lines: Callable[[Path, ReadOptions], Iterable[int]] | None = None
     compressed: bool = False
+    typed: bool = False
     marks_missing: bool = False
     extra: str = ""
 

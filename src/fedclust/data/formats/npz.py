@@ -40,4 +40,4 @@ def _column(file: Path, name: str, array: Array) -> Array:
     return array.astype(str) if array.dtype.kind == "S" else array
 
 
-NPZ = Format("NPZ", (".npz",), _read)
+NPZ = Format("NPZ", (".npz",), _read, typed=True)

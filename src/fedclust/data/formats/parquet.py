@@ -98,5 +98,11 @@ class _Writer:
 
 
 PARQUET = Format(
-    "Parquet", (".parquet",), _read, BatchReader(_kinds, _batches), _Writer, extra="study"
+    "Parquet",
+    (".parquet",),
+    _read,
+    BatchReader(_kinds, _batches),
+    _Writer,
+    typed=True,
+    extra="study",
 )
