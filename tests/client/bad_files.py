@@ -1,5 +1,6 @@
 """Every way in which a client's data files can be wrong."""
 
+import gzip
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -17,6 +18,9 @@ WORDS = (
     "Müllerová",
     "thylacine_col",
     "wombat_data",
+    "It differs by",
+    "23/11/1987",
+    "03/04/1987",
     "170.9182731",  # as text only: the mean of a constant is that constant
     ".2233441",
 )
@@ -119,6 +123,51 @@ def two_files(kit: Path) -> None:
     (kit / "client.toml").write_text(settings_text(file=f"*{FILE}"))
 
 
+def german(text: str) -> str:
+    return text.replace(",", ";").replace(".", ",")
+
+
+def packed(change: Callable[[str], str], cut: int | None = None) -> Damage:
+    """A compressed file, which may end too early."""
+    raw = gzip.compress(change(csv_text(good_table())).encode())
+    return name_file("wombat_data.csv.gz", raw[:cut])
+
+
+def workbook(sheet: str = "", **words: str) -> Damage:
+    """A workbook with a word among the numbers of some columns, and a sheet that is wanted."""
+
+    def write(kit: Path) -> None:
+        openpyxl = pytest.importorskip("openpyxl")
+        pytest.importorskip("python_calamine")
+        book, table = openpyxl.Workbook(), good_table()
+        book.active.title = "unspeakable-word"
+        book.active.append(list(table))
+        for i, row in enumerate(zip(*table.values(), strict=True)):
+            cells = dict(zip(table, row, strict=True))
+            odd = {n: words[n] if n in words and i % 7 == 3 else v for n, v in cells.items()}
+            book.active.append([odd[n] if n in ID else _as_cell(odd[n]) for n in table])
+        book.save(kit / "wombat_data.xlsx")
+        wanted = f'sheet = "{sheet}"' if sheet else ""
+        (kit / "client.toml").write_text(settings_text(data=wanted, file="wombat_data.xlsx"))
+
+    return write
+
+
+def _as_cell(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def with_setting(line: str, change: Callable[[str], str] = str) -> Damage:
+    def write(kit: Path) -> None:
+        (kit / FILE).write_text(change(csv_text(good_table())))
+        (kit / "client.toml").write_text(settings_text(data=line))
+
+    return write
+
+
 BAD_FILES: dict[str, Damage] = {
     "good": lambda kit: None,
     "missing": lambda kit: (kit / FILE).unlink(),
@@ -167,6 +216,40 @@ BAD_FILES: dict[str, Damage] = {
     "damaged npz": name_file("wombat_data.npz", b"PK\x03\x04" + b"PX-881734" * 9),
     "damaged feather": name_file("wombat_data.feather", b"ARROW1" + b"PX-881734" * 9),
     "damaged parquet": name_file("wombat_data.parquet", b"PAR1" + b"PX-881734" * 9 + b"PAR1"),
+    "semicolons": with_text(lambda text: text.replace(",", ";")),
+    "decimal commas": with_text(german, "cp1252"),
+    "decimal commas with words": with_text(
+        lambda text: german(text).replace("Oslo;", "Müllerová;;").replace(";;", ";"), "cp1252"
+    ),
+    "doubtful numbers": with_column("height_cm", lambda i, value: '"1,234"'),
+    "both marks": with_text(lambda text: german(text).replace("150,", "150.")),
+    "total": with_text(lambda text: text + "Total,1,2,9182736.4553,unspeakable-word,\n"),
+    "almost empty last row": with_text(lambda text: text + ",,,9182736.4553,,\n"),
+    "comments": with_text(lambda text: "# unspeakable-word, and PX-881734\n" + text),
+    "title above the names": with_text(lambda text: "unspeakable-word\n\n" + text),
+    "delimiter in the first line": with_text(lambda text: "sep=,\n" + text),
+    "names that are nearly the same": with_text(
+        lambda text: text.replace("height_cm", "Height_CM ")
+    ),
+    "columns without names": with_text(lambda text: text.replace("\n", ",,\n")),
+    "days and months": with_column("height_cm", lambda i, value: "03/04/1987"),
+    "days first": with_column("height_cm", lambda i, value: "23/11/1987"),
+    "missing words": with_column("city", some("None")),
+    "gzip": packed(lambda text: text.replace("Oslo", "Müllerová")),
+    "cut gzip": packed(lambda text: text, cut=300),
+    "damaged gzip": name_file("wombat_data.csv.gz", b"\x1f\x8b" + b"PX-881734" * 9),
+    "gzip of something else": name_file("wombat_data.gz", b"PX-881734"),
+    "renamed archive": with_bytes(b"PK\x03\x04" + b"PX-881734" * 9),
+    "damaged excel": name_file("wombat_data.xlsx", b"PK\x03\x04" + b"PX-881734" * 9),
+    "old excel": name_file("wombat_data.xls", b"\xd0\xcf\x11\xe0" + b"PX-881734" * 9),
+    "excel": workbook(),
+    "excel with words": workbook(height_cm="unspeakable-word", city="Atlantis-Prime"),
+    "excel without the sheet": workbook("Shangri-La-9"),
+    "wrong delimiter": with_setting('delimiter = "|"'),
+    "wrong decimal mark": with_setting('decimal = ","'),
+    "wrong encoding": with_setting('encoding = "utf-16"'),
+    "wrong header": with_setting("header_line = 3"),
+    "header beyond the end": with_setting("header_line = 300"),
     "cut parquet": parquet(lambda table: table, cut=900),
     "parquet without the column": parquet(without("height_cm")),
 }

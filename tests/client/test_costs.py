@@ -212,14 +212,14 @@ def test_a_clients_file_is_read_once_and_a_round_computes_one_step(
 
         monkeypatch.setattr(owner, name, counting)
 
-    counts(study_client, "read_table")
+    counts(study_client, "read_tables")
     counts(ClientFiles, "check")
     counts(ClientFiles, "prepare")
     counts(ClientFiles, "encode")
     counts(fuzzy_c_means, "fuzzy_sums")
     transport = ran(tmp_path, study(tmp_path))
     n = len(transport.sites)
-    assert counted["read_table"] == n
+    assert counted["read_tables"] == n
     assert counted["prepare"] == counted["encode"] == n  # however many rounds ask for them
     assert transport.kinds.count("preflight") == 2  # names of columns, then their problems
     assert counted["check"] == n * (1 + 2)  # one preflight of columns, and once for each form

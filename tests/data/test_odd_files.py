@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedclust import DataError
-from fedclust.data import Columns, Selection
+from fedclust.data import Columns, ReadOptions, Selection
 from fedclust.data.files import named_files, read_table
 from fedclust.data.streams import Stream, column_kinds
 
@@ -17,11 +17,11 @@ GOOD = "x,y\n" + "1,2\n" * 3
 
 
 def read_at_once(file: Path) -> Columns:
-    return read_table([file], ())
+    return read_table([file])
 
 
 def read_in_batches(file: Path) -> Columns:
-    stream = Stream((file,), Selection(tuple(column_kinds([file], ())), frozenset(), ()))
+    stream = Stream((file,), Selection(tuple(column_kinds([file], ReadOptions()))))
     return next(iter(stream.batches()))
 
 
@@ -35,11 +35,10 @@ Reader = Callable[[Path], Columns]
     [
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
-        (GOOD.replace(",", ";").encode(), "values are not separated by commas"),
-        (b"x,gr\xf6\xdfe\n1,2\n", "in UTF-8 (.*); save it as UTF-8"),
-        (GOOD.encode("utf-16"), "in UTF-8 (.*); save it as UTF-8"),
+        (b"PK\x03\x04 secret", "is a zip archive, such as an Excel workbook; name it .xlsx"),
+        (b"\x00\x01secret\x02\x00\x00", "is not a text file"),
         (b"x,x\n1,2\n", "two columns are called 'x'; rename one"),
-        (GOOD.encode() + b"1,secret,3\n", "(values for 2 columns|one value per column name)"),
+        (GOOD.encode() + b"1,secret,3\n", ":5: 3 values for 2 columns"),
     ],
 )
 def test_odd_text_files(tmp_path: Path, content: bytes, words: str, reader: Reader) -> None:

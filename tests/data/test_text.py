@@ -9,12 +9,13 @@ import pytest
 
 from fedclust.client.files import ClientFiles
 from fedclust.clustering.preparation import Column
-from fedclust.data import Columns, Selection
+from fedclust.data import Columns, ReadOptions, Selection
 from fedclust.data.files import read_table
+from fedclust.data.settings import FileSettings
 from fedclust.data.streams import Stream, column_kinds
 
 pytest.importorskip("pyarrow")
-NA_VALUES = ("", " NA ", "not known")
+OPTIONS = ReadOptions(na_values=(" not known ",))
 TEXT = """\
 name,x,y,sex,code,stage
 007, 1.5 ,1e3, f ,1.0, 1
@@ -28,16 +29,14 @@ NA,-2,,m,,1_0
 
 
 def read_at_once(file: Path) -> Columns:
-    return read_table([file], NA_VALUES, "name")
+    return read_table([file], OPTIONS, "name")
 
 
 def read_in_batches(file: Path) -> Columns:
     text_columns = frozenset({"sex", "code", "stage"})
     stream = Stream(
         (file,),
-        Selection(
-            tuple(column_kinds([file], NA_VALUES)), text_columns, NA_VALUES, "name", n_rows=2
-        ),
+        Selection(tuple(column_kinds([file], OPTIONS)), text_columns, OPTIONS, "name", n_rows=2),
     )
     parts = list(stream.batches())
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -67,7 +66,9 @@ def test_every_reader_gives_the_same_values(
 def test_both_readers_detect_the_same_numeric_columns(tmp_path: Path, batch_rows: int) -> None:
     (tmp_path / "t.csv").write_text(TEXT)
     client = ClientFiles(
-        "it", [tmp_path / "t.csv"], na_values=NA_VALUES, id="name", batch_rows=batch_rows
+        "it",
+        [tmp_path / "t.csv"],
+        FileSettings(na_values=("not known",), id="name", batch_rows=batch_rows),
     )
     assert client.numbers == ["x", "y", "code"]
     wanted = [Column("x"), Column("code", ("1", "2")), Column("stage", ("1", "a"))]

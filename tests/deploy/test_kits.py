@@ -62,7 +62,7 @@ def test_the_files_that_the_documentation_shows_can_be_read(tmp_path: Path) -> N
     shown = read_client_config(tmp_path / "client.toml")
     for section in ("data", "consent", "output"):
         for key in vars(getattr(shown, section)):
-            assert key in snippet("toml client") or key in ("na_values", "batch_rows")
+            assert key in snippet("toml client")
 
 
 def test_the_service_that_the_documentation_shows_is_one(tmp_path: Path) -> None:

@@ -15,6 +15,11 @@ from ..support.pretended import STUDY, Pretended, run
         ('[data]\nid = "person"\n', "[data] id of the study is not used"),
         ('[data]\nna_values = ["-"]\n', "[data] na_values of the study is not used"),
         ("[data]\nbatch_rows = 9\n", "[data] batch_rows of the study is not used"),
+        ('[data]\ndecimal = ","\n', "[data] decimal of the study is not used"),
+        (
+            '[clients]\nwest = { file = "a", decimal = "," }\neast = "b"\n',
+            "[clients] says how files are read, which is not used",
+        ),
         ('labels_in = "data"\n', "labels_in of the study is not used: labels stay with each"),
         ('labels = "parquet"\n', 'clients on other machines write "csv", or "none"'),
     ],

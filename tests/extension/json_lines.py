@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from fedclust import DataError
-from fedclust.data import BatchReader, Columns, Format, Selection
+from fedclust.data import BatchReader, Columns, Format, Kind, ReadOptions, Selection
 
 Record = Mapping[str, Any]
 
@@ -38,14 +38,14 @@ def words_in(rows: Sequence[Record]) -> set[str]:
     return {name for row in rows for name, value in row.items() if isinstance(value, str)}
 
 
-def read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+def read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     rows = list(records(file))
     return as_columns(rows, rows[0].keys(), words_in(rows) | {id or ""})
 
 
-def kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
+def kinds(file: Path, options: ReadOptions) -> dict[str, Kind]:
     rows = list(islice(records(file), 100))
-    return {name: name not in words_in(rows) for name in rows[0]}
+    return {name: Kind.TEXT if name in words_in(rows) else Kind.NUMBERS for name in rows[0]}
 
 
 def batches(file: Path, selection: Selection) -> Iterator[Columns]:

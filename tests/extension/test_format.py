@@ -19,6 +19,7 @@ from fedclust.cli import app
 from fedclust.data import (
     BatchReader,
     Format,
+    ReadOptions,
     Selection,
     known_formats,
     register_format,
@@ -108,24 +109,24 @@ def test_init_and_check_read_such_files(tmp_path: Path) -> None:
 def test_preflight_names_what_is_wrong_with_such_files(tmp_path: Path) -> None:
     path = write_json_lines(tmp_path)
     (tmp_path / "north.jsonl").write_text('{"age": 40, "weight": 70}\nsecret\n')
-    shutil.copy(tmp_path / "south.csv", tmp_path / "south.txt")
-    path.write_text(STUDY.replace("south.jsonl", "south.txt"))
+    shutil.copy(tmp_path / "south.csv", tmp_path / "south.dat")
+    path.write_text(STUDY.replace("south.jsonl", "south.dat"))
     problems = {problem.client: problem.text for problem in survey_study(read_study(path)).problems}
     assert "north.jsonl:2: the line is not a JSON object" in problems["north"]
-    assert "fedclust reads .csv, .feather, .jsonl, .npz, .parquet" in problems["south"]
+    assert "fedclust reads .csv, .feather, .jsonl, .npz, .ods, .parquet" in problems["south"]
 
 
 @pytest.mark.usefixtures("registered")
 def test_what_a_reader_raises_and_returns_is_checked(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
-    stream = Stream((file,), Selection(("x", "y"), frozenset(), ()))
+    stream = Stream((file,), Selection(("x", "y")))
     for lines, words in [
         (['{"x": 1, "y": 1}', '{"x": [1, 2], "y": 1}'], "not readable"),
         (['{"x": [1, 2], "y": 1}'], "column 'x' must have one value per row"),
     ]:
         file.write_text("\n".join(lines))
         with pytest.raises(DataError, match=rf"t\.jsonl: {words}"):
-            read_table([file], ())
+            read_table([file])
         with pytest.raises(DataError, match=rf"t\.jsonl: {words}"):
             list(stream.batches())
 
@@ -146,7 +147,7 @@ def test_the_label_command_reads_and_writes_such_files(tmp_path: Path) -> None:
 def test_lists_of_formats_have_it(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.arange(3))
     with pytest.raises(ConfigError, match=r"only .*\.jsonl files can be read in batches"):
-        column_kinds([tmp_path / "t.npz"], ())
+        column_kinds([tmp_path / "t.npz"], ReadOptions())
     path = write_json_lines(tmp_path, STUDY + '[outputs]\nlabels = "xlsx"\n')
     with pytest.raises(ConfigError, match="one of parquet, csv, jsonl, none"):
         read_study(path)
@@ -163,7 +164,9 @@ def test_a_format_that_offers_nothing_but_reading_is_refused_where_it_must(tmp_p
         assert survey_study(read_study(path)).passes
         path.write_text(STUDY + "[data]\nbatch_rows = 7\n")
         told = {problem.text for problem in survey_study(read_study(path)).problems}
-        assert any("north.jsonl: only .parquet, .feather, .csv files" in what for what in told)
+        assert any(
+            "north.jsonl: only .parquet, .feather, .csv, .tsv, .txt files" in what for what in told
+        )
         path.write_text(STUDY + LABELS)
         with pytest.raises(ConfigError, match="one of parquet, csv, none, got 'jsonl'"):
             read_study(path)

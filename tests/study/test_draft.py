@@ -79,7 +79,7 @@ def test_odd_names_are_quoted_and_files_elsewhere_are_named_in_full(tmp_path: Pa
         f"{i},{i},{i},{'word ' * (i + 1)}\n" for i in range(20)
     ))  # fmt: skip
     target = tmp_path / "studies" / "s.toml"
-    target.write_text(draft({"st. mary's": file}, target, 2))
+    target.write_text(draft({"st. mary's": file}, target, 2).text)
     study = read_study(target)
     assert study.files("st. mary's") == [file]
     assert study.data.id == "id"
@@ -92,12 +92,12 @@ def test_large_files_are_known_by_their_columns(
 ) -> None:
     pytest.importorskip("pyarrow")
     write(tmp_path)
-    monkeypatch.setattr("fedclust.cli.tools.draft._SAMPLE_BYTES", 10)
+    monkeypatch.setattr("fedclust.cli.tools.client_tables._SAMPLE_BYTES", 10)
     target = tmp_path / "s.toml"
-    target.write_text(draft({"north": tmp_path / "north.csv"}, target))
+    target.write_text(draft({"north": tmp_path / "north.csv"}, target).text)
     assert "age = {}" in target.read_text()
     np.savez(tmp_path / "t.npz", x=np.arange(3.0))
-    assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target)
+    assert "x = {}" in draft({"a": tmp_path / "t.npz"}, target).text
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))
@@ -128,9 +128,51 @@ def test_dates_indices_and_empty_columns_are_neither_ids_nor_features(tmp_path: 
     for name in ("a1", "a2"):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     target = tmp_path / "s.toml"
-    target.write_text(draft({"all": tmp_path / "a*.csv"}, target))
+    target.write_text(draft({"all": tmp_path / "a*.csv"}, target).text)
     study = read_study(target)
     assert study.data.id == "id"
-    assert [column.name for column in study.features or ()] == ["age"]
+    assert [column.name for column in study.features or ()] == ["age", "price"]
     assert dict(study.clients) == {"all": "a*.csv"}
-    assert survey_study(study).rows == {"all": 40}
+    survey = survey_study(study)
+    assert survey.rows == {"all": 40}
+    blocking = [(p.column, p.code) for p in survey.problems if p.blocking]
+    assert blocking == [("price", "ambiguous-numbers")]
+
+
+@pytest.mark.parametrize(
+    ("north", "south", "clients", "data"),
+    [
+        ("25/04/2024", "03/04/2024", ("day-first", None), '# dates = "day-first"'),
+        ("25/04/2024", "25/04/2024", None, 'dates = "day-first"'),
+        ("04/25/2024", "2024-04-25", None, 'dates = "month-first"'),
+        ("04/25/2024", "25/04/2024", ("month-first", "day-first"), ""),
+        ("2024-04-25", "25.04.2024", None, ""),
+    ],
+)
+def test_the_order_of_day_and_month_is_proposed_where_dates_show_it(
+    tmp_path: Path, north: str, south: str, clients: tuple[str | None, ...] | None, data: str
+) -> None:
+    for client, day in (("north", north), ("south", south)):
+        (tmp_path / f"{client}.csv").write_text("day,x\n" + f"{day},1.5\n{day},2.5\n" * 5)
+    target = tmp_path / "s.toml"
+    files = {client: tmp_path / f"{client}.csv" for client in ("north", "south")}
+    target.write_text(draft(files, target, 2).text)
+    study, text = read_study(target), target.read_text()
+    assert '# day = { derive = "year" }    # dates; or month, day-of-year' in text
+    assert data in text
+    assert ("dates =" in text) == bool(data or clients)
+    for client in files:
+        assert study.file_settings(client).dates == (
+            clients[list(files).index(client)] if clients else study.data.dates
+        )
+
+
+def test_the_first_rows_of_large_files_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("fedclust.cli.tools.client_tables._SAMPLE_BYTES", 10)
+    (tmp_path / "a.csv").write_text("x,y,z\n" + "1,2020-01-01,a\n-,2020-01-02,b\n3,2020-01-03,c\n")
+    found = draft({"a": tmp_path / "a.csv"}, tmp_path / "s.toml")
+    assert "2 of 3 values are numbers; the other is '-' in the first rows" in found.notes[0]
+    assert "x = {}\n# y = { derive" in found.text

@@ -19,7 +19,7 @@ from .example import SMALLEST, write
         (("n_clusters = 2", ""), r"study.toml:6: \[clustering\] needs n_clusters"),
         (('"lossless"', '"loseless"'), "algorithm must be one of .*; did you mean 'lossless'"),
         (("[clustering]", "[clusterin]"), "study.toml:6: there is no table .clusterin.; did you"),
-        (("[clients]", "[clients"), "study.toml: "),
+        (("[clients]", "[clients"), r"study.toml:2: the bracket \] is missing"),
         (('"south.csv"', "3"), "study.toml:4: client 'south' must have a file, got 3"),
         (("[clustering]", "seed = 1\n[clustering]"), "client 'seed' must have a file, got 1"),
         (("[clustering]", "[features]\nage = 3\n[clustering]"), "feature 'age' must be a table"),
@@ -80,6 +80,10 @@ def test_the_schema_knows_every_key() -> None:
     count = clustering["properties"]["n_clusters"]
     assert count["anyOf"] == [{"type": "integer"}, {"const": "auto"}]
     assert count["minimum"] == 1
+    file, table = schema["properties"]["clients"]["additionalProperties"]["anyOf"]
+    assert file == {"type": "string"}
+    assert table["required"] == ["file"]
+    assert table["properties"]["decimal"]["enum"] == [".", ","]
     assert schema["properties"]["privacy"]["properties"]["change"]["minimum"] == 2
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"

@@ -146,6 +146,17 @@ def test_na_values_of_the_study_apply_to_new_rows(tmp_path: Path) -> None:
     assert (sum(here.labelled.sizes.values()), here.labelled.left_out) == (1, 2)
 
 
+def test_settings_for_reading_can_be_given_with_new_rows(done: Outcome, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("age;weight\n1.234;70\n")
+    command = ["label", str(done.folder), str(tmp_path / "new.csv"), "--force"]
+    shown = CliRunner().invoke(app, command)
+    assert "set decimal or thousands under [data]" in " ".join(shown.output.split())
+    shown = CliRunner().invoke(app, [*command, "--set", "decimal=."])
+    assert shown.exit_code == 0, shown.output
+    shown = CliRunner().invoke(app, [*command, "--set", "id=x"])
+    assert "there is no setting 'id'" in " ".join(shown.output.split())
+
+
 @pytest.mark.parametrize(
     ("ids", "written"),
     [

@@ -35,7 +35,9 @@ weight = {}
     found = survey_study(read_study(path))
     assert not found.passes
     reported = {(p.client, p.column): (p.code, p.detail, p.blocking) for p in found.problems}
-    assert reported["south", ""] == ("unreadable", "there is no file nowhere.csv", True)
+    code, detail, blocking = reported["south", ""]
+    assert (code, blocking) == ("unreadable", True)
+    assert detail.startswith("there is no file nowhere.csv in the folder ")
     assert reported["north", "patient"] == ("id-repeated", "1", False)
     assert reported["north", "height"] == ("column-missing", "did you mean 'weight'?", True)
     assert reported["north", "sex"][:2] == ("undeclared-category", "m")
@@ -97,8 +99,8 @@ def test_batches_are_examined_like_whole_files(tmp_path: Path, batch_rows: int) 
     )
     found = survey_study(read_study(write(tmp_path, study)))
     reported = {(p.client, p.column): (p.code, p.detail) for p in found.problems}
-    assert reported["north", "age"] == ("out-of-bounds", "6")
-    assert reported["south", "age"] == ("out-of-bounds", "39")
+    assert reported["north", "age"] == ("out-of-bounds", "6; first in north.csv:13")
+    assert reported["south", "age"] == ("out-of-bounds", "39; first in south.csv:2")
     assert reported["north", "sex"][0] == "undeclared-category"
     assert found.counts["north"] == (40, 39)
 
@@ -137,7 +139,7 @@ def test_problems_that_would_fail_later_are_found_early(tmp_path: Path) -> None:
     assert problems(tmp_path, median)[0].startswith("needs-memory (median-of-means")
     (tmp_path / "folder").mkdir()
     reported = problems(tmp_path, SMALLEST.replace("north.csv", "folder"))
-    detail = "folder is a folder; name its files, such as folder/*.parquet"
+    detail = "folder is a folder; name its files, such as folder/*.csv"
     assert reported == [f"unreadable ({detail})"]
     write(tmp_path)
     (tmp_path / "north.csv").write_text("age\n1e300\n" + "40\n" * 30)
@@ -182,3 +184,49 @@ def test_values_that_are_lists_are_not_categories(tmp_path: Path, batch_rows: in
         pq.write_table(pa.table(table), tmp_path / f"{client}.parquet")
     blocking = [p.code for p in survey_study(read_study(path)).problems if p.blocking]
     assert blocking == ["undeclared-category"] * 2
+
+
+@pytest.mark.parametrize("batch_rows", [0, 7])
+def test_stray_values_are_counted_over_all_rows_and_files(tmp_path: Path, batch_rows: int) -> None:
+    study = SMALLEST.replace("north.csv", "n*.csv") + f"[data]\nbatch_rows = {batch_rows}\n"
+    path = write(tmp_path, study)
+    lines = (tmp_path / "north.csv").read_text().splitlines()
+    for row, word in ((30, "-"), (33, "-"), (39, "12h")):
+        cells = lines[row].split(",")
+        lines[row] = ",".join([*cells[:2], word, cells[3]])
+    (tmp_path / "north2.csv").write_text("\n".join(lines))
+    found = survey_study(read_study(path))
+    (problem,) = [p for p in found.problems if p.blocking]
+    assert (problem.client, problem.column, problem.code) == ("north", "weight", "stray-values")
+    counts = "77 of 80 values are numbers; the others: 2 x '-', 1 x '12h'"
+    assert problem.detail == f"{counts}; first in north2.csv:31"
+    assert found.rows == {"north": 80, "south": 40}
+    path.write_text(path.read_text() + 'na_values = ["-", "12h"]\n')
+    assert survey_study(read_study(path)).passes
+
+
+@pytest.mark.parametrize("batch_rows", [0, 7])
+def test_a_column_that_is_nearly_numeric_is_not_dropped(tmp_path: Path, batch_rows: int) -> None:
+    """Without [features] all numeric columns are used, and one with a stray word is one of them."""
+    path = write(tmp_path, SMALLEST + f"[data]\nbatch_rows = {batch_rows}\n")
+    text = (tmp_path / "north.csv").read_text()
+    (tmp_path / "north.csv").write_text(text.replace("NA", "secret"))
+    found = survey_study(read_study(path))
+    assert [column.name for column in found.columns] == ["age", "weight"]
+    assert [(p.column, p.code) for p in found.problems if p.blocking] == [("age", "stray-values")]
+    with pytest.raises(DataError, match="39 of 40 values are numbers; the other is 'secret'"):
+        run_study(read_study(path), tmp_path / "run")
+
+
+def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    found = survey_study(read_study(write(tmp_path, SMALLEST + '[data]\nid = "patient"\n')))
+    assert found.notes == ("Not used: sex (text).",)
+
+
+def test_many_different_words_take_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fedclust.client.column_check._KEPT", 5)
+    path = write(tmp_path, SMALLEST + "[features]\npatient = {}\n[data]\nbatch_rows = 7\n")
+    details = {p.detail for p in survey_study(read_study(path)).problems if p.blocking}
+    assert any("0 of 40 values are numbers; the others: 35 x 'other words'" in d for d in details)

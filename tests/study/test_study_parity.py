@@ -1,5 +1,6 @@
 """A study across machines is the study in one process, and leaves its traces with the clients."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,30 @@ def test_a_study_across_machines_is_the_study_in_one_process(
     for name in NAMES:
         mine = (tmp_path / name / "labels" / "s.csv").read_text()
         assert mine == (tmp_path / "here" / "labels" / f"{name}.csv").read_text()
+
+
+def test_clients_read_their_own_files_in_their_own_ways(tmp_path: Path) -> None:
+    """Exports of Excel, compressed files and stray words give the numbers of plain files."""
+    sites = write_kits(tmp_path)
+    study = write_study(tmp_path)
+    run_study(study, tmp_path / "here")
+    north, south, west = (tmp_path / name for name in NAMES)
+    text = (north / "people.csv").read_text()
+    german = text.replace(",", ";").replace(".", ",")
+    (north / "people.csv").write_bytes(f"# größe\n{german}".encode("cp1252"))
+    text = (south / "people.csv").read_text()
+    (south / "people.csv.gz").write_bytes(gzip.compress(text.encode("utf-16")))
+    (south / "people.csv").unlink()
+    (west / "people.csv").write_text("\n\nA report\n" + (west / "people.csv").read_text())
+    for kit, line in ((south, 'file = "people.csv.gz"'), (west, "header_line = 4")):
+        toml = (kit / "client.toml").read_text()
+        old = 'file = "people.csv"' if kit == south else "[data]"
+        (kit / "client.toml").write_text(
+            toml.replace(old, line if kit == south else f"{old}\n{line}")
+        )
+    remote = RemoteChannel(InProcess(sites), about={"study": "s"})
+    run_across(study, remote, tmp_path / "there")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
 
 
 def test_a_tier_that_client_and_study_agree_on_is_run(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import typer
+from click import UsageError
 from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
@@ -28,6 +29,8 @@ from . import (
     simulate,
     status,
 )
+from .printing import printable
+from .usage import explain_usage
 
 
 class _PlainFlags:
@@ -51,6 +54,9 @@ class _Commands(_PlainFlags, TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except UsageError as error:  # of a command or one of its options
+            _print_error(f"fedclust: {explain_usage(error, self.list_commands(ctx))}")
+            raise typer.Exit(2) from None
         except (FedclustError, OSError) as error:
             _print_error(f"fedclust: {error}")
             raise typer.Exit(1) from None
@@ -58,6 +64,7 @@ class _Commands(_PlainFlags, TyperGroup):
 
 def _print_error(text: str) -> None:
     """Print on one line, however narrow the terminal: logs are searched by line."""
+    text = printable(text)
     Console(stderr=True).print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 

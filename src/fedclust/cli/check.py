@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .printing import printable
+
 if TYPE_CHECKING:
     from ..study import Survey
 
@@ -46,22 +48,28 @@ def _summarize(survey: "Survey") -> dict[str, Any]:
         "passes": survey.passes,
         "rows": survey.rows,
         "columns": [column.name for column in survey.columns],
+        "notes": list(survey.notes),
         "problems": problems,
     }
 
 
 def _show(console: Console, survey: "Survey") -> None:
+    from ..client.problems import group_problems
+
     known = {client: n for client, n in survey.rows.items() if n is not None}
     rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
     columns = ", ".join(column.name for column in survey.columns)
-    console.print(f"Rows: {rows or 'none'}. Columns: {columns}.", markup=False)
+    for line in (f"Rows: {rows or 'none'}. Columns: {columns}.", *survey.notes):
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
     if survey.problems:
         table = Table(title="Problems")
         for heading in ("client", "column", "problem", ""):
             table.add_column(heading)
-        for problem in survey.problems:
+        for group in group_problems(survey.problems):
+            problem = group.problem
             kind = "blocking" if problem.blocking else "warning"
-            table.add_row(*map(escape, (problem.client, problem.column, problem.text, kind)))
+            cells = (group.name_clients(str), problem.column, problem.text, kind)
+            table.add_row(*(escape(printable(cell)) for cell in cells))
         console.print(table)
     verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
     console.print(f"The study {verdict}.")

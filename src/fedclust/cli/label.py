@@ -1,6 +1,7 @@
 """``fedclust label``: assign new rows to the clusters of a run."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,10 @@ def label(
         str | None,
         typer.Option(help="Column that identifies rows. Default: the id column of the study."),
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="How the files are read, such as --set decimal=, (repeatable)."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing label files.")] = False,
 ) -> None:
     """Assign new rows to the clusters of a run; files may be larger than memory.
@@ -37,9 +42,13 @@ def label(
     values, the cluster of such rows is empty.
     """
     from ..clustering.model import load
+    from ..data.settings import ReadOptions
     from ..study.label import label_files
+    from .tools.set_option import parse_settings
 
-    done = label_files(load(model), data, out=out, id=id, force=force)
+    found = load(model)
+    reading = replace(found.reading, **parse_settings(set_ or [], ReadOptions))
+    done = label_files(replace(found, reading=reading), data, out=out, id=id, force=force)
     sizes: Counter[int] = Counter()
     for file in done:
         sizes.update(file.labelled.sizes)

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .printing import printable
+
 if TYPE_CHECKING:
     from ..results import RunDescription
     from ..study import Outcome
@@ -134,7 +136,7 @@ def _tabulate(outcome: "Outcome") -> Table:
     table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
     names, values = _find_differing_features(outcome)
     for name in ("cluster", "rows", *names):
-        table.add_column(escape(name), justify="right")
+        table.add_column(escape(printable(name)), justify="right")
     for id, size, row in zip(model.ids, model.sizes, values, strict=True):
         table.add_row(str(id), "-" if size is None else f"{size:,}", *row)
     return table

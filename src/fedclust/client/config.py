@@ -1,12 +1,12 @@
 """client.toml: which files a client opens, and which requests it answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from ..algorithms import ALGORITHMS
 from ..core import ConfigError
-from ..data.files import named_files
+from ..data.files import describe_absent, named_files
 from ..data.ids import secret_bytes
 from ..data.settings import FileSettings
 from ..privacy import ClientPolicy, Ledger, Limits
@@ -93,21 +93,14 @@ class ClientConfig:
         """The client's data files; a glob may name several."""
         paths = named_files(self.place(self.data.file))
         if not paths:
-            raise ConfigError(
-                f"{self.path}: there is no file {self.data.file}; correct [data] file"
-            )
+            absent = describe_absent(self.data.file, self.place(self.data.file))
+            raise ConfigError(f"{self.path}: {absent}; correct [data] file")
         return paths
 
     def open_files(self, name: str, *, in_memory: bool = False) -> ClientFiles:
         """The files, as the client of that name reads them."""
-        data = self.data
-        return ClientFiles(
-            name,
-            self.files(),
-            na_values=data.na_values,
-            id=data.id,
-            batch_rows=0 if in_memory else data.batch_rows,
-        )
+        settings = replace(self.data, batch_rows=0) if in_memory else self.data
+        return ClientFiles(name, self.files(), settings)
 
     def policy(self, *, remembers: bool = False) -> ClientPolicy:
         """The policy of this client: its keys, its limits and its ledger.

@@ -58,9 +58,9 @@ def allow_columns(config: ClientConfig, names: Iterable[str]) -> None:
 def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:
     """Bounds and categories that columns are described with, by column."""
     return [
-        (c.name, json.dumps([c.low, c.high, c.log, *c.categories]))
+        (c.name, json.dumps([c.low, c.high, c.log, *([c.derive] if c.derive else c.categories)]))
         for c in columns
-        if c.categories or c.log or c.low is not None
+        if c.categories or c.log or c.low is not None or c.derive
     ]
 
 

@@ -1,6 +1,6 @@
 """One client's files: preflight of their columns, and the rows that plans may use."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,15 +8,25 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
-from ..clustering.preparation.column import ColumnError
-from ..core import Batches, Data, DataError, did_you_mean
-from ..data.files import read_table
-from ..data.formats import BATCH_ROWS, Columns, Selection
+from ..clustering.preparation.column import UNREADABLE, ColumnError
+from ..core import Batches, Data, DataError
+from ..data.files import (
+    concatenate,
+    inspect,
+    kinds_of,
+    locate,
+    read_tables,
+    size_in_memory,
+)
+from ..data.formats import BATCH_ROWS, UNNAMED, Columns, Selection, format_of
+from ..data.names import describe_near
+from ..data.settings import FileSettings
 from ..data.streams import InMemory, Source, Stream, column_kinds
 from ..typing import Array, FloatArray
-from .column_check import ColumnCheck, Finding
+from .column_check import ColumnCheck
 from .labels import refuse_id, write_labels
 from .problems import Problem
+from .summary_row import is_summary
 
 _FEW_ROWS = 10
 _LARGE = 2**30  # bytes: larger files are read in batches unless batch_rows says otherwise
@@ -37,41 +47,43 @@ class ClientFiles:
     """The files of one client, in memory or read in batches whenever they are needed."""
 
     def __init__(
-        self,
-        name: str,
-        paths: Sequence[Path],
-        *,
-        na_values: Collection[str],
-        id: str | None = None,
-        batch_rows: int | None = None,
+        self, name: str, paths: Sequence[Path], settings: FileSettings | None = None
     ) -> None:
-        refuse_id(id, f"[data] id = {id!r}")
-        self.name, self.id = name, id
-        self._paths, self._na_values = tuple(paths), tuple(na_values)
-        self._batch_rows = batch_rows or BATCH_ROWS
+        self.settings = settings = settings or FileSettings()
+        refuse_id(settings.id, f"[data] id = {settings.id!r}")
+        self.name, self.id = name, settings.id
+        self._paths = tuple(paths)
+        self._batch_rows = settings.batch_rows or BATCH_ROWS
         self._held: Columns | None = None
+        self._lengths: list[int] = []  # rows of each file, if they are in memory
         self._encoded: dict[Column, FloatArray] = {}  # each column of rows in memory, once
         self._checked: dict[Any, tuple[list[Problem], RowCounts]] = {}  # the last check
-        large = sum(path.stat().st_size for path in paths) >= _LARGE
-        if batch_rows or (batch_rows is None and large):
-            self._numeric = column_kinds(paths, na_values)
+        self.readings = {path: inspect(path, settings) for path in self._paths}
+        if in_batches(self._paths, settings):
+            self.kinds = column_kinds(paths, settings)
         else:
-            self._held = read_table(paths, na_values, id)
-            self._numeric = {n: v.dtype.kind in "fiu" for n, v in self._held.items()}
+            tables = read_tables(paths, settings, settings.id)
+            self._lengths = [len(next(iter(table.values()), ())) for table in tables]
+            self._held = concatenate(tables)
+            self.kinds = kinds_of(self._held, self.readings)
 
     @property
     def numbers(self) -> list[str]:
-        """Names of the numeric columns, without the ids and row numbers."""
+        """Names of the columns that are meant to be numeric, without ids and row numbers.
+
+        A column in which only some values are not numbers is one of them. It must not be left out
+        without a word.
+        """
         return [
             name
-            for name, is_number in self._numeric.items()
-            if is_number and name != self.id and not is_index(name)
+            for name, kind in self.kinds.items()
+            if kind.numeric and name != self.id and not is_index(name)
         ]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all columns, including the id column."""
-        return tuple(self._numeric)
+        return tuple(self.kinds)
 
     def held(self, name: str) -> Array:
         """The values of a column, all of which are in memory."""
@@ -97,27 +109,57 @@ class ClientFiles:
         return list(problems), counts
 
     def _check(self, columns: Sequence[Column]) -> tuple[list[Problem], RowCounts]:
-        checks = {c: ColumnCheck(c) for c in columns if c.name in self._numeric}
+        checks = {c: ColumnCheck(c) for c in columns if self._can_encode(c)}
         try:
             counts = self._count(checks, columns)
         except DataError as error:
             return [Problem(self.name, "unreadable", detail=str(error))], RowCounts(0, 0)
-        problems = list(self._check_ids())
+        problems = [*self._check_ids(), *self._check_last_rows()]
         if counts.rows == 0:
             problems.append(Problem(self.name, "no-rows"))
         elif counts.rows < _FEW_ROWS:
             few = Problem(self.name, "few-rows", detail=str(counts.rows), blocking=False)
             problems.append(few)
         for column in columns:
-            if column not in checks:
-                near = did_you_mean(column.name, self._numeric).removeprefix("; ")
-                problems.append(Problem(self.name, "column-missing", column.name, near))
-            elif counts.rows:
-                problems += [
-                    Problem(self.name, finding.code, column.name, finding.detail, finding.blocking)
-                    for finding in checks[column].findings()
-                ]
+            problems += self._check_column(column, checks.get(column), counts.rows)
         return problems, counts
+
+    def _can_encode(self, column: Column) -> bool:
+        kind = self.kinds.get(column.name)
+        return kind is not None and (column.holds_words or not kind.unreadable)
+
+    def _check_column(
+        self, column: Column, check: ColumnCheck | None, n_rows: int
+    ) -> Iterator[Problem]:
+        if column.name not in self.kinds:
+            near = describe_near(column.name, self.kinds)
+            yield Problem(self.name, "column-missing", column.name, near)
+        elif check is None:
+            yield Problem(self.name, UNREADABLE[self.kinds[column.name]], column.name)
+        elif n_rows:
+            if lost := self._lost_categories(column):
+                yield Problem(self.name, "category-missing", column.name, ", ".join(lost))
+            for code, detail, blocking, row in check.findings():
+                yield Problem(self.name, code, column.name, self._place(detail, row), blocking)
+
+    def _lost_categories(self, column: Column) -> list[str]:
+        """Categories that text files cannot hold, because they are read as missing values."""
+        if not any(format_of(path).marks_missing for path in self._paths):
+            return []
+        return [word for word in column.categories if word in self.settings.missing_words]
+
+    def _place(self, detail: str, row: int | None) -> str:
+        where = "" if row is None else locate(self._paths, self.settings, row)
+        return f"{detail}; first in {where}" if where else detail
+
+    def _check_last_rows(self) -> Iterator[Problem]:
+        """Totals at the end of files; they are looked for where all rows are in memory anyway."""
+        last = -1
+        for n_rows in self._lengths:
+            last += n_rows
+            if n_rows and self._held is not None and is_summary(self._held, last):
+                where = locate(self._paths, self.settings, last)
+                yield Problem(self.name, "summary-row", detail=where, blocking=False)
 
     def _count(self, checks: Mapping[Column, ColumnCheck], columns: Sequence[Column]) -> RowCounts:
         rows = complete = 0
@@ -128,7 +170,7 @@ class ClientFiles:
                 try:
                     missing |= check.add(self._encode(column, batch))
                 except ColumnError as error:
-                    check.error = Finding(error.problem, error.detail)
+                    check.fail(error, size)
             rows, complete = rows + size, complete + int((~missing).sum())
         return RowCounts(rows, complete)
 
@@ -136,8 +178,9 @@ class ClientFiles:
         """Repeated ids are looked for where all rows are in memory anyway."""
         if self.id is None:
             return
-        if self.id not in self._numeric:
-            yield Problem(self.name, "id-missing", self.id)
+        if self.id not in self.kinds:
+            near = describe_near(self.id, self.kinds)
+            yield Problem(self.name, "id-missing", self.id, near)
         elif self._held is not None:
             ids = self._held[self.id].tolist()
             if repeated := len(ids) - len(set(map(str, ids))):
@@ -145,10 +188,11 @@ class ClientFiles:
 
     def _encode(self, column: Column, batch: Columns) -> FloatArray:
         """A column as numbers, missing values included; rows in memory are encoded once."""
+        order = self.settings.dates
         if self._held is None:
-            return column.encode(batch[column.name], self._who)
+            return column.encode(batch[column.name], self._who, order)
         if column not in self._encoded:
-            self._encoded[column] = column.encode(batch[column.name], self._who)
+            self._encoded[column] = column.encode(batch[column.name], self._who, order)
         return self._encoded[column]
 
     def _encode_all(self, columns: Sequence[Column]) -> Iterator[tuple[Columns, FloatArray]]:
@@ -197,10 +241,17 @@ class ClientFiles:
         if self._held is not None:
             return InMemory(self._held)
         wanted: Mapping[str, Column] = {column.name: column for column in columns}
-        names = tuple(n for n in self._numeric if n in wanted or n == self.id)
-        words = frozenset(n for n in names if n in wanted and wanted[n].categories)
-        selection = Selection(names, words, self._na_values, self.id, self._batch_rows)
+        names = tuple(n for n in self.kinds if n in wanted or n == self.id)
+        words = frozenset(n for n in names if n in wanted and wanted[n].holds_words)
+        selection = Selection(names, words, self.settings, self.id, self._batch_rows)
         return Stream(self._paths, selection)
+
+
+def in_batches(paths: Sequence[Path], settings: FileSettings) -> bool:
+    """Whether files are read in batches: if the settings say so, or else if they are large."""
+    if settings.batch_rows is not None:
+        return settings.batch_rows > 0
+    return sum(map(size_in_memory, paths)) >= _LARGE
 
 
 def _state(path: Path) -> tuple[int, int] | None:
@@ -213,5 +264,5 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 
 def is_index(name: str) -> bool:
-    """Whether a column only numbers rows: pandas writes such a column without a name."""
-    return not name.strip() or name == "Unnamed: 0"
+    """Whether a column has no name: pandas writes row numbers in such a column."""
+    return not name.strip() or name.startswith(UNNAMED)

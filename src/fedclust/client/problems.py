@@ -5,8 +5,9 @@ The public text follows from the code, so it cannot contain values. The detail (
 paths) is for the client's own console and log.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..clustering.preparation.column import UNUSABLE
 
@@ -23,6 +24,9 @@ PUBLIC: Mapping[str, str] = {
     "no-rows": "there are no rows",
     "few-rows": "there are very few rows",
     "id-missing": "the id column does not exist",
+    "summary-row": "the last row looks like a total; remove it from the file",
+    "category-missing": "a category is also read as a missing value; set keep_default_na = false "
+    "under [data]",
     "id-repeated": "several rows have the same id",
     "id-unusable": "the ids cannot be used to align records",
     "same-file": "another client has the same file",
@@ -30,12 +34,14 @@ PUBLIC: Mapping[str, str] = {
     "too-few-rows": "all clients together have fewer rows than clusters",
     "below-minimum": "all clients together have fewer rows than min_count",
     "small-clients": "every client has fewer rows than min_count",
+    "extra-missing": "the run needs packages that are not installed",
     "needs-memory": "the study needs all rows in memory",
     "no-features": "none of the study's features is among its columns",
     "two-owners": "two clients have a column of this name",
     "no-owner": "no client has this column",
     "columns-mismatch": "the clients' columns are not those that the study lists",
 }
+_NAMED = 2  # clients that a message about several of them names
 _UNKNOWN = "has a problem that this version of fedclust does not know"
 
 
@@ -60,6 +66,36 @@ class Problem:
         return f"{self.public} ({self.detail})" if self.detail else self.public
 
     def __str__(self) -> str:
-        who = "" if self.client == ALL else f"client {self.client!r}: "
-        where = f"column {self.column!r}: " if self.column else ""
-        return f"{who}{where}{self.text}"
+        return str(ProblemGroup((self.client,), self))
+
+
+class ProblemGroup(NamedTuple):
+    """The same problem of several clients."""
+
+    clients: tuple[str, ...]
+    problem: Problem  # of the first of them
+
+    def name_clients(self, quote: Callable[[str], str] = repr) -> str:
+        """The first clients by name, and how many others there are."""
+        if len(self.clients) <= _NAMED + 1:
+            return ", ".join(map(quote, self.clients))
+        first = ", ".join(map(quote, self.clients[:_NAMED]))
+        return f"{first} and {len(self.clients) - _NAMED} others"
+
+    def __str__(self) -> str:
+        problem = self.problem
+        noun = "client" if len(self.clients) == 1 else "clients"
+        who = "" if self.clients == (ALL,) else f"{noun} {self.name_clients()}: "
+        where = f"column {problem.column!r}: " if problem.column else ""
+        return f"{who}{where}{problem.text}"
+
+
+def group_problems(problems: Iterable[Problem]) -> list[ProblemGroup]:
+    """Equal problems of several clients as one, in the order of the first."""
+    groups: dict[Problem, list[str]] = {}
+    for problem in problems:
+        groups.setdefault(replace(problem, client=""), []).append(problem.client)
+    return [
+        ProblemGroup(tuple(clients), replace(problem, client=clients[0]))
+        for problem, clients in groups.items()
+    ]

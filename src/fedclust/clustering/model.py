@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import ConfigError, DataError
 from ..data.frames import columns_of
-from ..data.values import NA_VALUES
+from ..data.settings import ReadOptions
 from ..kernels import memberships, nearest
 from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
@@ -45,8 +45,8 @@ class _ModelPart:
     clusters: tuple[_CenteredCluster, ...]
     columns: tuple[str, ...]
     fuzzifier: float | None
-    na_values: tuple[str, ...]
     preparation: Preparation
+    reading: ReadOptions = ReadOptions()
     id_column: str | None = None
 
 
@@ -72,7 +72,7 @@ class Model:
     algorithm: str
     fuzzifier: float | None = None  # None: labels only
     about: RunDescription | None = None  # None: built from parts, not by a run
-    na_values: tuple[str, ...] = NA_VALUES  # words in text files for a missing value
+    reading: ReadOptions = ReadOptions()  # how the study's files were read
     id_column: str | None = None  # names the rows of the study's files
 
     def __repr__(self) -> str:
@@ -130,8 +130,8 @@ class Model:
             clusters=clusters,
             columns=names,
             fuzzifier=self.fuzzifier,
-            na_values=self.na_values,
             preparation=self.preparation,
+            reading=self.reading,
             id_column=self.id_column,
         )
         return _as_config(self.about, part)
@@ -149,7 +149,7 @@ class Model:
             part.algorithm,
             part.fuzzifier,
             build(RunDescription, config, where) if "fedclust" in config else None,
-            part.na_values,
+            part.reading,
             part.id_column,
         )
 

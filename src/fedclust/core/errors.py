@@ -132,5 +132,11 @@ def describe_reasons(reasons: Mapping[str, Reason]) -> str:
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """The closest known name, as a suffix for an error message; empty if none is close."""
-    close = get_close_matches(str(word).lower().replace("_", "-"), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    names = {_plain(name): name for name in known}
+    close = get_close_matches(_plain(word), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""
+
+
+def _plain(name: object) -> str:
+    """A name without differences that a typist overlooks."""
+    return str(name).strip().casefold().replace("_", "-").replace(" ", "-")

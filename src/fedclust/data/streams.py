@@ -1,12 +1,14 @@
 """Read a client's files in batches, so that memory holds one batch at a time."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import DataError
 from .files import refuse_empty
 from .formats import Columns, Selection, batch_reader_of, check_shapes, readable
+from .kinds import Kind
+from .settings import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -26,21 +28,28 @@ class Stream:
                     yield check_shapes(file, batch)
 
 
-def column_kinds(files: Sequence[Path], missing_values: Collection[str]) -> Mapping[str, bool]:
-    """Names of the columns of all files, and whether they are numeric."""
-    numeric: dict[str, bool] = {}
+def column_kinds(files: Sequence[Path], options: ReadOptions) -> Mapping[str, Kind]:
+    """Names of the columns of all files, and what they hold."""
+    kinds: dict[str, Kind] = {}
     for number, file in enumerate(files):
         reader = batch_reader_of(file)
         refuse_empty(file)
         with readable(file):
-            in_file = reader.kinds(file, missing_values)
-        if number and in_file.keys() != numeric.keys():
-            odd = ", ".join(sorted(in_file.keys() ^ numeric.keys()))
+            in_file = reader.kinds(file, options)
+        if number and in_file.keys() != kinds.keys():
+            odd = ", ".join(sorted(in_file.keys() ^ kinds.keys()))
             raise DataError(f"{file}: columns {odd} are not in all files of this client")
-        numeric = {
-            name: is_number and numeric.get(name, True) for name, is_number in in_file.items()
-        }
-    return numeric
+        kinds = {name: _join(kind, kinds.get(name, kind)) for name, kind in in_file.items()}
+    return kinds
+
+
+def _join(one: Kind, other: Kind) -> Kind:
+    """What a column holds whose files hold different things."""
+    if one is other:
+        return one
+    if one.unreadable or other.unreadable:
+        return one if one.unreadable else other
+    return Kind.MIXED if one.numeric or other.numeric else Kind.TEXT
 
 
 @dataclass(frozen=True, eq=False)

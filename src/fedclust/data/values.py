@@ -6,7 +6,30 @@ import numpy as np
 
 from ..core import DataError
 
-NA_VALUES = ("", "NA", "NaN", "?")  # words in text files that mark a missing value
+# Words in text files and sheets that stand for a missing value: those of pandas, and "?".
+NA_VALUES = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+    "?",
+)
+ALWAYS_MISSING = ("", "nan", "NaN", "NAN", "Nan")  # whatever the settings list
 
 
 def is_missing(value: Any) -> bool:

@@ -149,12 +149,17 @@ def _check_client(kit: Kit) -> Iterator[Check]:
     except FedclustError as error:
         yield Check("data", False, str(error))
         return
-    names = dict.fromkeys((*files.numbers, *file.consent.columns))
-    problems, counted = files.check([Column(name) for name in names])
+    allowed = file.consent.columns
+    numbers = [name for name in files.numbers if not allowed or name in allowed]
+    problems, counted = files.check([Column(name) for name in allowed or numbers])
     text = f"{counted.rows:,} rows, {counted.complete:,} of them without missing values"
-    yield Check("data", counted.rows > 0, f"{text}; numeric: {', '.join(files.numbers)}")
+    yield Check("data", counted.rows > 0, f"{text}; numeric: {', '.join(numbers)}")
+    for path, reading in files.readings.items():
+        if reading.text:
+            yield Check("data", True, f"{path.name}: {reading.text}")
     for one in problems:
-        usable = one.code == "not-numeric" or not one.blocking  # text may be categories
+        # Text may be categories, and numbers can be derived from dates.
+        usable = one.code in ("not-numeric", "dates") or not one.blocking
         yield Check(one.column or "data", usable, one.text)
     if file.consent.split_columns:
         yield _split_columns(file)

@@ -15,6 +15,8 @@ def client_toml(name: str) -> str:
 [data]
 file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
 # id = "patient"             # column that identifies records; never a feature, never sent
+# decimal = ","              # how text files and sheets are read is detected, and shown by
+#                            # `fedclust doctor .`; docs/files.md lists the keys that set it
 # secret = "..."             # split columns: secret shared by all owners, at least 16 characters
 
 [consent]

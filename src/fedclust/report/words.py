@@ -139,6 +139,9 @@ def preparation_words(model: Model) -> list[str]:
     logs = [column.name for column in ready.columns if column.log]
     if logs:
         words.append(f"Logarithms were taken of {listed(logs)}.")
+    derived = [f"{column.name} ({column.derive})" for column in ready.columns if column.derive]
+    if derived:
+        words.append(f"Numbers were derived from dates: {listed(derived)}.")
     if ready.fill is not None:
         words.append("Missing values were filled in.")
     return words or ["Columns were not transformed."]

@@ -12,7 +12,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -46,6 +46,8 @@ class Key:
     pattern: str = ""  # a regular expression for the whole string
     form: str = ""  # the pattern in words
     hidden: bool = False  # error messages do not repeat the value
+    aliases: tuple[str, ...] = ()  # names that other programs have for it; messages name ours
+    hints: Mapping[str, str] = field(default_factory=dict)  # what to write instead of a value
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,14 @@ class Setting:
         # A known name is accepted without a list of all names, which can be slow to make.
         return next((item for item in items if item not in choices and len(choices)), None)
 
+    def hint(self, value: Any) -> str:
+        """What to write instead of a value that is not accepted; empty if that is not known."""
+        return self.key.hints.get(_letters(value), "") if isinstance(value, str) else ""
+
+    def is_called(self, name: str) -> bool:
+        """Whether other programs call the setting by this name."""
+        return _letters(name) in map(_letters, self.key.aliases)
+
     def expected(self, value: Any) -> str:
         """What the value should have been, in words; empty if it is accepted."""
         key = self.key
@@ -145,18 +155,23 @@ class Setting:
         return ""
 
 
+def _letters(name: str) -> str:
+    """A name without case and punctuation."""
+    return re.sub(r"[^a-z0-9+]", "", name.lower())
+
+
 def settings_of(owner: type) -> tuple[Setting, ...]:
     """The settings of a dataclass: its fields that are annotated with a `Key`."""
     hints = get_type_hints(owner, include_extras=True)
     found = []
-    for field in fields(owner):
-        hint = hints[field.name]
+    for one in fields(owner):
+        hint = hints[one.name]
         if get_origin(hint) is not Annotated:
             continue
         type_, *extras = get_args(hint)
         for key in extras:
             if isinstance(key, Key):
-                found.append(Setting(field.name, _kind_of(type_), key, field.default))
+                found.append(Setting(one.name, _kind_of(type_), key, one.default))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 from ..core import ConfigError, did_you_mean
 from .keys import Setting, settings_of
+from .syntax import explain_syntax
 
 T = TypeVar("T")
 
@@ -25,17 +26,11 @@ class TomlFile:
     @classmethod
     def read(cls, path: Path, known: Collection[str]) -> Self:
         """Read a file that has known tables only."""
+        text = _read_text(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
             tables = tomllib.loads(text)
-        except FileNotFoundError:
-            raise ConfigError(f"{path}: there is no such file") from None
-        except IsADirectoryError:
-            raise ConfigError(
-                f"{path} is a folder; give a file in it, such as study.toml"
-            ) from None
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-            raise ConfigError(f"{path}: {problem}") from None
+        except tomllib.TOMLDecodeError as problem:
+            raise ConfigError(explain_syntax(path, text, str(problem))) from None
         file = cls(path, tables, text)
         for name, table in tables.items():
             if name not in known:
@@ -58,7 +53,11 @@ class TomlFile:
 
     def section(self, owner: type[T], *where: str) -> T:
         """A table as an instance of a settings class."""
-        return owner(**self.values(settings_of(owner), *where))
+        values = self.values(settings_of(owner), *where)
+        try:
+            return owner(**values)
+        except ConfigError as problem:  # the class has checks of its own
+            raise self.error(where, str(problem)) from None
 
     def values(self, settings: Iterable[Setting], *where: str) -> dict[str, Any]:
         """The values that a table gives, each checked against its setting."""
@@ -69,7 +68,8 @@ class TomlFile:
         title = f"[{'.'.join(where)}]"
         for name in table:
             if name not in by_name:
-                near = did_you_mean(name, by_name)
+                ours = next((s.name for s in by_name.values() if s.is_called(name)), None)
+                near = f"; use {ours}" if ours else did_you_mean(name, by_name)
                 raise self.error((*where, name), f"{title} has no key {name!r}{near}")
         for name, setting in by_name.items():
             if setting.required and name not in table:
@@ -78,6 +78,9 @@ class TomlFile:
 
     def _checked(self, setting: Setting, value: Any, where: tuple[str, ...]) -> Any:
         if expected := setting.expected(value):
+            if hint := setting.hint(value):
+                text = f"{setting.name} = {value!r} is not known; {hint}"
+                raise self.error((*where, setting.name), text)
             shown = ""
             if not setting.key.hidden:
                 wrong = setting.unknown_choice(value) or value
@@ -85,6 +88,19 @@ class TomlFile:
                 shown = f", got {wrong!r}{near}"
             raise self.error((*where, setting.name), f"{setting.name} must be {expected}{shown}")
         return tuple(value) if isinstance(value, list) else value
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; give a file in it, such as study.toml") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not a text file in UTF-8; save it as UTF-8") from None
+    except OSError as problem:
+        raise ConfigError(f"{path}: cannot be read ({problem.strerror})") from None
 
 
 def _line_numbers(text: str) -> dict[tuple[str, ...], int]:

@@ -4,12 +4,14 @@ Whatever a run would refuse later, after clients have answered, must be checked 
 """
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.choose_k.sweep import explain_refusal
 from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
+from ..data.settings import FileSettings
 from ..tiers import TIERS, Tier
 from .settings import (
     RECORD_STARTS,
@@ -79,9 +81,11 @@ def find_ignored_settings(study: Study) -> Iterator[str]:
 
     A study that was first run in one process has such keys, so they are not errors.
     """
-    for key in ("id", "na_values", "batch_rows"):
+    for key in (field.name for field in fields(FileSettings)):
         if ("data", key) in study.given:
             yield f"[data] {key} of the study is not used: each client.toml sets its own"
+    if any(study.own_data.values()):
+        yield "[clients] says how files are read, which is not used: each client.toml sets its own"
     if ("outputs", "labels_in") in study.given:
         yield "[outputs] labels_in of the study is not used: labels stay with each client"
     if ("outputs", "labels") in study.given and study.outputs.labels not in ("csv", "none"):

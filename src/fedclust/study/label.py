@@ -1,16 +1,19 @@
 """Label new rows, from files that can be larger than memory: one file of labels for each."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..client.labels import Batch, Labelled, check_label_format, refuse_id, write_labels
 from ..clustering.model import Model
 from ..clustering.preparation import Column, encode_columns
+from ..clustering.preparation.column import UNREADABLE, ColumnError
 from ..core import ConfigError, DataError
-from ..data.files import LABELS, read_table
+from ..data.files import LABELS, describe_absent, inspect, kinds_of, read_table
 from ..data.formats import BATCH_ROWS, Selection, format_of
+from ..data.kinds import Kind
+from ..data.names import describe_near
 from ..data.streams import InMemory, Source, Stream, column_kinds
 
 _SUFFIX = "parquet"  # of label files, unless a file is named
@@ -44,7 +47,7 @@ def label_files(
     targets = choose_targets(files, out)
     for file, target in targets.items():
         if not file.is_file():
-            raise DataError(f"there is no file {file}")
+            raise DataError(describe_absent(file, file))
         if target.resolve() in {other.resolve() for other in files}:
             raise ConfigError(f"{target}: labels would overwrite the data; give another --out")
         check_label_format(target)
@@ -85,7 +88,10 @@ def _label_file(
 ) -> LabelledFile:
     columns, bounds = model.preparation.columns, _BoundsCheck(model.preparation.columns)
     used, source = _source(model, file, id, batch_rows)
-    batches = ((batch, encode_columns(columns, batch, str(file))) for batch in source.batches())
+    order = model.reading.dates
+    batches = (
+        (batch, encode_columns(columns, batch, str(file), order)) for batch in source.batches()
+    )
     labelled = write_labels(model, bounds.watch(batches), target, used, str(file))
     remarks = [f"{file.name}: {remark}" for remark in bounds.remarks()]
     if used is None and model.id_column is not None:
@@ -97,30 +103,37 @@ def _label_file(
 
 def _source(model: Model, file: Path, id: str | None, batch_rows: int) -> tuple[str | None, Source]:
     """The id column that the file has, and its columns."""
-    columns, wanted = model.preparation.columns, id or model.id_column
+    columns, options = model.preparation.columns, model.reading
     if format_of(file).batches is None:
-        held = read_table((file,), model.na_values, wanted)
-        return _check_columns(model, file, id, held), InMemory(held)
-    is_number = column_kinds((file,), model.na_values)
-    used = _check_columns(model, file, id, is_number)
-    for column in columns:
-        if not column.categories and not is_number[column.name]:
-            raise DataError(f"{file}: column {column.name!r} holds text, not numbers")
-    names = [*model.columns, *([used] if used else [])]
-    words = frozenset(column.name for column in columns if column.categories)
-    selection = Selection(tuple(dict.fromkeys(names)), words, model.na_values, used, batch_rows)
+        held = read_table((file,), options, id or model.id_column)
+        kinds = kinds_of(held, {file: inspect(file, options)})
+        return _check_columns(model, file, id, kinds), InMemory(held)
+    used = _check_columns(model, file, id, column_kinds((file,), options))
+    names = [column.name for column in columns] + ([used] if used else [])
+    words = frozenset(column.name for column in columns if column.holds_words)
+    selection = Selection(tuple(dict.fromkeys(names)), words, options, used, batch_rows)
     return used, Stream((file,), selection)
 
 
 def _check_columns(
-    model: Model, file: Path, id: str | None, present: Collection[str]
+    model: Model, file: Path, id: str | None, kinds: Mapping[str, Kind]
 ) -> str | None:
-    """Refuse a file without a column that is needed; the id column of its rows, if it has one."""
-    needed = [*model.columns, *([id] if id else [])]
-    absent = [name for name in needed if name not in present]
+    """Refuse a file without the columns that are needed; the id column of its rows, if any."""
+    columns = model.preparation.columns
+    needed = [column.name for column in columns] + ([id] if id else [])
+    absent = [name for name in needed if name not in kinds]
     if absent:
-        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}")
-    return id or (model.id_column if model.id_column in present else None)
+        near = describe_near(absent[0], kinds)
+        hint = f"; {near}" if near else ""
+        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}{hint}")
+    for column in columns:
+        if column.holds_words or kinds[column.name] is Kind.NUMBERS:
+            continue
+        if kinds[column.name].unreadable:
+            raise ColumnError(str(file), column.name, UNREADABLE[kinds[column.name]])
+        if not kinds[column.name].numeric:
+            raise DataError(f"{file}: column {column.name!r} holds text, not numbers")
+    return id or (model.id_column if model.id_column in kinds else None)
 
 
 class _BoundsCheck:

@@ -5,7 +5,7 @@ errors show everything; across machines they are bytes, and only public parts ar
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from ..client.requests import (
 )
 from ..client.session import ClientSession
 from ..core import Channel, DataError, Message, Plan, Reason, Request, Schema
+from ..data.files import describe_absent
 from ..privacy import CheckedChannel, ClientPolicy
 from .settings import Study
 
@@ -183,14 +184,10 @@ def _opener(study: Study, client: str) -> Callable[[bool], ClientFiles]:
     def open_files(in_memory: bool) -> ClientFiles:
         paths = study.files(client)
         if not paths:
-            given = study.clients[client]
-            if (study.path.parent / Path(given).expanduser()).is_dir():
-                raise DataError(f"{given} is a folder; name its files, such as {given}/*.parquet")
-            raise DataError(f"there is no file {given}")
-        data = study.data
-        batch_rows = 0 if in_memory else data.batch_rows
+            raise DataError(describe_absent(study.clients[client], study.path_of(client)))
+        settings = study.file_settings(client)
         return ClientFiles(
-            client, paths, na_values=data.na_values, id=data.id, batch_rows=batch_rows
+            client, paths, replace(settings, batch_rows=0) if in_memory else settings
         )
 
     return open_files

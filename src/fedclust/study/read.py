@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from ..clustering.preparation import Column
-from ..clustering.preparation.column import as_text
+from ..clustering.preparation.column import DERIVED_UNITS, as_text
 from ..core import ConfigError
 from ..settings import TomlFile, settings_of
 from ..tiers import Tier
 from .layouts import layout_of
 from .settings import (
     SECTIONS,
+    ClientSettings,
     ClusteringSettings,
     DataSettings,
     FeatureSettings,
@@ -36,6 +37,7 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
         clients=_clients(file) if files or file.tables.get("clients") else {},
         features=_features(file),
         given=file.given,
+        own_data=_own_data(file),
     )
     layout = layout_of(study)
     for conflict in layout.find_missing_settings(files=files):
@@ -81,6 +83,7 @@ def _clients(file: TomlFile) -> dict[str, str]:
         raise file.error(
             ("clients",), "[clients] is missing or empty; list each client's name and its file"
         )
+    named: dict[str, str] = {}
     for name, path in given.items():
         if not name.strip() or name.startswith(".") or set(name) & set("/\\"):
             raise file.error(
@@ -88,9 +91,20 @@ def _clients(file: TomlFile) -> dict[str, str]:
                 f"client {name!r}: its name is also a file name; choose one without a slash or "
                 "a leading dot",
             )
+        if isinstance(path, dict):
+            path = file.section(ClientSettings, "clients", name).file
         if not isinstance(path, str) or not path.strip():
             raise file.error(("clients", name), f"client {name!r} must have a file, got {path!r}")
-    return dict(given)
+        named[name] = path
+    return named
+
+
+def _own_data(file: TomlFile) -> dict[str, dict[str, Any]]:
+    """Settings that clients' own tables give, beside their files."""
+    settings = settings_of(ClientSettings)
+    tables = {n: t for n, t in file.tables.get("clients", {}).items() if isinstance(t, dict)}
+    values = {name: file.values(settings, "clients", name) for name in tables}
+    return {name: {k: v for k, v in own.items() if k != "file"} for name, own in values.items()}
 
 
 def _features(file: TomlFile) -> tuple[Column, ...] | None:
@@ -110,7 +124,13 @@ def _feature(name: str, table: Any, file: TomlFile) -> Column:
     categories = tuple(as_text(value) for value in feature.categories)
     try:
         return Column(
-            name, categories, feature.low, feature.high, log=feature.log, unit=feature.unit
+            name,
+            categories,
+            feature.low,
+            feature.high,
+            log=feature.log,
+            unit=feature.unit or DERIVED_UNITS.get(feature.derive or "", ""),
+            derive=feature.derive or "",
         )
     except ConfigError as problem:
         raise file.error(where, str(problem)) from None

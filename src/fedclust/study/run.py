@@ -1,7 +1,7 @@
 """Run a study: survey, prepare, cluster, describe, and leave labels with each client."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ from ..client.labels import check_label_format, refuse_unwritable
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
+from ..core import ConfigError
+from ..core.extras import install_command
 from ..data.ids import secret_bytes
 from ..results import RunProfile
 from .describe_run import describe_run
@@ -16,6 +18,8 @@ from .inputs import digest_match
 from .journal import OnRound
 from .layouts import Layout, Survey, layout_of
 from .layouts.base import add_counts
+from .needs import check_extras, find_missing_extras
+from .notes import describe_files
 from .phases import Phase
 from .pool import ClientPool, LocalPool, open_pool
 from .read import resolve_tier
@@ -61,6 +65,8 @@ def run_study(
     secret of a run across machines; with it both runs have the same result, bit for bit.
     """
     layout = layout_of(study)
+    if absent := find_missing_extras(study, resolve_tier(study, LocalPool.default_tier)):
+        raise ConfigError(f"the run needs more packages: {install_command(absent)}")
     directory = RunDirectory(study, folder, force=force, resume=resume)
     targets = directory.label_files(layout.label_format)
     for client, target in targets.items():
@@ -75,7 +81,10 @@ def survey_study(study: Study) -> Survey:
     """All problems of all clients at once; nothing is computed."""
     layout = layout_of(study)
     tier = resolve_tier(study, LocalPool.default_tier)
-    return layout.survey(_open_pool(layout, {}, None), tier)
+    pool = _open_pool(layout, {}, None)
+    survey = layout.survey(pool, tier)
+    problems = (*survey.problems, *check_extras(study, tier))
+    return replace(survey, problems=problems, notes=tuple(describe_files(pool, survey)))
 
 
 def carry_out(

@@ -9,6 +9,7 @@ from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.columns import AnyRecordAlgorithm
 from ..clustering.preparation import Column
+from ..clustering.preparation.column import DERIVED
 from ..clustering.preparation.prepare import MISSING, SCALINGS
 from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
@@ -21,6 +22,12 @@ from ..tiers import TIERS, Tier
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
 RECORD_STARTS = ("records", "partition")  # over split columns
+_K_MEANS = 'k-means is algorithm = "lossless"'
+_FUZZY = 'fuzzy c-means is algorithm = "lossless" with fuzzy = true'
+_ALGORITHM_HINTS = {  # by the name without punctuation
+    **dict.fromkeys(("kmeans", "kmeans++", "lloyd", "federatedkmeans", "fedkmeans"), _K_MEANS),
+    **dict.fromkeys(("fcm", "cmeans", "fuzzy", "fuzzycmeans", "fuzzykmeans"), _FUZZY),
+}
 
 
 @dataclass(frozen=True)
@@ -28,33 +35,70 @@ class ClusteringSettings:
     """[clustering]: the algorithm and its parameters."""
 
     algorithm: Annotated[
-        str, Key("lossless, or the key of an algorithm", Choices(("lossless",), ALGORITHMS))
+        str,
+        Key(
+            "lossless, or the key of an algorithm",
+            Choices(("lossless",), ALGORITHMS),
+            aliases=("method", "model"),
+            hints=_ALGORITHM_HINTS,
+        ),
     ]
     n_clusters: Annotated[
         int | Literal["auto"],
-        Key('number of clusters, or "auto": chosen from the data', low=1),
+        Key(
+            'number of clusters, or "auto": chosen from the data',
+            low=1,
+            aliases=("k", "clusters", "num_clusters", "number_of_clusters", "n_components", "c"),
+        ),
     ]
     k_range: Annotated[
         tuple[int, int] | None,
-        Key('with "auto": smallest and largest number of clusters to try', low=2),
+        Key(
+            'with "auto": smallest and largest number of clusters to try',
+            low=2,
+            aliases=("ks", "k_min", "k_max", "cluster_range"),
+        ),
     ] = None
     fuzzy: Annotated[bool | None, Key("with lossless: fuzzy c-means instead of k-means")] = None
-    fuzzifier: Annotated[float | None, Key("softness of the memberships", low=1.0, above=True)] = (
-        None
-    )
+    fuzzifier: Annotated[
+        float | None,
+        Key("softness of the memberships", low=1.0, above=True, aliases=("m", "fuzziness")),
+    ] = None
     init: Annotated[
         str,
         Key(
             "method that finds the first centres",
             Choices(OTHER_STARTS, SEEDINGS, RECORD_STARTS),
+            aliases=("seeding", "initialization", "initialisation", "start"),
         ),
     ] = "auto"
-    n_init: Annotated[int, Key("number of starts; the best result is kept", low=1)] = 1
-    max_rounds: Annotated[int | None, Key("maximum number of rounds", low=1)] = None
-    tol: Annotated[
-        float | None, Key("a run ends when the centres move less than this", low=0.0)
+    n_init: Annotated[
+        int,
+        Key(
+            "number of starts; the best result is kept",
+            low=1,
+            aliases=("restarts", "n_starts", "n_restarts", "repeats"),
+        ),
+    ] = 1
+    max_rounds: Annotated[
+        int | None,
+        Key(
+            "maximum number of rounds",
+            low=1,
+            aliases=("max_iter", "max_iterations", "iterations", "rounds", "n_rounds"),
+        ),
     ] = None
-    seed: Annotated[int, Key("seed of all random numbers", low=0)] = 0
+    tol: Annotated[
+        float | None,
+        Key(
+            "a run ends when the centres move less than this",
+            low=0.0,
+            aliases=("tolerance", "threshold", "eps"),
+        ),
+    ] = None
+    seed: Annotated[
+        int, Key("seed of all random numbers", low=0, aliases=("random_state", "random_seed"))
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,28 +107,74 @@ class DataSettings(FileSettings):
 
     split: Annotated[
         str,
-        Key("what is split between clients: rows, or the columns of the same records", SPLITS),
+        Key(
+            "what is split between clients: rows, or the columns of the same records",
+            SPLITS,
+            aliases=("partition", "layout"),
+            hints={
+                "horizontal": 'write split = "rows"',
+                "vertical": 'write split = "columns"',
+            },
+        ),
     ] = "rows"
-    missing: Annotated[str, Key("treatment of missing values", MISSING)] = "drop"
+    missing: Annotated[
+        str,
+        Key(
+            "treatment of missing values",
+            MISSING,
+            aliases=("impute", "imputation", "fill", "fillna", "missing_data"),
+        ),
+    ] = "drop"
     scaling: Annotated[
         str | None,
         Key(
-            "scaling of all columns; default: standard, or min-max where sums are masked", SCALINGS
+            "scaling of all columns; default: standard, or min-max where sums are masked",
+            SCALINGS,
+            aliases=("scale", "scaler", "normalize", "normalise", "standardize", "standardise"),
+            hints={
+                "minmax": 'write scaling = "min-max"',
+                "zscore": 'write scaling = "standard"',
+                "standardize": 'write scaling = "standard"',
+            },
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientSettings(FileSettings):
+    """One entry of [clients] as a table: its file, and settings that differ from [data]."""
+
+    file: Annotated[str, Key("the client's file, or a glob", aliases=("path", "files", "data"))]
 
 
 @dataclass(frozen=True)
 class FeatureSettings:
     """One entry of [features]: what is publicly known of a column."""
 
-    unit: Annotated[str, Key("unit of measurement")] = ""
-    low: Annotated[float | None, Key("public lower bound")] = None
-    high: Annotated[float | None, Key("public upper bound")] = None
-    log: Annotated[bool, Key("take the logarithm")] = False
+    unit: Annotated[str, Key("unit of measurement", aliases=("units",))] = ""
+    low: Annotated[
+        float | None,
+        Key("public lower bound", aliases=("min", "minimum", "lower", "lower_bound", "from")),
+    ] = None
+    high: Annotated[
+        float | None,
+        Key("public upper bound", aliases=("max", "maximum", "upper", "upper_bound", "to")),
+    ] = None
+    log: Annotated[
+        bool, Key("take the logarithm", aliases=("log_scale", "logarithm", "log_transform"))
+    ] = False
     categories: Annotated[
-        tuple[str | int | float, ...], Key("all values of a categorical column")
+        tuple[str | int | float, ...],
+        Key("all values of a categorical column", aliases=("values", "levels", "classes")),
     ] = ()
+    derive: Annotated[
+        str | None,
+        Key(
+            "number that stands for a date",
+            DERIVED,
+            aliases=("date", "date_part", "extract", "part"),
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +194,9 @@ class PrivacySettings:
     tier: Annotated[
         str | None,
         Key(
-            "protection of the clients; default: none in one process, secure across machines", TIERS
+            "protection of the clients; default: none in one process, secure across machines",
+            TIERS,
+            aliases=("privacy", "level", "protection", "mode"),
         ),
     ] = None
     min_count: Annotated[
@@ -163,6 +255,7 @@ class Study:
     privacy: PrivacySettings
     outputs: OutputSettings
     given: frozenset[tuple[str, str]] = frozenset()  # table and key of each value in the file
+    own_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by client
 
     @property
     def n_clusters(self) -> tuple[int, int]:
@@ -180,8 +273,16 @@ class Study:
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
-        wanted = Path(self.clients[client]).expanduser()
-        return named_files(self.path.parent / wanted)
+        return named_files(self.path_of(client))
+
+    def path_of(self, client: str) -> Path:
+        """The path that the study gives for a client: a file or a glob."""
+        return self.path.parent / Path(self.clients[client]).expanduser()
+
+    def file_settings(self, client: str) -> FileSettings:
+        """How a client's files are read: as [data] says, unless the client's own table does."""
+        values = {field.name: getattr(self.data, field.name) for field in fields(FileSettings)}
+        return FileSettings(**{**values, **self.own_data.get(client, {})})
 
 
 class Conflict(NamedTuple):
@@ -247,7 +348,8 @@ def privacy_settings(tier: str = "") -> tuple[Setting, ...]:
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a study file, for editors."""
-    free = {"clients": {"type": "string"}, "features": table_schema(settings_of(FeatureSettings))}
+    clients = {"anyOf": [{"type": "string"}, table_schema(settings_of(ClientSettings))]}
+    free = {"clients": clients, "features": table_schema(settings_of(FeatureSettings))}
     tables = {name: {"type": "object", "additionalProperties": kind} for name, kind in free.items()}
     tables |= {name: table_schema(settings_of(kind)) for name, kind in SECTIONS.items()}
     tables["privacy"] = table_schema(privacy_settings())

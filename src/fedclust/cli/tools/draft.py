@@ -1,21 +1,30 @@
 """Draft a study file from the columns of the clients' files, with comments."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...client.files import is_index
+from ...clustering.preparation.column import DERIVED
 from ...core import ConfigError, DataError
-from ...data.files import named_files, read_table
-from ...data.formats import Columns, format_of
-from ...data.streams import column_kinds
-from ...data.values import NA_VALUES, is_missing
-from ...typing import Array
+from ...data.dates import AmbiguousDate, date_order, parse_dates
+from ...data.kinds import Kind
+from ...data.names import near_names
+from ...data.settings import ReadOptions
+from .client_tables import Tables, notes_about, notes_about_column, open_table
 
 _FEW_CATEGORIES = 12
-_SAMPLE_BYTES = 2**28  # of larger files only the columns' names and kinds are read
+_MANY_NAMES = 10
+_SHARED_IDS = 0.5  # of the ids of the smaller file, for a proposal to split columns
+_ID_NAMES = re.compile(
+    r"(.*[_\W])?(id|ids|uuid|guid|key|patient|person|subject|customer|record)([_\W]?(id|no|nr|key))?",
+    re.IGNORECASE,
+)
 
 _NO_ID = '# id = "patient"               # a column that identifies records; it is not a feature'
 _HEAD = """\
@@ -32,8 +41,8 @@ n_clusters = {n_clusters}{n_clusters_note}
 seed = 0
 
 [data]
-{id}
-missing = "drop"                 # leave out rows with missing values; or "mean", "median-of-means"
+{data}
+missing = "drop"                 # leave out rows with missing values; or "mean"{median}
 scaling = "standard"             # or "min-max", "none"
 
 [features]                       # columns to cluster by; units and public bounds are optional
@@ -41,79 +50,197 @@ scaling = "standard"             # or "min-max", "none"
 """
 
 
-def draft(clients: Mapping[str, Path], target: Path, n_clusters: int | str = "auto") -> str:
-    """The text of a study file for these clients."""
+@dataclass(frozen=True)
+class Draft:
+    """The text of a study file, and what the user should know about the clients' files."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def draft(
+    clients: Mapping[str, Path],
+    target: Path,
+    n_clusters: int | str = "auto",
+    settings: Mapping[str, Any] | None = None,
+) -> Draft:
+    """A study file for these clients; `settings` are keys of [data] that are about reading."""
     if not clients:
         raise ConfigError("fedclust init needs the file of at least one client")
-    tables = {
-        client: _columns(_first_file(client, file), NA_VALUES) for client, file in clients.items()
-    }
-    shared = [n for n in next(iter(tables.values())) if all(n in t for t in tables.values())]
+    given = dict(settings or {})
+    known = {field.name for field in fields(ReadOptions)}
+    options = ReadOptions(**{name: value for name, value in given.items() if name in known})
+    tables = {client: open_table(client, file, options) for client, file in clients.items()}
+    shared = [
+        n
+        for n in next(iter(tables.values())).columns
+        if all(n in table.columns for table in tables.values())
+    ]
     if not shared:
-        raise DataError("the clients' files share no column")
-    id = _find_id(shared, tables)
-    features = [_feature(n, tables) for n in shared if n != id]
+        hints = near_names({table.file.name: table.columns for table in tables.values()})
+        hint = f"; {hints[0]}; rename one" if hints else ""
+        raise DataError(f"the clients' files share no column{hint}")
+    id = given.pop("id", None) or _find_id(shared, tables)
+    by_columns = id is not None and shared == [id] and _same_records(id, tables)
+    features = list(_owned(id, tables) if by_columns else _shared(shared, id, tables))
     if all(line.startswith("#") for line in features):
         raise DataError("the clients' files share no numeric column")
-    return _HEAD.format(
+    orders = {} if options.dates else _date_orders(tables)
+    common = len(set(orders.values())) == 1
+    data = [*_data(id, by_columns), *_given(given), *_dates(orders)]
+    text = _HEAD.format(
         name=target.name,
-        clients="\n".join(f"{_key(c)} = {_text(_relative(f, target))}" for c, f in clients.items()),
-        n_clusters=_text(n_clusters) if isinstance(n_clusters, str) else n_clusters,
-        n_clusters_note="              # chosen from the data; or a number"
-        if n_clusters == "auto"
-        else "",
-        id=f"id = {_text(id)}" if id else _NO_ID,
+        clients="\n".join(
+            _client(c, _relative(f, target), tables, None if common else orders.get(c))
+            for c, f in clients.items()
+        ),
+        **_n_clusters(n_clusters, by_columns),
+        data="\n".join(data),
+        median="" if by_columns else ', "median-of-means"',
         features="\n".join(features),
     )
+    return Draft(text, tuple(_notes(tables, by_columns)))
 
 
-def _first_file(client: str, file: Path) -> Path:
-    """The file, or the first file that matches a glob."""
-    files = named_files(file)
-    if not files:
-        raise DataError(f"client {client!r}: there is no file {file}")
-    return files[0]
+def _notes(tables: Tables, by_columns: bool) -> Iterator[str]:
+    yield from notes_about(tables)
+    if by_columns:
+        yield "the files share ids and no other column, so the study splits columns"
 
 
-def _columns(file: Path, na_values: tuple[str, ...]) -> Columns:
-    if format_of(file).batches is not None and file.stat().st_size > _SAMPLE_BYTES:
-        empty = {True: np.empty(0), False: np.empty(0, dtype=object)}
+def _client(client: str, file: str, tables: Tables, dates: str | None) -> str:
+    line = f"{_key(client)} = {_text(file)}"
+    if dates:
+        line = f'{_key(client)} = {{ file = {_text(file)}, dates = "{dates}" }}'
+    reading = tables[client].reading.text
+    return f"{line}    # {_text(reading)[1:-1]}" if reading else line
+
+
+def _n_clusters(wanted: int | str, by_columns: bool) -> dict[str, Any]:
+    if by_columns and wanted == "auto":
         return {
-            name: empty[is_number] for name, is_number in column_kinds([file], na_values).items()
+            "n_clusters": 3,
+            "n_clusters_note": "                   # split columns need a number",
         }
-    return read_table([file], na_values)
+    note = "              # chosen from the data; or a number" if wanted == "auto" else ""
+    shown = _text(wanted) if isinstance(wanted, str) else wanted
+    return {"n_clusters": shown, "n_clusters_note": note}
 
 
-def _find_id(shared: Sequence[str], tables: Mapping[str, Columns]) -> str | None:
-    """A column whose values are unique: one named like an id, else one that holds text."""
-    named_id = [n for n in shared if n.lower() == "id" or n.lower().endswith(("_id", "-id", " id"))]
-    texts = [n for n in shared if all(_holds_text(table[n]) for table in tables.values())]
-    for name in (*named_id, *texts):
-        columns = [table[name] for table in tables.values()]
-        if all(0 < len(values) == len(set(map(str, values))) for values in columns):
+def _data(id: str | None, by_columns: bool) -> Iterator[str]:
+    if by_columns:
+        yield 'split = "columns"                # each client has other columns of the same records'
+    yield f"id = {_text(id)}" if id else _NO_ID
+
+
+def _given(settings: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in settings.items():
+        yield f"{name} = {_text(list(value) if isinstance(value, tuple) else value)}"
+
+
+def _date_orders(tables: Tables) -> dict[str, str | None]:
+    """The order of day and month at each client whose dates need it; None: they do not show it."""
+    orders = {}
+    for client, table in tables.items():
+        names = [name for name in table.columns if _is_ambiguous(name, table)]
+        if names:
+            orders[client] = date_order(word for name in names for word in table.words(name))
+    return orders
+
+
+def _dates(orders: Mapping[str, str | None]) -> Iterator[str]:
+    """The order of day and month, if all clients that need one have the same."""
+    known = set(orders.values())
+    if None in known:
+        yield '# dates = "day-first"            # or "month-first": 03/04/2024 can be either'
+    elif len(known) == 1:
+        (order,) = known
+        yield f"{f'dates = {_text(order)}':33}# as the dates show"
+
+
+def _is_ambiguous(name: str, table: Any) -> bool:
+    if table.kinds[name] is not Kind.DATES:
+        return False
+    try:
+        parse_dates(table.columns[name])
+    except AmbiguousDate:
+        return True
+    except ValueError:
+        return False
+    return False
+
+
+def _find_id(shared: Sequence[str], tables: Tables) -> str | None:
+    """A column whose values are unique in each file: one named like an id, else one of text."""
+    named = [name for name in shared if _ID_NAMES.fullmatch(name.strip())]
+    texts = [name for name in shared if all(t.kinds[name] is Kind.TEXT for t in tables.values())]
+    for name in (*named, *texts):
+        if all(_are_ids(table.records(name)) for table in tables.values()):
             return name
     return None
 
 
-def _holds_text(values: Array) -> bool:
-    """Whether the values are text, and not dates or formatted numbers, which start with a digit."""
-    present = [v for v in values.tolist() if not is_missing(v)]
-    return values.dtype.kind == "O" and not any(str(v)[:1].isdigit() for v in present)
+def _are_ids(values: Any) -> bool:
+    """Whether no value is missing or repeated, and numbers are integers."""
+    if len(values) == 0 or values.dtype.kind == "M":
+        return False
+    if values.dtype.kind == "f" and not np.array_equal(values, np.round(values)):
+        return False
+    listed = values.tolist()
+    return None not in listed and len(set(map(str, listed))) == len(listed)
 
 
-def _feature(name: str, tables: Mapping[str, Columns]) -> str:
-    columns = [table[name] for table in tables.values()]
+def _same_records(id: str, tables: Tables) -> bool:
+    """Whether the files have ids in common, so that they may describe the same records."""
+    ids = [set(map(str, table.records(id).tolist())) for table in tables.values()]
+    common = set.intersection(*ids)
+    return len(ids) > 1 and len(common) >= _SHARED_IDS * min(map(len, ids))
+
+
+def _shared(shared: Sequence[str], id: str | None, tables: Tables) -> Iterator[str]:
+    for name in shared:
+        if name != id:
+            yield from _feature(name, tables)
+    others = dict.fromkeys(n for t in tables.values() for n in t.columns if n not in shared)
+    if others:
+        more = ", ..." if len(others) > _MANY_NAMES else ""
+        listed = ", ".join(_key(name) for name in list(others)[:_MANY_NAMES])
+        yield f"# not in all files: {listed}{more}"
+
+
+def _owned(id: str | None, tables: Tables) -> Iterator[str]:
+    for client, table in tables.items():
+        yield f"# columns of {_key(client)}"
+        for name in table.columns:
+            if name != id:
+                yield from _feature(name, {client: table})
+
+
+def _feature(name: str, tables: Tables) -> Iterator[str]:
     if is_index(name):
-        return "# a column without a name: row numbers"
-    if all(values.dtype.kind in "fiu" for values in columns):
-        empty = any(len(values) and np.isnan(values).all() for values in columns)
-        return f"# {_key(name)}: all values are missing" if empty else f"{_key(name)} = {{}}"
-    texts = sorted(
-        {str(v) for table in tables.values() for v in table[name].tolist() if not is_missing(v)}
-    )
-    if 0 < len(texts) <= _FEW_CATEGORIES:
-        return f"# {_key(name)} = {{ categories = {_text(texts)} }}"
+        yield "# a column without a name: row numbers"
+        return
+    having = [table for table in tables.values() if name in table.columns]
+    yield from (f"# {_key(name)}: {_comment(note)}" for note in notes_about_column(name, tables))
+    kinds = {table.kinds[name] for table in having}
+    if all(kind.numeric for kind in kinds):
+        empty = any(_is_empty(table.columns[name]) for table in having)
+        yield f"# {_key(name)}: all values are missing" if empty else f"{_key(name)} = {{}}"
+    elif kinds == {Kind.DATES}:
+        others = ", ".join(part for part in DERIVED if part != "year")
+        yield f'# {_key(name)} = {{ derive = "year" }}    # dates; or {others}'
+    else:
+        yield _text_column(name, sorted({w for table in having for w in table.words(name)}))
+
+
+def _text_column(name: str, words: Sequence[str]) -> str:
+    if 0 < len(words) <= _FEW_CATEGORIES:
+        return f"# {_key(name)} = {{ categories = {_text(words)} }}"
     return f"# {_key(name)}: holds text"
+
+
+def _is_empty(values: Any) -> bool:
+    return values.dtype.kind in "fiu" and len(values) > 0 and bool(np.isnan(values).all())
 
 
 def _relative(file: Path, target: Path) -> str:
@@ -129,6 +256,10 @@ def _key(name: str) -> str:
     return name if bare else _text(name)
 
 
+def _comment(text: str) -> str:
+    return _text(text)[1:-1].replace('\\"', '"')
+
+
 def _text(value: object) -> str:
-    """A string or a list of strings in TOML, whose notation is that of JSON."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value in TOML, whose notation of strings and lists is that of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

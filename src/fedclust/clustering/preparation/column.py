@@ -1,14 +1,16 @@
 """Declaration of a column, and its encoding as numbers."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...core import ConfigError, DataError
-from ...data.text import parse_number
+from ...data.dates import AmbiguousDate, parse_dates
+from ...data.kinds import Kind, Strays, find_strays
+from ...data.numbers import parse_number
 from ...data.values import is_missing
 from ...typing import Array, FloatArray
 
@@ -16,11 +18,26 @@ _FREQUENT = 5  # rows that must have a value before a message may quote it
 
 # Why a column's values cannot be encoded, by code; no text depends on a value.
 UNUSABLE: Mapping[str, str] = {
-    "dates": "has dates or durations, not numbers",
+    "dates": 'has dates or durations, not numbers; derive a number, such as derive = "year"',
+    "not-dates": "has values that are not dates, so no number can be derived from it",
+    "ambiguous-dates": "has dates such as 03/04/2024; set dates under [data] to day-first or "
+    "month-first",
+    "ambiguous-numbers": "has numbers such as 1,234 that can be read in two ways; set decimal or "
+    "thousands under [data]",
+    "contradicted-numbers": "has numbers that are not written as decimal or thousands under "
+    "[data] say",
     "not-numeric": "is not numeric",
+    "stray-values": "has some values that are not numbers; correct them, or list them under "
+    "na_values",
     "infinite": "has infinite values",
     "not-positive": "has values that are not above zero, so it has no logarithm",
     "undeclared-category": "has undeclared categories",
+}
+
+
+UNREADABLE = {  # why numbers of a file must not be read
+    Kind.AMBIGUOUS: "ambiguous-numbers",
+    Kind.CONTRADICTED: "contradicted-numbers",
 }
 
 
@@ -33,6 +50,41 @@ class ColumnError(DataError):
         self.problem, self.detail = problem, detail
 
 
+class StrayValues(ColumnError):
+    """Values of a numeric column that are not numbers."""
+
+    def __init__(self, client: str, column: str, strays: Strays) -> None:
+        super().__init__(client, column, code_of(strays), str(strays))
+        self.strays = strays
+
+
+def code_of(strays: Strays) -> str:
+    """Why a column with such values is not numeric."""
+    if strays.kind is Kind.DATES:
+        return "not-dates"
+    if strays.few:
+        return "stray-values"
+    return "dates" if strays.mostly_dates else "not-numeric"
+
+
+def _since(dates: Array, unit: str, start: str) -> Array:
+    """How many units passed since the start of the larger unit."""
+    passed: Array = (dates.astype(f"M8[{unit}]") - dates.astype(f"M8[{start}]")).astype(np.int64)
+    return passed
+
+
+# Numbers that stand for a date; weeks start on Monday, and 1970-01-01 was a Thursday.
+DERIVED: Mapping[str, Callable[[Array], Array]] = {
+    "year": lambda dates: dates.astype("M8[Y]").astype(np.int64) + 1970,
+    "month": lambda dates: _since(dates, "M", "Y") + 1,
+    "day-of-year": lambda dates: _since(dates, "D", "Y") + 1,
+    "weekday": lambda dates: (dates.astype("M8[D]").astype(np.int64) + 3) % 7 + 1,
+    "hour": lambda dates: _since(dates, "h", "D"),
+    "days": lambda dates: dates.astype("M8[D]").astype(np.int64),
+}
+DERIVED_UNITS = {"hour": "hours", "days": "days since 1970-01-01"}
+
+
 @dataclass(frozen=True)
 class Column:
     """Public knowledge about a column, before the first round."""
@@ -43,8 +95,13 @@ class Column:
     high: float | None = None
     log: bool = False
     unit: str = ""
+    derive: str = ""  # the number that stands for a date
 
     def __post_init__(self) -> None:
+        if self.derive and self.derive not in DERIVED:
+            raise ConfigError(f"column {self.name!r}: derive must be one of {', '.join(DERIVED)}")
+        if self.derive and self.categories:
+            raise ConfigError(f"column {self.name!r}: give categories or derive, not both")
         if (self.low is None) != (self.high is None):
             raise ConfigError(f"column {self.name!r}: give both low and high, or neither")
         if self.low is not None and self.high is not None and not self.low < self.high:
@@ -56,16 +113,16 @@ class Column:
         if len(set(self.categories)) < len(self.categories):
             raise ConfigError(f"column {self.name!r}: a category is listed twice")
 
-    def encode(self, values: Any, client: str) -> FloatArray:
-        """Encode values as numbers: unchanged, as logarithms, or one column per category."""
+    def encode(self, values: Any, client: str, dates: str | None = None) -> FloatArray:
+        """Encode values as numbers: unchanged, as logarithms, or one column per category.
+
+        `dates` is the order of day and month in dates such as 03/04/2024.
+        """
         if self.categories:
             return self._one_hot(np.asarray(values, dtype=object), client)
-        if np.asarray(values).dtype.kind in "mM":
-            raise ColumnError(client, self.name, "dates")
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ColumnError(client, self.name, "not-numeric") from None
+        numbers = (
+            self._derive(values, client, dates) if self.derive else self._numbers(values, client)
+        )
         if np.isinf(numbers).any():
             raise ColumnError(client, self.name, "infinite")
         if self.log:
@@ -73,6 +130,30 @@ class Column:
                 raise ColumnError(client, self.name, "not-positive")
             numbers = np.log(numbers)
         return numbers[:, None]
+
+    def _numbers(self, values: Any, client: str) -> FloatArray:
+        given = np.asarray(values)
+        if given.dtype.kind in "mM":
+            raise ColumnError(client, self.name, "dates")
+        try:
+            numbers: FloatArray = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise StrayValues(client, self.name, find_strays(given.tolist())) from None
+        if given.dtype.kind in "OUT" and any("_" in v for v in given.tolist() if type(v) is str):
+            raise StrayValues(client, self.name, find_strays(given.tolist()))
+        return numbers
+
+    def _derive(self, values: Any, client: str, order: str | None) -> FloatArray:
+        try:
+            dates = parse_dates(values, order)
+        except AmbiguousDate:
+            raise ColumnError(client, self.name, "ambiguous-dates") from None
+        except ValueError:
+            found = find_strays(np.asarray(values).tolist(), Kind.DATES, order)
+            raise StrayValues(client, self.name, found) from None
+        numbers: FloatArray = DERIVED[self.derive](dates).astype(np.float64)
+        numbers[np.isnat(dates)] = np.nan
+        return numbers
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         missing = np.array([is_missing(v) for v in values], dtype=bool)
@@ -98,8 +179,15 @@ class Column:
         return np.log(bounds) if self.log else bounds
 
     @property
+    def holds_words(self) -> bool:
+        """Whether the values in a file are categories or dates, not numbers."""
+        return bool(self.categories or self.derive)
+
+    @property
     def encoded_names(self) -> list[str]:
         """Names of the encoded columns."""
+        if self.derive:
+            return [f"{self.name} ({self.derive})"]
         return [f"{self.name}={c}" for c in self.categories] or [self.name]
 
 

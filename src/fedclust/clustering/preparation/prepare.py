@@ -91,13 +91,18 @@ class Preparation:
         return build(cls, config, "preparation")
 
 
-def encode_columns(columns: Sequence[Column], table: Any, client: str) -> FloatArray:
-    """Encode a client's columns as numbers, missing values as NaN; needs no other client."""
+def encode_columns(
+    columns: Sequence[Column], table: Any, client: str, dates: str | None = None
+) -> FloatArray:
+    """Encode a client's columns as numbers, missing values as NaN; needs no other client.
+
+    `dates` is the order of day and month in dates such as 03/04/2024.
+    """
     given = columns_of(table, client)
     absent = [column.name for column in columns if column.name not in given]
     if absent:
         raise DataError(f"{client}: column {', '.join(map(repr, absent))} does not exist")
-    parts = [column.encode(given[column.name], client) for column in columns]
+    parts = [column.encode(given[column.name], client, dates) for column in columns]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)

@@ -1,6 +1,7 @@
 """Shared code of the formats that pyarrow reads."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,18 @@ import numpy as np
 
 from ...core import ConfigError
 from ...typing import Array
-from .format import Columns, Selection, refuse_duplicates
+from ..kinds import Kind, kind_of, text_kind
+from .format import Columns, Selection
+from .header import refuse_duplicates
 
 _NEEDS_ARROW = (
     "Parquet and Feather, and files read in batches, need pyarrow: pip install 'fedclust[study]'"
 )
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
 
 
 def require_arrow(file: Path) -> Any:
@@ -24,13 +32,30 @@ def require_arrow(file: Path) -> Any:
     return pyarrow
 
 
-def read_kinds(file: Path, schema: Any) -> dict[str, bool]:
-    """Names of the columns of an Arrow schema, and whether they are numeric."""
+def text_columns(file: Path, schema: Any) -> list[str]:
+    """Names of the columns of an Arrow schema that hold text."""
     from pyarrow import types
 
     refuse_duplicates(file, schema.names)
-    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
-    return {field.name: any(test(field.type) for test in tests) for field in schema}
+    tests = (types.is_string, types.is_large_string)
+    return [field.name for field in schema if any(test(field.type) for test in tests)]
+
+
+def read_kinds(file: Path, schema: Any, first: Any) -> dict[str, Kind]:
+    """Names of the columns of an Arrow schema, and what they hold; text may hold dates."""
+    texts = text_columns(file, schema) if first is not None else []
+    judged = {n: text_kind(kind_of(_as_array(first.column(n), is_id=False))) for n in texts}
+    return {field.name: judged.get(field.name) or _kind(field.type) for field in schema}
+
+
+def _kind(type_: Any) -> Kind:
+    from pyarrow import types
+
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    if any(test(type_) for test in numbers):
+        return Kind.NUMBERS
+    dates = types.is_timestamp(type_) or types.is_date(type_)
+    return Kind.DATES if dates else Kind.TEXT
 
 
 def as_columns(table: Any, names: Sequence[str], id: str | None) -> Columns:

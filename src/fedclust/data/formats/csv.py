@@ -1,8 +1,10 @@
-"""CSV files in UTF-8, read at once by Python's csv module or in batches by pyarrow."""
+"""CSV files in any dialect: read with pyarrow, or with Python's csv module where it is missing."""
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -11,140 +13,222 @@ import numpy as np
 from ...core import DataError
 from ...typing import Array
 from .. import text
-from ._arrow import require_arrow
-from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
+from ..kinds import Kind
+from ..settings import ReadOptions
+from ._arrow import has_arrow, require_arrow
+from ._text import (
+    DAMAGED,
+    PartStream,
+    find_undecodable,
+    open_bytes,
+    open_text,
+    read_parts,
+    skip_lines,
+)
+from .dialect import Dialect, dialect_of, misfit
+from .format import BatchReader, Columns, Format, Reading, Selection
 
-_BLOCK = 2**22  # bytes that pyarrow reads at a time
+_BLOCK = 2**20  # bytes that pyarrow reads at a time; it reads up to 32 such blocks ahead
+_END = "\0end\0"  # a line after the last one; it is swallowed by a quote that is not closed
+_FOR_ARROW = 2**21  # bytes: smaller files are read before pyarrow is imported
 
 
-def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
-    with _readable(file), open(file, newline="", encoding="utf-8-sig") as opened:
-        reader = csv.reader(opened)
-        names = _names(reader, file)
-        lines = _lines(reader, file, len(names))
-    values = zip(*lines, strict=True) if lines else [() for _ in names]
+def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
+    with _readable(file, options):
+        dialect = dialect_of(file, options)
+        if file.stat().st_size >= _FOR_ARROW and has_arrow():
+            batches = list(_arrow_batches(file, dialect, list(dialect.names)))
+            table = require_arrow(file).Table.from_batches(batches)
+            return {
+                name: _parse(name, table.column(name), dialect, options, is_id=name == id)
+                for name in dialect.names
+            }
+        rows = [row for _, row in _rows(file, dialect)]
+    cells = zip(*rows, strict=True) if rows else [() for _ in dialect.names]
+    missing = options.missing_words
     return {
-        name: text.parse_ids(column) if name == id else text.parse_column(column, missing_values)
-        for name, column in zip(names, values, strict=True)
+        name: text.parse_ids(values)
+        if name == id
+        else text.parse_column(values, missing, dialect.notations[name])
+        for name, values in zip(dialect.names, cells, strict=True)
     }
 
 
+def _parse(
+    name: str,
+    values: Any,
+    dialect: Dialect,
+    options: ReadOptions,
+    *,
+    is_id: bool = False,
+    is_text: bool = False,
+) -> Array:
+    """A column of Arrow's text: ids as written, numbers if all values are numeric, else text."""
+    notation, missing = dialect.notations[name], options.missing_words
+    if is_id:
+        return text.parse_ids(values.to_pylist())
+    if not is_text:
+        try:
+            return text.parse_arrow_numbers(values, missing, notation)
+        except ValueError:
+            pass
+    return text.parse_words(values.to_pylist(), missing, notation)
+
+
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
+def _readable(file: Path, options: ReadOptions) -> Iterator[None]:
+    """Convert readers' errors to one that names the line and does not quote it."""
     try:
         yield
-    except UnicodeDecodeError as problem:
-        raise DataError(
-            f"{file}: not a readable CSV file in UTF-8 ({problem.reason}); save it as UTF-8"
-        ) from None
+    except UnicodeError:
+        raise _undecodable(file, options) from None
+    except DAMAGED:
+        raise DataError(f"{file}: damaged or incomplete; compress it again") from None
     except (OSError, csv.Error) as problem:
-        raise DataError(f"{file}: not a readable CSV file ({problem})") from None
+        reason = getattr(problem, "strerror", None) or problem
+        raise DataError(f"{file}: not a readable CSV file ({reason})") from None
+    except ValueError as problem:  # of Arrow, whose messages quote the values
+        if isinstance(problem, DataError):
+            raise
+        if "UTF8" in str(problem):
+            raise _undecodable(file, options) from None
+        raise _unfitting(file, options) from None
 
 
-def _names(reader: Any, file: Path) -> list[str]:
-    names: list[str] = next((row for row in reader if row), [])
-    if not names:
-        raise DataError(f"{file}: the file is empty")
-    _check_names(file, names)
-    return names
-
-
-def _lines(reader: Any, file: Path, wanted: int) -> list[list[str]]:
-    lines = []
-    for row in reader:
-        if row and len(row) != wanted:
-            raise DataError(f"{file}:{reader.line_num}: {len(row)} values for {wanted} columns")
-        if row:
-            lines.append(row)
-    return lines
-
-
-def _check_names(file: Path, names: Sequence[str]) -> None:
-    """Refuse a first line without names. The message must not quote it: it may be personal data."""
-    if all(_is_number(name) for name in names):
-        raise DataError(f"{file}: the first line has only numbers; it must have column names")
-    if len(names) == 1 and any(c in names[0] for c in ";\t|"):
-        raise DataError(
-            f"{file}: values are not separated by commas; save it with commas, or as Parquet"
+def _undecodable(file: Path, options: ReadOptions) -> DataError:
+    if options.encoding is not None:
+        line = find_undecodable(file, options.encoding)
+        return DataError(
+            f"{file}:{line}: the line is not valid {options.encoding}, which [data] sets as its "
+            "encoding"
         )
-    refuse_duplicates(file, names)
+    encoding = dialect_of(file, options).encoding
+    line = find_undecodable(file, encoding)
+    return DataError(
+        f"{file}:{line}: the line is not valid {encoding}, unlike the lines before it; set "
+        'encoding under [data], such as encoding = "cp1252"'
+    )
 
 
-def _is_number(name: str) -> bool:
+def _unfitting(file: Path, options: ReadOptions) -> DataError:
+    """The error about the first line that does not have one value per column name."""
     try:
-        text.parse_number(name)
-    except ValueError:
-        return False
-    return True
+        for _ in _rows(file, dialect_of(file, options)):
+            pass
+    except DataError as error:
+        return error
+    except UnicodeError:
+        return _undecodable(file, options)
+    return DataError(f"{file}: a line does not have one value per column name")
 
 
-def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
-    """Whether each column is numeric, judged by the first block of the file."""
+def _rows(file: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The number of the line at which a row ends, and its values."""
+    width = len(dialect.names)
+    with open_text(file, dialect.encoding) as lines:
+        kept = skip_lines(lines, dialect.ignored, dialect.comment) if dialect.skips else lines
+        reader, start = csv.reader(chain(kept, [_END]), delimiter=dialect.delimiter), 1
+        for row in reader:
+            if row and _END in row[-1]:
+                if len(row) > 1 or row[0] != _END:
+                    raise DataError(f"{file}:{start}: a quote is opened here and never closed")
+                return
+            line, start = reader.line_num, reader.line_num + 1
+            if not row or line <= dialect.header_lines:
+                continue
+            if len(row) != width:
+                next_line = line == dialect.header_lines + 1
+                raise misfit(file, line, len(row), width, next_line=next_line)
+            yield line, row
+
+
+def _lines(file: Path, options: ReadOptions) -> Iterator[int]:
+    with _readable(file, options):
+        for line, _ in _rows(file, dialect_of(file, options)):
+            yield line
+
+
+def _inspect(file: Path, options: ReadOptions) -> Reading:
+    with _readable(file, options):
+        return dialect_of(file, options).reading
+
+
+def _kinds(file: Path, options: ReadOptions) -> Mapping[str, Kind]:
+    """What each column holds, judged by the first lines."""
     require_arrow(file)
-    with _readable(file), open(file, newline="", encoding="utf-8-sig") as opened:
-        names = _names(csv.reader(opened), file)
-    with _hide_values(file), _arrow_reader(file, names) as reader:
-        first = next(iter(reader), None)
-    if first is None:
-        return dict.fromkeys(names, True)
-    return {name: _is_numeric(first.column(name), missing_values) for name in names}
-
-
-def _is_numeric(values: Any, missing_values: Collection[str]) -> bool:
-    try:
-        text.parse_arrow_numbers(values, missing_values)
-    except ValueError:
-        return False
-    return True
+    with _readable(file, options):
+        return dialect_of(file, options).kinds
 
 
 def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
-    with _hide_values(file), _arrow_reader(file, list(selection.names)) as reader:
-        for batch in reader:
+    options = selection.options
+    with _readable(file, options):
+        dialect = dialect_of(file, options)
+        for batch in _arrow_batches(file, dialect, list(selection.names)):
             for first in range(0, batch.num_rows, selection.n_rows):
                 part = batch.slice(first, selection.n_rows)
-                yield {name: _column(name, part, file, selection) for name in selection.names}
+                yield {
+                    name: _parse(
+                        name,
+                        part.column(name),
+                        dialect,
+                        options,
+                        is_id=name == selection.id,
+                        is_text=name in selection.text_columns,
+                    )
+                    for name in selection.names
+                }
 
 
-def _column(name: str, batch: Any, file: Path, selection: Selection) -> Array:
-    values = batch.column(name)
-    if name == selection.id:
-        return text.parse_ids(values.to_pylist())
-    if name in selection.text_columns:
-        return text.parse_words(values.to_pylist(), selection.missing_values)
-    try:
-        return text.parse_arrow_numbers(values, selection.missing_values)
-    except ValueError:
-        raise DataError(
-            f"{file}: column {name!r} was detected as numeric but contains text later in the file; "
-            "declare its categories under [features], or leave it out"
-        ) from None
-
-
-@contextmanager
-def _hide_values(file: Path) -> Iterator[None]:
-    """Replace Arrow's message about a malformed line, because it quotes the values."""
-    try:
-        yield
-    except ValueError as problem:
-        if "CSV parse error" not in str(problem):
-            raise
-        raise DataError(f"{file}: a line does not have one value per column name") from None
-
-
-def _arrow_reader(file: Path, names: list[str]) -> Any:
-    """Read all columns as text; `data.text` then parses them for all files alike."""
+def _arrow_batches(file: Path, dialect: Dialect, names: list[str]) -> Iterator[Any]:
+    """All rows with all values as text; `data.text` then parses them for all files alike."""
     arrow = require_arrow(file)
     from pyarrow import csv as arrow_csv
 
-    return arrow_csv.open_csv(
-        file,
-        read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, arrow.string()), include_columns=names
-        ),
-    )
+    parts, ended = _utf8_parts(file, dialect), False
+    with (
+        BufferedReader(PartStream(parts), _BLOCK) as source,
+        arrow_csv.open_csv(
+            source,
+            read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=dialect.delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, arrow.string()), include_columns=names
+            ),
+        ) as reader,
+    ):
+        for batch in reader:
+            ended = batch.num_rows > 0 and batch.column(0)[-1].as_py() == _END
+            yield batch.slice(0, batch.num_rows - ended)
+    if not ended:
+        raise ValueError("the mark of the end was swallowed by a quote")
+
+
+def _utf8_parts(file: Path, dialect: Dialect) -> Iterator[bytes]:
+    """The file as Arrow reads it: UTF-8, decompressed, without lines that are not data.
+
+    A last row marks the end. A quote that is not closed swallows it, and Arrow would not complain.
+    """
+    if dialect.plain:
+        with open_bytes(file) as opened:
+            while block := opened.read(_BLOCK):
+                yield block
+    else:
+        with open_text(file, dialect.encoding) as opened_text:
+            for part in _data_lines(opened_text, dialect):
+                yield part.encode("utf-8", "surrogatepass")
+    yield f"\n{dialect.delimiter.join([_END] * len(dialect.names))}\n".encode()
+
+
+def _data_lines(opened: IO[str], dialect: Dialect) -> Iterator[str]:
+    ignored = dialect.ignored
+    if dialect.renamed:
+        ignored = dialect.header_lines
+        quoted = ('"' + name.replace('"', '""') + '"' for name in dialect.names)
+        yield dialect.delimiter.join(quoted) + "\n"
+    yield from read_parts(opened, ignored, dialect.comment)
 
 
 class _Writer:
@@ -179,4 +263,14 @@ def _as_text(values: Array) -> list[Any]:
     return plain_values
 
 
-CSV = Format("CSV", (".csv",), _read, BatchReader(_kinds, _batches), _Writer)
+CSV = Format(
+    "CSV",
+    (".csv", ".tsv", ".txt"),
+    _read,
+    BatchReader(_kinds, _batches),
+    _Writer,
+    inspect=_inspect,
+    lines=_lines,
+    marks_missing=True,
+    compressed=True,
+)

@@ -1,13 +1,16 @@
 """Feather files (Arrow IPC), through pyarrow."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from ..kinds import Kind
+from ..settings import ReadOptions
 from ._arrow import as_columns, read_kinds, require_arrow, select_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
+from .format import BatchReader, Columns, Format, Selection
+from .header import refuse_duplicates
 
 
-def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     require_arrow(file)
     from pyarrow import feather
 
@@ -16,10 +19,12 @@ def _read(file: Path, missing_values: Collection[str], id: str | None) -> Column
     return as_columns(table, table.column_names, id)
 
 
-def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
+def _kinds(file: Path, options: ReadOptions) -> dict[str, Kind]:
     arrow = require_arrow(file)
     with arrow.memory_map(str(file)) as mapped:
-        return read_kinds(file, arrow.ipc.open_file(mapped).schema)
+        opened = arrow.ipc.open_file(mapped)
+        first = opened.get_batch(0) if opened.num_record_batches else None
+        return read_kinds(file, opened.schema, first)
 
 
 def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
@@ -32,4 +37,6 @@ def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
                 yield select_columns(batch.slice(first, selection.n_rows), selection)
 
 
-FEATHER = Format("Feather", (".feather",), _read, BatchReader(_kinds, _batches))
+FEATHER = Format(
+    "Feather", (".feather",), _read, BatchReader(_kinds, _batches), typed=True, extra="study"
+)

@@ -1,13 +1,15 @@
 """A file format: the functions that read and write its files."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
 from ...core import ConfigError, DataError
 from ...typing import Array
+from ..kinds import Kind
+from ..settings import ReadOptions
 
 Columns = dict[str, Array]
 BATCH_ROWS = 65_536
@@ -18,8 +20,8 @@ class Selection:
     """What to read from a file in batches."""
 
     names: tuple[str, ...]  # the columns to read
-    text_columns: frozenset[str]  # those of them that contain text, not numbers
-    missing_values: tuple[str, ...]  # words that mark a missing value in text files
+    text_columns: frozenset[str] = frozenset()  # those of them that contain text, not numbers
+    options: ReadOptions = ReadOptions()
     id: str | None = None  # the id column, whose values are kept as written
     n_rows: int = BATCH_ROWS  # maximum number of rows of a batch
 
@@ -45,14 +47,22 @@ class BatchReader:
     Parameters
     ----------
     kinds:
-        Names of all columns of a file, and whether they are numeric, without reading all rows.
-        Its second argument lists the words that mark a missing value in text files.
+        Names of all columns of a file, and what they hold, without reading all rows.
     batches:
-        The rows of the selected columns, at most `Selection.n_rows` at a time.
+        The rows of the selected columns, at most `Selection.n_rows` at a time. A batch of a column
+        that should be numeric and is not is text.
     """
 
-    kinds: Callable[[Path, Collection[str]], Mapping[str, bool]]
+    kinds: Callable[[Path, ReadOptions], Mapping[str, Kind]]
     batches: Callable[[Path, Selection], Iterable[Columns]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read, as far as that was detected in it."""
+
+    text: str = ""  # for users, such as "separated by semicolons, decimal comma"
+    unreadable: Mapping[str, Kind] = field(default_factory=dict)  # columns of numbers, and why
 
 
 @dataclass(frozen=True)
@@ -70,19 +80,37 @@ class Format:
     suffixes:
         The suffixes of its files, in lower case and with the dot.
     read:
-        All columns of a file. Its second argument lists the words that mark a missing value
-        in text files. The third is the name of the id column or None; ids are kept as written.
+        All columns of a file. The third argument is the name of the id column or None; ids are
+        kept as written.
     batches:
         How its files are read in batches. None: they are always read at once.
     write:
         Creates a writer of labels to a path. None: labels cannot be written to such files.
+    inspect:
+        How a file is read. None: nothing has to be detected in such files.
+    lines:
+        The line of each row of a file, for messages. None: rows are counted from 1.
+    compressed:
+        Whether its files may be compressed, as in "people.csv.gz".
+    typed:
+        Whether its files say which columns are numeric. Text is then never meant to be numeric.
+    marks_missing:
+        Whether words in its files can stand for missing values.
+    extra:
+        The extra of fedclust that reads its files, such as "study"; "" if none is needed.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Path, Collection[str], str | None], Columns]
+    read: Callable[[Path, ReadOptions, str | None], Columns]
     batches: BatchReader | None = None
     write: Callable[[Path], Writer] | None = None
+    inspect: Callable[[Path, ReadOptions], Reading] | None = None
+    lines: Callable[[Path, ReadOptions], Iterable[int]] | None = None
+    compressed: bool = False
+    typed: bool = False
+    marks_missing: bool = False
+    extra: str = ""
 
     def __post_init__(self) -> None:
         if not self.suffixes:
@@ -92,13 +120,6 @@ class Format:
                 raise ConfigError(
                     f"format {self.name!r}: suffix {suffix!r} must be a dot and lower-case text"
                 )
-
-
-def refuse_duplicates(file: Path, names: Sequence[str]) -> None:
-    """Refuse two columns with the same name."""
-    if len(set(names)) < len(names):
-        repeated = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"{file}: two columns are called {repeated!r}; rename one")
 
 
 def check_shapes(file: Path, columns: Columns) -> Columns:

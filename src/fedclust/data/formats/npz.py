@@ -2,17 +2,17 @@
 
 import zipfile
 import zlib
-from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
 from ...core import DataError
 from ...typing import Array
+from ..settings import ReadOptions
 from .format import Columns, Format
 
 
-def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     try:
         with open(file, "rb") as opened:
             arrays = np.load(opened, allow_pickle=False)
@@ -40,4 +40,4 @@ def _column(file: Path, name: str, array: Array) -> Array:
     return array.astype(str) if array.dtype.kind == "S" else array
 
 
-NPZ = Format("NPZ", (".npz",), _read)
+NPZ = Format("NPZ", (".npz",), _read, typed=True)

@@ -4,7 +4,7 @@ Files are opened one by one, because the dataset scanner of pyarrow reads ahead 
 limit, whatever its settings.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +12,16 @@ import numpy as np
 
 from ...core import DataError
 from ...typing import Array
-from ._arrow import as_columns, read_kinds, require_arrow, select_columns
-from .format import BatchReader, Columns, Format, Selection, refuse_duplicates
+from ..kinds import Kind
+from ..settings import ReadOptions
+from ._arrow import as_columns, read_kinds, require_arrow, select_columns, text_columns
+from .format import BatchReader, Columns, Format, Selection
+from .header import refuse_duplicates
+
+_PEEKED = 1_000  # rows by which a column of text is judged
 
 
-def _read(file: Path, missing_values: Collection[str], id: str | None) -> Columns:
+def _read(file: Path, options: ReadOptions, id: str | None) -> Columns:
     require_arrow(file)
     from pyarrow import parquet
 
@@ -25,11 +30,14 @@ def _read(file: Path, missing_values: Collection[str], id: str | None) -> Column
     return as_columns(table, table.column_names, id)
 
 
-def _kinds(file: Path, missing_values: Collection[str]) -> dict[str, bool]:
+def _kinds(file: Path, options: ReadOptions) -> dict[str, Kind]:
     require_arrow(file)
     from pyarrow import parquet
 
-    return read_kinds(file, parquet.read_schema(file))
+    with parquet.ParquetFile(file, pre_buffer=False) as opened:
+        texts = text_columns(file, opened.schema_arrow)
+        batches = opened.iter_batches(_PEEKED, columns=texts, use_threads=False) if texts else ()
+        return read_kinds(file, opened.schema_arrow, next(iter(batches), None))
 
 
 def _batches(file: Path, selection: Selection) -> Iterator[Columns]:
@@ -89,4 +97,12 @@ class _Writer:
             self._opened.close()
 
 
-PARQUET = Format("Parquet", (".parquet",), _read, BatchReader(_kinds, _batches), _Writer)
+PARQUET = Format(
+    "Parquet",
+    (".parquet",),
+    _read,
+    BatchReader(_kinds, _batches),
+    _Writer,
+    typed=True,
+    extra="study",
+)

@@ -5,14 +5,16 @@ from functools import cache
 from pathlib import Path
 
 from ...core import ConfigError
+from ._text import COMPRESSIONS
 from .csv import CSV
+from .excel import EXCEL
 from .feather import FEATHER
 from .format import BatchReader, Format, Writer
 from .npz import NPZ
 from .parquet import PARQUET
 
 ENTRY_POINTS = "fedclust.formats"  # entry-point group for formats of other packages
-_formats = [PARQUET, FEATHER, CSV, NPZ]  # in the order in which they are listed
+_formats = [PARQUET, FEATHER, CSV, EXCEL, NPZ]  # in the order in which they are listed
 
 
 def register_format(format: Format) -> None:
@@ -42,13 +44,31 @@ def known_formats() -> tuple[Format, ...]:
 
 
 def format_of(file: Path) -> Format:
-    """The format of a file, by its suffix in any case."""
+    """The format of a file, by its suffix in any case; "t.csv.gz" is a compressed CSV file."""
+    if file.suffix.lower() in COMPRESSIONS:
+        format = _find(Path(file.stem).suffix)
+        if format is None or not format.compressed:
+            named = f"{Path(file.stem).stem}.csv{file.suffix}"
+            raise ConfigError(
+                f"{file}: only text files can be compressed; name it for its content, such as "
+                f"{named}, or decompress it"
+            )
+        return format
     if format := _find(file.suffix):
         return format
     known = ", ".join(
         sorted(suffix for known_format in _formats for suffix in known_format.suffixes)
     )
-    raise ConfigError(f"{file}: unknown file format; fedclust reads {known}")
+    raise ConfigError(f"{file}: unknown file format; fedclust reads {known}, and .csv.gz")
+
+
+def has_format(file: Path) -> bool:
+    """Whether a file's suffix is that of a known format."""
+    try:
+        format_of(file)
+    except ConfigError:
+        return False
+    return True
 
 
 def batch_reader_of(file: Path) -> BatchReader:
@@ -64,20 +84,20 @@ def batch_reader_of(file: Path) -> BatchReader:
 
 
 def label_suffixes() -> tuple[str, ...]:
-    """The suffixes of files that labels can be written to."""
-    return tuple(s for format in known_formats() if format.write for s in format.suffixes)
+    """The usual suffixes of files that labels can be written to."""
+    return tuple(format.suffixes[0] for format in known_formats() if format.write)
 
 
 def writes_labels(suffix: str) -> bool:
     """Whether labels can be written to files with this suffix."""
     format = _find(suffix)
-    return format is not None and format.write is not None
+    return format is not None and format.write is not None and suffix == format.suffixes[0]
 
 
 def label_writer(target: Path, path: Path | None = None) -> Writer:
     """Create a writer of labels to `path` (default: `target`) in the format of `target`."""
     format = _find(target.suffix)
-    if format is None or format.write is None:
+    if format is None or format.write is None or target.suffix.lower() != format.suffixes[0]:
         suffixes = " or ".join(label_suffixes())
         raise ConfigError(f"{target}: labels can only be written to {suffixes} files")
     return format.write(path or target)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...client.files import RowCounts
-from ...client.problems import Problem
+from ...client.problems import Problem, group_problems
 from ...client.requests import Written
 from ...clustering.choose_k import Choice
 from ...clustering.model import ColumnsModel, Model
@@ -31,6 +31,7 @@ class Survey:
     columns: tuple[Column, ...]
     counts: Mapping[str, RowCounts | None]  # None: the tier hides them
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()  # about files on this machine, for its user
     offers: Mapping[str, Any] = field(default_factory=dict)  # over split columns
 
     @property
@@ -45,7 +46,7 @@ class Survey:
 
     def refuse_problems(self) -> None:
         """Raise an error with the first blocking problems, before anything is computed."""
-        blocking = [problem for problem in self.problems if problem.blocking]
+        blocking = group_problems(problem for problem in self.problems if problem.blocking)
         if blocking:
             more = f"; and {len(blocking) - _SHOWN} more" if len(blocking) > _SHOWN else ""
             raise DataError("; ".join(map(str, blocking[:_SHOWN])) + more)

@@ -115,7 +115,7 @@ class ColumnsLayout(Layout):
         problems += _check_all(task, offers)
         counts = {client: offer.counts for client, offer in offers.items()}
         columns = tuple(column for offer in offers.values() for column in offer.columns)
-        return Survey(columns, counts, tuple(problems), offers)
+        return Survey(columns, counts, tuple(problems), offers=offers)
 
     def _task(self, tier: Tier) -> ColumnTask:
         data = self.study.data

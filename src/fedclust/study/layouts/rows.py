@@ -301,7 +301,7 @@ class RowsLayout(Layout):
             preparation=preparation,
             algorithm=found.algorithm.key,
             fuzzifier=fuzzifier,
-            na_values=self.study.data.na_values,
+            reading=self.study.data.reading,
             id_column=self.study.data.id,
         )
         return model, order

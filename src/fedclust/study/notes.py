@@ -1,0 +1,49 @@
+"""How the files of a study on this machine are read, and which of their columns are not used."""
+
+from collections.abc import Iterator
+
+from ..client.files import ClientFiles, is_index
+from ..core import FedclustError
+from ..data.kinds import Kind
+from .layouts import Survey
+from .pool import LocalPool
+
+
+def describe_files(pool: LocalPool, survey: Survey) -> Iterator[str]:
+    """One line for each way in which files are read, and one for columns that are not used."""
+    opened = list(_open(pool))
+    by_text: dict[str, list[str]] = {}
+    for files in opened:
+        for path, reading in files.readings.items():
+            if reading.text:
+                by_text.setdefault(reading.text, []).append(path.name)
+    for text, names in by_text.items():
+        more = f" and {len(names) - 2} others" if len(names) > 3 else ""
+        yield f"{', '.join(names[:2] if more else names)}{more}: {text}."
+    unused = dict(_unused(opened, survey))
+    if unused:
+        listed = (f"{name} ({kind})" for name, kind in unused.items())
+        yield f"Not used: {', '.join(listed)}."
+
+
+def _open(pool: LocalPool) -> Iterator[ClientFiles]:
+    for session in pool.sessions.values():
+        try:
+            yield session.files
+        except FedclustError:  # reported as a problem of the client
+            continue
+
+
+def _unused(opened: list[ClientFiles], survey: Survey) -> Iterator[tuple[str, Kind | str]]:
+    """Columns that are neither features nor ids, and what they hold."""
+    used = {column.name for column in survey.columns}
+    names = dict.fromkeys(name for files in opened for name in files.kinds)
+    for name in names:
+        if name in used or is_index(name) or any(name == files.id for files in opened):
+            continue
+        kinds = {files.kinds[name] for files in opened if name in files.kinds}
+        everywhere = all(name in files.kinds for files in opened)
+        if everywhere:
+            yield name, kinds.pop() if len(kinds) == 1 else " or ".join(sorted(kinds))
+        else:
+            yield name, "not in all files"
