@@ -1,5 +1,6 @@
 """The default start: close to the best known, whatever the split, in tiers that allow it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from fedclust.algorithms.micro_clusters import MicroSeeding, RivalSteps
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster, run_seeding
 from fedclust.core import Data, EmptyRound, Plan, Schema, run
+from fedclust.core.channel import Wrapper
 from fedclust.datasets import dirichlet, iid
 from fedclust.kernels import fuzzy_c_means, inertia, kmeans_plusplus, lloyd
 from fedclust.kernels.search import fuzzy_objective
+from fedclust.privacy import CheckedChannel
 from fedclust.typing import FloatArray
 
 SEEDS = 5
@@ -123,6 +126,39 @@ def test_rivals_step_as_k_means_does() -> None:
     for start, moved, value in zip(starts, *done, strict=True):
         assert value == pytest.approx(inertia(X, start))
         np.testing.assert_allclose(moved, lloyd(X, start, steps=1).centers)
+
+
+def test_no_client_is_left_out_for_the_sums_of_rivals() -> None:
+    """Every start assigns all rows, so the weights of all starts exceed a client's rows."""
+    X, _ = blobs()
+    clients, notes = channel(X, np.arange(len(X)) % 3), list[str]()
+    checked = CheckedChannel(
+        clients,
+        Schema(2),
+        records=dict.fromkeys(clients.clients(), len(X) // 3),
+        note=lambda *what: notes.append(what[-1]),
+    )
+    plain, seen = (cluster(make("llf-cm", 5), c, Schema(2)).centers for c in (clients, checked))
+    assert notes == []
+    assert plain.tobytes() == seen.tobytes()
+
+
+def test_a_client_that_invents_rows_in_a_race_is_left_out() -> None:
+    X, _ = blobs()
+    query = RivalSteps(3, X[:12])
+    honest = channel(X, np.arange(len(X)) % 3)
+
+    class Lying(Wrapper):
+        def ask(self, plan: Any, request: Any) -> Any:
+            for client, sums in self.channel.ask(plan, request):
+                more = np.where(np.arange(12) < 3, 9.0, 1.0)  # the first start only
+                lie = client == "c001"
+                yield client, replace(sums, weight=sums.weight * more) if lie else sums
+
+    records = dict.fromkeys(honest.clients(), len(X) // 3)
+    checked = CheckedChannel(Lying(honest), Schema(2), records=records)
+    run(Plan(query), checked, Schema(2))
+    assert list(checked.left_out) == ["c001"]
 
 
 def test_a_client_gives_the_same_groups_whatever_the_seed() -> None:

@@ -139,6 +139,10 @@ class RivalQuery(OneRoundQuery[Centers, U], Generic[U]):
     def broadcast(self, state: Empty) -> Centers:
         return Centers(self.init)
 
+    @property
+    def n_starts(self) -> int:
+        return len(self.init) // self.n_clusters
+
     def split(self, centers: FloatArray) -> FloatArray:
         """The centres of each start (R, C, F)."""
         return centers.reshape(-1, self.n_clusters, centers.shape[1])
@@ -146,7 +150,7 @@ class RivalQuery(OneRoundQuery[Centers, U], Generic[U]):
     def sizes(self, schema: Schema) -> dict[str, int]:
         n = len(self.init)
         moved = n if self.step else 0
-        return {"R": n // self.n_clusters, "RC": moved, "F": schema.n_features, "one": 1}
+        return {"R": self.n_starts, "RC": moved, "F": schema.n_features, "one": 1}
 
 
 @dataclass(frozen=True, eq=False)

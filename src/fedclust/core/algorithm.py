@@ -150,7 +150,7 @@ class Schema:
         if self.low is None or self.high is None:
             raise ConfigError(
                 "the features have no public bounds: give bounds=(low, high) (in core: "
-                "Schema(F, low=..., high=...)), or an init that needs none, such as 'careful'"
+                "Schema(F, low=..., high=...)), or an init that needs none, such as 'one-shot'"
             )
         return self.low, self.high
 
@@ -280,6 +280,11 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def soft(self) -> bool:
         """Whether these settings assign memberships rather than labels."""
         return self.traits.soft
+
+    @property
+    def n_starts(self) -> int:
+        """How many sets of centres a message has sums for; each assigns all rows."""
+        return 1
 
     @property
     def lossless(self) -> bool:

@@ -18,12 +18,14 @@ class FederatedKMeans(Federated):
         the key of a registered algorithm that finds labels ("llf-cm", "fkm", "k-fed", "one-shot",
         "dwf", "ewf", "robust-cm"), or an algorithm made by `fedclust.make`.
     init : str, array of shape (n_clusters, n_features) or seeding, default="auto"
-        The initialisation: "careful" (k-means++ at every client, each seed blended with its
+        The initialisation. "auto" selects the default of the algorithm, or of the privacy tier
+        where sums are masked or noisy; "k-means++", scikit-learn's name, means the same. The
+        default is usually "micro-clusters": small groups of rows from every client, small clusters
+        of all rows, and a search for the best centres at the server. Others are "robust" (a few
+        clients may lie), "careful" (k-means++ at every client, each seed blended with its
         neighbours), "fkm", "one-shot", "k-fed", "client" (drawn by one client), "uniform" (within
         ``bounds``), "cells" (counts of rows within ``bounds``), an array of centres, or a seeding
-        from `fedclust.make_seeding`. "auto" selects the default of the algorithm, or of the
-        privacy tier where sums are masked or noisy; "k-means++", scikit-learn's name, means the
-        same. No client ever sends one of its rows as a seed.
+        from `fedclust.make_seeding`. No client ever sends one of its rows as a seed.
     n_init : int or "auto", default=1
         Number of initialisations; the one with the lowest pooled inertia is kept. Each further
         run queries the same data again: see the privacy page. "auto" is 1.

@@ -55,11 +55,11 @@ class CheckedChannel(Wrapper):
         """The replies of those that sent what an honest client can send."""
         replies = dict(self.channel.ask(plan, request))
         sums = {c: _sums(plan, m) for c, m in replies.items()}
-        sizes = [table[:, 0].sum() for table in sums.values() if table is not None]
+        sizes = [table[:, 0].sum() for tables in sums.values() for table in tables]
         usual = float(np.median(sizes)) if sizes else 0.0
         for client, message in replies.items():
-            found = sums[client]
-            odd = self._odd(plan, client, found, usual) if found is not None else None
+            checked = (self._odd(plan, client, table, usual) for table in sums[client])
+            odd = next(filter(None, checked), None)
             if odd is None:
                 yield client, message
             else:
@@ -110,13 +110,18 @@ class CheckedChannel(Wrapper):
         return None if size >= least * (1 - _ROUNDING) else "weights less than memberships sum to"
 
 
-def _sums(plan: Plan, message: Any) -> FloatArray | None:
-    """Weights and sums by cluster, as one table; None where a message has none, or is masked."""
+def _sums(plan: Plan, message: Any) -> list[FloatArray]:
+    """Weights and sums by cluster, as a table; none where a message has none, or is masked.
+
+    Rival starts have a table each, because each assigns all rows.
+    """
     if not plan.algorithm.lossless or any(t.stage == Stage.MASK for t in plan.transforms):
-        return None
+        return []
     if not (hasattr(message, "weight") and hasattr(message, "total")):
-        return None
+        return []
     for transform in plan.transforms:
         if isinstance(transform, FixedPoint) and message.weight.dtype == np.int64:
             message = message.off_grid(transform.grid)
-    return np.hstack([np.asarray(message.weight, float)[:, None], np.asarray(message.total, float)])
+    weight, total = np.asarray(message.weight, float), np.asarray(message.total, float)
+    table = np.hstack([weight[:, None], total])
+    return np.split(table, plan.algorithm.n_starts)
