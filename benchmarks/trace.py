@@ -134,7 +134,7 @@ def trace_study(folder: Path) -> dict[str, float]:
 
 def trace_round(folder: Path, tier: str) -> dict[str, float]:
     """One round across the network, once keys are exchanged and rows are read."""
-    (folder / "study.toml").write_text(f'{STUDY}[privacy]\ntier = "{tier}"\n')
+    (folder / "study.toml").write_text(f'{STUDY}init = "cells"\n[privacy]\ntier = "{tier}"\n')
     study = replace(read_study(folder / "study.toml"), clients={})
     trace = Trace()
     transport = InProcess(folder, trace)
