@@ -150,8 +150,9 @@ def test_a_client_that_invents_rows_in_a_race_is_left_out() -> None:
 
     class Lying(Wrapper):
         def ask(self, plan: Any, request: Any) -> Any:
-            for client, sums in self.channel.ask(plan, request):
-                more = np.where(np.arange(12) < 3, 9.0, 1.0)  # the first start only
+            more = np.where(np.arange(12) < 3, 9.0, 1.0)  # in the first start only
+            replies: Any = self.channel.ask(plan, request)
+            for client, sums in replies:
                 lie = client == "c001"
                 yield client, replace(sums, weight=sums.weight * more) if lie else sums
 
