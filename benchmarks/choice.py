@@ -140,7 +140,8 @@ def work_of_one(algorithm: AnyAlgorithm, rows: LocalChannel, schema: Schema) -> 
 def cost() -> list[str]:
     """Compare a sweep over 2 to 15 clusters with one clustering of 15, by time and work."""
     headings = ("algorithm", "rows x features, clusters", "one clustering", "sweep", "times")
-    lines = [row(*headings, "limit", "work", "limit"), row(*["---"] * 8)]
+    works = ("work of one clustering", "work of a sweep", "times", "limit")
+    lines = [row(*headings, "limit", *works), row(*["---"] * 10)]
     for key, (n, F, k, wide) in product(
         ("llf-cm", "llf-fcm"),
         ((200_000, 16, 10, 10.0), (500_000, 2, 8, 10.0), (200_000, 16, 15, 60.0)),
@@ -152,10 +153,11 @@ def cost() -> list[str]:
         sweep = partial(choose, make(key, TOP), rows, schema)
         best = best_of({"one": one, "sweep": sweep}, repeats=3)
         times = best["sweep"] / best["one"]
-        work = sweep().work / work_of_one(make(key, TOP), rows, schema)
+        work, all_work = work_of_one(make(key, TOP), rows, schema), sweep().work
         seconds = (f"{best['one']:.2f} s", f"{best['sweep']:.2f} s", f"{times:.1f}")
-        targets = (verdict(times, 6), f"{work:.1f}", verdict(work, 6))
-        lines.append(row(key, f"{n:,} x {F}, {k}", *seconds, *targets))
+        share = all_work / work
+        worked = (f"{work:,}", f"{all_work:,.0f}", f"{share:.1f}", verdict(share, 6))
+        lines.append(row(key, f"{n:,} x {F}, {k}", *seconds, verdict(times, 6), *worked))
     return lines
 
 
