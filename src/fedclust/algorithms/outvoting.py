@@ -5,6 +5,7 @@ than the lightest of the 2L + 1 heaviest. Where fewer clients vote, the missing 
 change. A median of such votes is within the range of the honest votes, whatever liars say.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,7 +16,8 @@ from .centers import Candidates
 
 _SHARE = 4  # one client in so many may lie
 _NEAR = 2.0  # times the median distance from the median: what is farther does not count
-_HEAVY = 3.0  # times the median weight: more does not count
+_PULL = 3.0  # times the median of weight times distance: nobody pulls harder
+_HEAVY = 2.0  # times the median of the clients' weights: more does not count
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,9 @@ class ClientPoints(Candidates):
         """Withhold the points outside the mask."""
         return self._map(lambda a, _: (a.T * mask).T)
 
-    def identity(self) -> Self:
-        return self._map(lambda a, _: np.zeros_like(a))
+    def check(self, sizes: Mapping[str, int]) -> None:
+        """Check the shapes; a client that abstains sends no point at all."""
+        super().check({**sizes, "K": 0} if len(self.weight) == 0 else sizes)
 
     def is_empty(self) -> bool:
         return not self.weight.any()
@@ -41,6 +44,15 @@ def count_liars(n_clients: int) -> int:
     return n_clients // _SHARE
 
 
+def cap_clients(weight: FloatArray) -> FloatArray:
+    """Weights (M, C) of which no client has many times as much as is usual; none is negative."""
+    weight = np.maximum(weight, 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    usual = np.median(total[total > 0]) if total.any() else 0.0
+    share: FloatArray = np.minimum(1.0, _HEAVY * usual / np.maximum(total, 1e-300))
+    return weight * share
+
+
 def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> FloatArray:
     """Mean of the rows near to their median: one row for each client; weight zero is no vote.
 
@@ -49,21 +61,21 @@ def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> Fl
     cast = weight > 0
     if not cast.any():
         return stay
-    rows, weight = rows[cast], weight[cast]
-    heaviest = np.sort(weight)[::-1][: 2 * count_liars(len(cast)) + 1]
-    vote = heaviest[-1]
-    missing = 2 * count_liars(len(cast)) + 1 - len(heaviest)
-    rows = np.concatenate([rows, np.tile(stay, (missing, 1))])
-    votes = np.concatenate([np.minimum(weight, vote), np.full(missing, vote)])
+    needed = 2 * count_liars(len(rows)) + 1
+    heaviest = np.sort(weight[cast])[::-1][:needed]
+    vote, missing = heaviest[-1], needed - len(heaviest)
+    rows = np.concatenate([rows[cast], np.tile(stay, (missing, 1))])
+    weight = np.concatenate([weight[cast], np.full(missing, vote)])
+    votes = np.minimum(weight, vote)
     middle = weighted_median(rows, votes)
     with np.errstate(over="ignore"):  # infinitely far is far
         distance = np.linalg.norm(rows - middle, axis=1)
+        pull = weight * distance
     near = distance <= _NEAR * weighted_median(distance[:, None], votes)
-    capped = np.minimum(weight, _HEAVY * np.median(weight))
-    shares = np.where(near, np.concatenate([capped, np.full(missing, vote)]), 0.0)
-    if not shares.any():
+    weight = weight * np.minimum(1.0, _PULL * np.median(pull) / np.maximum(pull, 1e-300))
+    if not weight[near].any():
         return middle
-    return np.asarray(shares @ np.where(near[:, None], rows, 0.0) / shares.sum())
+    return np.asarray(weight[near] @ rows[near] / weight[near].sum())
 
 
 def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from ..kernels import divide_or_keep, hard_sums, inertia
 from ..typing import FloatArray, Rng
 from .centers import CenterAlgorithm, Centers, CenterState
 from .micro_clusters import RivalQuery, Rivals
-from .outvoting import ClientPoints, outvoting_mean, rank_by_most
+from .outvoting import ClientPoints, cap_clients, outvoting_mean, rank_by_most
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,9 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClientPoints]):
         return _local_means(data, down.centers, self.min_count)
 
     def server_step(self, state: CenterState, merged: ClientPoints, rng: Rng) -> CenterState:
-        return state.move_to(_move(state.centers, merged.centers, merged.weight))
+        means = merged.centers.reshape(-1, *state.centers.shape)
+        weight = merged.weight.reshape(means.shape[:2])
+        return state.move_to(_move(state.centers, means, weight))
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return super().sizes(schema) | {"K": self.n_clusters}
@@ -80,9 +82,14 @@ class RobustRivals(RivalQuery[RivalMeans]):
         return RivalMeans(values, found.centers, found.weight)
 
     def model(self, state: RivalMeans) -> Rivals:
-        moved = _move(self.init, state.mean, state.weight) if self.step else self.init
-        n_starts = len(self.init) // self.n_clusters
-        return Rivals(self.split(moved), rank_by_most(state.inertia.reshape(-1, n_starts)))
+        starts = self.split(self.init)
+        n_starts = len(starts)
+        errors = state.inertia.reshape(-1, n_starts)
+        if self.step:
+            means = np.split(state.mean.reshape(len(errors), -1, self.init.shape[1]), n_starts, 1)
+            weight = np.split(state.weight.reshape(len(errors), -1), n_starts, 1)
+            starts = np.stack([_move(*each) for each in zip(starts, means, weight, strict=True)])
+        return Rivals(starts, rank_by_most(errors))
 
 
 def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoints:
@@ -93,8 +100,7 @@ def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoint
 
 
 def _move(centers: FloatArray, means: FloatArray, weight: FloatArray) -> FloatArray:
-    """Server: move each centre to the mean of what most clients agree on."""
-    by_client = means.reshape(-1, *centers.shape)
-    votes = weight.reshape(-1, len(centers))
-    moved = [outvoting_mean(by_client[:, c], votes[:, c], v) for c, v in enumerate(centers)]
+    """Server: move each centre to what most clients agree on, by their means (M, C, F)."""
+    votes = cap_clients(weight)
+    moved = [outvoting_mean(means[:, c], votes[:, c], old) for c, old in enumerate(centers)]
     return np.stack(moved)
