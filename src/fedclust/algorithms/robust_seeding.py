@@ -1,24 +1,42 @@
 """Seeds that a few hostile clients cannot choose: what too few clients confirm is left out.
 
-Every client sends as many candidates, so the server knows whose they are. A candidate counts only
-if enough other clients have one nearby: more than may lie, so liars cannot confirm each other. No
-candidate and no client weighs much more than is usual. Up to a quarter of the clients may lie.
+Every client sends as many candidates, so the server knows whose they are. With L liars among the
+clients, a candidate counts only within the range that more than L clients reach, if L other clients
+have a candidate nearby, and if its cluster is not one that L clients have almost to themselves. No
+candidate and no client weighs much more than is usual.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core import Data, Empty, EmptyRound, Schema
-from ..kernels import sq_distances
+from ..core import Data, Empty, EmptyRound, Message, Schema
+from ..core.random import stream
+from ..kernels import nearest, search_centers, sq_distances
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 from .centers import Candidates
 from .micro_clusters import MicroSeeding
+from .outvoting import ClientPoints, count_liars
 
-_LIARS = 0.25  # share of clients
 _HEAVY = 3.0  # times the usual weight: more does not count
 _FAR = 3.5  # robust standard deviations, on a logarithmic scale
+_REST = 0.05  # of a cluster's weight: what clients besides the heaviest must have
+_PASSES = 4
+
+
+class Points(NamedTuple):
+    """Candidates that were not withheld, and whose they are."""
+
+    rows: FloatArray  # (P, F)
+    weight: FloatArray  # (P,)
+    owner: IntArray  # (P,) numbers of clients
+
+    def keep(self, mask: BoolArray) -> "Points":
+        """Those in the mask; all, if the mask is empty."""
+        if not mask.any():
+            return self
+        return Points(self.rows[mask], self.weight[mask], self.owner[mask])
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,49 +44,83 @@ class RobustSeeding(MicroSeeding):
     """Means of small groups of rows that enough clients confirm, then a search for centres."""
 
     key: ClassVar[str] = "robust"
+    up: ClassVar[type[Message]] = ClientPoints
 
-    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> ClientPoints:
         found = super().client_step(down, data, rng)
         missing = self._n_groups - len(found.centers)
-        pad = np.zeros((missing, data.X.shape[1]))
-        return Candidates(
-            np.concatenate([found.centers, pad]),
+        return ClientPoints(
+            np.concatenate([found.centers, np.zeros((missing, data.X.shape[1]))]),
             np.concatenate([found.weight, np.zeros(missing)]),
             np.concatenate([np.asarray(found.support), np.zeros(missing)]),
         )
 
     def select(self, merged: Candidates) -> Candidates:
-        weight = merged.weight.reshape(-1, self._n_groups)
-        weight = _cap(weight)
+        weight = _cap(merged.weight.reshape(-1, self._n_groups))
         by_client = weight.sum(axis=1)
         weight = weight * (_cap(by_client) / np.maximum(by_client, 1e-300))[:, None]
         owner = np.repeat(np.arange(len(weight)), self._n_groups)
-        used = np.flatnonzero(weight.ravel() > 0)
-        if len(used) == 0:
+        if not (weight > 0).any():
             raise EmptyRound("no client has enough rows for a candidate")
-        kept = used[_confirmed(merged.centers[used], owner[used])]
-        return Candidates(merged.centers[kept], weight.ravel()[kept])
+        liars = count_liars(len(weight))
+        points = Points(merged.centers, weight.ravel(), owner).keep(weight.ravel() > 0)
+        points = points.keep(_within_reach(points, liars))
+        points = points.keep(_confirmed(points, liars))
+        points = _widely_held(points, self.n_clusters, liars)
+        return Candidates(points.rows, points.weight)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return super().sizes(schema) | {"K": self._n_groups}
 
 
 def _cap(weight: FloatArray) -> FloatArray:
-    """Weights, none above a few times the median of those that are not zero."""
+    """Weights from zero to a few times the median of those above zero."""
     used = weight[weight > 0]
-    return np.minimum(weight, _HEAVY * np.median(used)) if len(used) else weight
+    return np.clip(weight, 0.0, _HEAVY * np.median(used)) if len(used) else weight
 
 
-def _confirmed(points: FloatArray, owner: IntArray) -> BoolArray:
+def _within_reach(points: Points, liars: int) -> BoolArray:
+    """Whether a point is near to the range that more clients reach than may lie."""
+    owned = [points.rows[points.owner == c] for c in np.unique(points.owner)]
+    liars = min(liars, (len(owned) - 1) // 2)
+    low = np.sort([X.min(axis=0) for X in owned], axis=0)[liars]
+    high = np.sort([X.max(axis=0) for X in owned], axis=0)[-1 - liars]
+    slack = np.maximum(high - low, 0.0).max() + 1e-9 * np.abs([low, high]).max()
+    outside = (points.rows < low - slack) | (points.rows > high + slack)
+    return np.asarray(~outside.any(axis=1))
+
+
+def _confirmed(points: Points, liars: int) -> BoolArray:
     """Whether enough other clients have a point near to a point, compared with the other points."""
-    clients = np.unique(owner)
-    needed = int(np.ceil(_LIARS * len(clients)))  # others: one more than liars could be
+    clients = np.unique(points.owner)
+    needed = max(1, liars)  # others: a liar has fewer accomplices
     if needed >= len(clients):
-        return np.ones(len(points), dtype=bool)
-    distance = sq_distances(points, points)
-    nearest = np.stack([distance[:, owner == c].min(axis=1) for c in clients], axis=1)
-    nearest[owner[:, None] == clients] = np.inf
-    gap = np.log(np.maximum(np.partition(nearest, needed - 1, axis=1)[:, needed - 1], 1e-300)) / 2
+        return np.ones(len(points.rows), dtype=bool)
+    distance = sq_distances(points.rows, points.rows)
+    to_client = np.stack([distance[:, points.owner == c].min(axis=1) for c in clients], axis=1)
+    to_client[points.owner[:, None] == clients] = np.inf
+    gap = np.partition(to_client, needed - 1, axis=1)[:, needed - 1]
+    gap = np.log(np.maximum(gap, 1e-300)) / 2
     middle = np.median(gap)
     spread = 1.4826 * np.median(np.abs(gap - middle))
     return np.asarray(gap <= middle + _FAR * max(spread, 0.05))
+
+
+def _widely_held(points: Points, k: int, liars: int) -> Points:
+    """The points, less those in clusters that as few clients as may lie have to themselves."""
+    rng = stream(0, "widely held", 0)
+    for _ in range(_PASSES):
+        if liars == 0 or len(points.rows) <= k:
+            break
+        centers = search_centers(points.rows, k, rng, points.weight, most=1)[0]
+        cluster = nearest(points.rows, centers)[0]
+        mass = np.zeros((k, points.owner.max() + 1))
+        np.add.at(mass, (cluster, points.owner), points.weight)
+        heaviest = np.argsort(-mass, axis=1, kind="stable")[:, :liars]
+        rest = mass.sum(axis=1) - np.take_along_axis(mass, heaviest, axis=1).sum(axis=1)
+        lone = rest < _REST * mass.sum(axis=1)
+        dropped = lone[cluster] & (heaviest[cluster] == points.owner[:, None]).any(axis=1)
+        if not dropped.any():
+            break
+        points = points.keep(~dropped)
+    return points

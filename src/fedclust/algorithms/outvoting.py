@@ -1,0 +1,100 @@
+"""Votes that a quarter of the clients cannot decide: whose points they are, means, and ranks.
+
+With L liars among M clients, 2L + 1 equal votes are enough to outvote them. So no vote weighs more
+than the lightest of the 2L + 1 heaviest. Where fewer clients vote, the missing votes are for no
+change. A median of such votes is within the range of the honest votes, whatever liars say.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from ..typing import BoolArray, FloatArray
+from .centers import Candidates
+
+_SHARE = 4  # one client in so many may lie
+_NEAR = 2.0  # times the median distance from the median: what is farther does not count
+_PULL = 3.0  # times the median of weight times distance: nobody pulls harder
+_HEAVY = 2.0  # times the median of the clients' weights: more does not count
+
+
+@dataclass(frozen=True, eq=False)
+class ClientPoints(Candidates):
+    """A client's points, from each client as many; one of weight zero is withheld.
+
+    So the server knows whose they are, and how many clients there are.
+    """
+
+    def keep(self, mask: BoolArray) -> Self:
+        """Withhold the points outside the mask."""
+        return self._map(lambda a, _: (a.T * mask).T)
+
+    def check(self, sizes: Mapping[str, int]) -> None:
+        """Check the shapes; a client that abstains sends no point at all."""
+        super().check({**sizes, "K": 0} if len(self.weight) == 0 else sizes)
+
+    def is_empty(self) -> bool:
+        return not self.weight.any()
+
+
+def count_liars(n_clients: int) -> int:
+    """How many of the clients may lie."""
+    return n_clients // _SHARE
+
+
+def cap_clients(weight: FloatArray) -> FloatArray:
+    """Weights (M, C) of which no client has many times as much as is usual; none is negative."""
+    weight = np.maximum(weight, 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    usual = np.median(total[total > 0]) if total.any() else 0.0
+    share: FloatArray = np.minimum(1.0, _HEAVY * usual / np.maximum(total, 1e-300))
+    return weight * share
+
+
+def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> FloatArray:
+    """Mean of the rows near to their median: one row for each client; weight zero is no vote.
+
+    No few clients can move the median far. The mean of what is near to it is what k-means finds.
+    """
+    cast = weight > 0
+    if not cast.any():
+        return stay
+    needed = 2 * count_liars(len(rows)) + 1
+    heaviest = np.sort(weight[cast])[::-1][:needed]
+    vote, missing = heaviest[-1], needed - len(heaviest)
+    rows = np.concatenate([rows[cast], np.tile(stay, (missing, 1))])
+    weight = np.concatenate([weight[cast], np.full(missing, vote)])
+    votes = np.minimum(weight, vote)
+    middle = weighted_median(rows, votes)
+    with np.errstate(over="ignore"):  # infinitely far is far
+        distance = np.linalg.norm(rows - middle, axis=1)
+        pull = weight * distance
+    near = distance <= _NEAR * weighted_median(distance[:, None], votes)
+    weight = weight * np.minimum(1.0, _PULL * np.median(pull) / np.maximum(pull, 1e-300))
+    if not weight[near].any():
+        return middle
+    return np.asarray(weight[near] @ rows[near] / weight[near].sum())
+
+
+def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weighted median of each column; between two values, their middle."""
+    order = np.argsort(rows, axis=0, kind="stable")
+    values = np.take_along_axis(rows, order, axis=0)
+    rising = np.cumsum(weight[order], axis=0)
+    half = rising[-1] / 2
+    low = np.minimum((rising < half * (1 - 1e-12)).sum(axis=0), len(rows) - 1)
+    high = np.minimum((rising <= half * (1 + 1e-12)).sum(axis=0), len(rows) - 1)
+    columns = np.arange(rows.shape[1])
+    return np.asarray(values[low, columns] / 2 + values[high, columns] / 2)
+
+
+def rank_by_most(errors: FloatArray) -> FloatArray:
+    """How often each start (R) loses against another, by the clients (M, R) in the middle."""
+    liars = count_liars(len(errors))
+    with np.errstate(over="ignore"):
+        differences = np.sort(errors[:, :, None] - errors[:, None, :], axis=0)
+    middle = differences[liars : len(errors) - liars]
+    lost: FloatArray = (middle.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
+    return lost
