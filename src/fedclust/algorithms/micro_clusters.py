@@ -12,7 +12,14 @@ import numpy as np
 
 from ..core import Data, Dims, Empty, OneRoundQuery, Record, Role, Schema, Summed, Traits, checks
 from ..core.random import stream
-from ..kernels import divide_or_keep, group_rows, hard_sums, inertia, search_centers
+from ..kernels import (
+    divide_or_keep,
+    group_rows,
+    grouped_sums,
+    hard_sums,
+    inertia,
+    search_centers,
+)
 from ..typing import FloatArray, Rng
 from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
 
@@ -93,7 +100,17 @@ class MicroState(CenterState):
 
 @dataclass(frozen=True, eq=False)
 class MicroClusters(CenterAlgorithm[MicroState, Sums]):
-    """Many small clusters of all rows: lossless k-means that keeps the clusters' weights."""
+    """Many small clusters of all rows: k-means that keeps the clusters' weights.
+
+    A client sends no sum of fewer than `min_count` rows: rows of a smaller cluster join a larger
+    one, or count as the middle of a box if they are outlying. Clients with fewer than `exempt` rows send all sums as they are. The clustering that
+    follows would show as much of them, because it has fewer than three of their rows per cluster.
+    """
+
+    # Rows of a client in a cluster.
+    min_count: Annotated[int, Role.RECORDS] = 3
+    # Rows of a client, below which sums are sent as they are.
+    exempt: Annotated[int, Role.RECORDS] = 0
 
     key: ClassVar[str] = "micro-c-means"
     traits: ClassVar[Traits] = Traits(
@@ -104,7 +121,8 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        sums = hard_sums(data.X, down.centers, data.weight, data.grid)
+        least = self.min_count if len(data) >= self.exempt else 1
+        sums = grouped_sums(data.X, down.centers, data.weight, min_count=least)
         return Sums(sums.weight, sums.total, sums.records)
 
     def server_step(self, state: MicroState, merged: Sums, rng: Rng) -> MicroState:

@@ -4,7 +4,7 @@ Randomness comes from the generator that the caller passes.
 """
 
 from ._plain import memberships_of
-from .grouping import RowGroups, group_rows
+from .grouping import RowGroups, group_rows, grouped_sums
 from .local import (
     LocalClustering,
     farthest_first,
@@ -40,6 +40,7 @@ __all__ = [
     "fuzzy_objective",
     "fuzzy_sums",
     "group_rows",
+    "grouped_sums",
     "hard_sums",
     "inertia",
     "k_means",

@@ -6,9 +6,10 @@ import numpy as np
 
 from ..typing import Array, BoolArray, FloatArray, IntArray, Rng
 from .local import DistinctRows, draw
-from .steps import _UNIT, divide_or_keep, hard_sums, nearest, sq_distances
+from .steps import _UNIT, HardSums, divide_or_keep, hard_sums, nearest, sq_distances
 
 _STEPS = 3  # Lloyd steps over the drawn groups
+_BOX = 0.25  # width of the boxes of outlying rows, in mean deviations of the centres
 _FAR = 4.0  # a small group takes rows that are at most this much farther than its neighbour
 
 
@@ -53,6 +54,39 @@ def group_rows(
 
     means = np.stack([add(column) for column in rows.T], axis=1) / size[filled, None]
     return RowGroups(means, add(distinct.weight[kept]), add(distinct.records[kept]))
+
+
+def grouped_sums(
+    X: FloatArray, centers: FloatArray, weight: FloatArray = _UNIT, *, min_count: int
+) -> HardSums:
+    """Sums of the rows nearest to each centre, none of which shows fewer than `min_count` rows.
+
+    Rows of a smaller sum join the nearest centre that has enough rows. A row that is far from all
+    of these counts as the middle of the box that it is in; boxes are as wide as a quarter of the
+    mean deviation of the centres from their median.
+    """
+    sums = hard_sums(X, centers, weight)
+    small = (sums.records > 0) & (sums.records < min_count)
+    if not small.any():
+        return sums
+    records, masses, total = (np.where(small, 0, part.T).T for part in sums)
+    few = small[nearest(X, centers)[0]]
+    rows, w = X[few].astype(np.float64), weight[few] if len(weight) else weight
+    spread = np.abs(centers - np.median(centers, axis=0)).mean(axis=0)
+    width = np.maximum(spread * _BOX, np.finfo(float).tiny)
+    filled = np.flatnonzero(sums.records >= min_count)
+    near = np.zeros(len(rows), dtype=bool)
+    if len(filled):
+        joined, _ = nearest(rows, centers[filled])
+        near = (((rows - centers[filled][joined]) / width) ** 2).mean(axis=1) <= 1
+    boxed = (np.floor(rows / width) + 0.5) * width
+    for part, at in ((near, filled), (~near, np.arange(len(centers)))):
+        if part.any():
+            values = rows[part] if at is filled else boxed[part]
+            more = hard_sums(values, centers[at], w[part] if len(w) else w)
+            for whole, added in zip((records, masses, total), more, strict=True):
+                whole[at] += added
+    return HardSums(records, masses, total)
 
 
 def _draw_spread(rows: FloatArray, weight: FloatArray, n: int, rng: Rng) -> IntArray:
