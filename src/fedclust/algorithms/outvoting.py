@@ -91,10 +91,13 @@ def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def rank_by_most(errors: FloatArray) -> FloatArray:
-    """How often each start (R) loses against another, by the clients (M, R) in the middle."""
+    """How often each start (R) loses against another, by the clients' errors (M, R).
+
+    Differences that are as extreme as those of liars could be are cut to the next ones.
+    """
     liars = count_liars(len(errors))
     with np.errstate(over="ignore"):
         differences = np.sort(errors[:, :, None] - errors[:, None, :], axis=0)
-    middle = differences[liars : len(errors) - liars]
-    lost: FloatArray = (middle.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
+    cut = np.clip(differences, differences[liars], differences[len(errors) - 1 - liars])
+    lost: FloatArray = (cut.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
     return lost

@@ -1,9 +1,10 @@
 """Seeds that a few hostile clients cannot choose: what too few clients confirm is left out.
 
 Every client sends as many candidates, so the server knows whose they are. With L liars among the
-clients, a candidate counts only within the range that more than L clients reach, if L other clients
-have a candidate nearby, and if its cluster is not one that L clients have almost to themselves. No
-candidate and no client weighs much more than is usual.
+clients, a candidate counts only near to the range that more than L clients reach, and if L other
+clients have a candidate nearby. No candidate and no client weighs much more than is usual. What
+liars still get through has no more than their share of the weight, and most clients choose among
+the starts that are found.
 """
 
 from dataclasses import dataclass
@@ -12,8 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..core import Data, Empty, EmptyRound, Message, Schema
-from ..core.random import stream
-from ..kernels import nearest, search_centers, sq_distances
+from ..kernels import sq_distances
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 from .centers import Candidates
 from .micro_clusters import MicroSeeding
@@ -21,8 +21,6 @@ from .outvoting import ClientPoints, count_liars
 
 _HEAVY = 3.0  # times the usual weight: more does not count
 _FAR = 3.5  # robust standard deviations, on a logarithmic scale
-_REST = 0.05  # of a cluster's weight: what clients besides the heaviest must have
-_PASSES = 4
 
 
 class Points(NamedTuple):
@@ -66,7 +64,6 @@ class RobustSeeding(MicroSeeding):
         points = Points(merged.centers, weight.ravel(), owner).keep(weight.ravel() > 0)
         points = points.keep(_within_reach(points, liars))
         points = points.keep(_confirmed(points, liars))
-        points = _widely_held(points, self.n_clusters, liars)
         return Candidates(points.rows, points.weight)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
@@ -104,23 +101,3 @@ def _confirmed(points: Points, liars: int) -> BoolArray:
     middle = np.median(gap)
     spread = 1.4826 * np.median(np.abs(gap - middle))
     return np.asarray(gap <= middle + _FAR * max(spread, 0.05))
-
-
-def _widely_held(points: Points, k: int, liars: int) -> Points:
-    """The points, less those in clusters that as few clients as may lie have to themselves."""
-    rng = stream(0, "widely held", 0)
-    for _ in range(_PASSES):
-        if liars == 0 or len(points.rows) <= k:
-            break
-        centers = search_centers(points.rows, k, rng, points.weight, most=1)[0]
-        cluster = nearest(points.rows, centers)[0]
-        mass = np.zeros((k, points.owner.max() + 1))
-        np.add.at(mass, (cluster, points.owner), points.weight)
-        heaviest = np.argsort(-mass, axis=1, kind="stable")[:, :liars]
-        rest = mass.sum(axis=1) - np.take_along_axis(mass, heaviest, axis=1).sum(axis=1)
-        lone = rest < _REST * mass.sum(axis=1)
-        dropped = lone[cluster] & (heaviest[cluster] == points.owner[:, None]).any(axis=1)
-        if not dropped.any():
-            break
-        points = points.keep(~dropped)
-    return points
