@@ -21,7 +21,7 @@ from fedclust.datasets import dirichlet, iid
 from fedclust.kernels import nearest
 from fedclust.typing import FloatArray, IntArray
 
-from .lies import LIES, Colluding, Lie
+from .lies import ABSENT, LIES, Colluding, Lie
 
 DATA, SPLITS, BARS = ("15 round clusters", "digits"), ("iid", "dirichlet"), (0.90, 0.80)
 N_CLIENTS, N_LIARS, ALPHA, ROUNDS = 20, 4, 0.3, 50
@@ -65,7 +65,9 @@ class Federation:
     def labels(self, key: str, lie: Lie | None) -> IntArray:
         """The clusters that an algorithm finds from its default start."""
         channel: Channel = LocalChannel(self.data)
-        if lie is not None:
+        if lie is ABSENT:
+            channel = LocalChannel({c: X for c, X in self.data.items() if c not in self.liars})
+        elif lie is not None:
             channel = Colluding(self.data, self.liars, lie)
         algorithm, schema = make(key, self.k, max_rounds=ROUNDS), Schema(self.rows.shape[1])
         found = cluster(algorithm, channel, schema, seed=self.seed)
@@ -82,11 +84,11 @@ class Federation:
         )
 
 
-KINDS: dict[str, Lie | None] = {"nobody lies": None, **LIES}
+KINDS: dict[str, Lie | None] = {"nobody lies": None, "the four are absent": ABSENT, **LIES}
 HEAD = "| lie | " + " | ".join(f"{name}, {split}" for name in DATA for split in SPLITS) + " |"
 
 
-def lines(n_seeds: int = 3) -> Iterator[str]:
+def lines(n_seeds: int = 5) -> Iterator[str]:
     """The table, line by line."""
     yield HEAD
     yield "|---" * (1 + len(DATA) * len(SPLITS)) + "|"

@@ -1,10 +1,10 @@
 """Seeds that a few hostile clients cannot choose: what too few clients confirm is left out.
 
 Every client sends as many candidates, so the server knows whose they are. With L liars among the
-clients, a candidate counts only near to the range that more than L clients reach, and if L other
-clients have a candidate nearby. No candidate and no client weighs much more than is usual. What
-liars still get through has no more than their share of the weight, and most clients choose among
-the starts that are found.
+clients, a candidate counts only near to the range that more than L clients reach, if L other
+clients have a candidate nearby, and if more than L clients have candidates in its cluster. No
+candidate and no client weighs much more than is usual. What liars still get through has no more
+than their share of the weight, and most clients choose among the starts that are found.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..core import Data, Empty, EmptyRound, Message, Schema
-from ..kernels import sq_distances
+from ..core.random import stream
+from ..kernels import nearest, search_centers, sq_distances
 from ..typing import BoolArray, FloatArray, IntArray, Rng
 from .centers import Candidates
 from .micro_clusters import MicroSeeding
@@ -64,6 +65,7 @@ class RobustSeeding(MicroSeeding):
         points = Points(merged.centers, weight.ravel(), owner).keep(weight.ravel() > 0)
         points = points.keep(_within_reach(points, liars))
         points = points.keep(_confirmed(points, liars))
+        points = _widely_held(points, self.n_clusters, liars)
         return Candidates(points.rows, points.weight)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
@@ -101,3 +103,17 @@ def _confirmed(points: Points, liars: int) -> BoolArray:
     middle = np.median(gap)
     spread = 1.4826 * np.median(np.abs(gap - middle))
     return np.asarray(gap <= middle + _FAR * max(spread, 0.05))
+
+
+def _widely_held(points: Points, k: int, liars: int) -> Points:
+    """The points, less clusters in which no more clients have points than may lie."""
+    rng = stream(0, "widely held", 0)
+    while liars > 0 and len(points.rows) > k:
+        centers = search_centers(points.rows, k, rng, points.weight, most=1)[0]
+        cluster = nearest(points.rows, centers)[0]
+        clients = np.array([len(np.unique(points.owner[cluster == c])) for c in range(k)])
+        wide = (clients > liars)[cluster]
+        if wide.all() or not wide.any():
+            break
+        points = points.keep(wide)
+    return points
