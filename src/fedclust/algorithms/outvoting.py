@@ -71,8 +71,9 @@ def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> Fl
     with np.errstate(over="ignore"):  # infinitely far is far
         distance = np.linalg.norm(rows - middle, axis=1)
         pull = weight * distance
+        limit = _PULL * np.median(pull)
     near = distance <= _NEAR * weighted_median(distance[:, None], votes)
-    weight = weight * np.minimum(1.0, _PULL * np.median(pull) / np.maximum(pull, 1e-300))
+    weight = weight * np.divide(limit, pull, out=np.ones_like(pull), where=pull > limit)
     if not weight[near].any():
         return middle
     return np.asarray(weight[near] @ rows[near] / weight[near].sum())
