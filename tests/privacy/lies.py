@@ -227,6 +227,8 @@ def _random_race(claim: Claim) -> Claim:
     return claim._replace(inertia=claim.rng.uniform(0, 1e6, claim.inertia.shape))
 
 
+ABSENT = Lie(lambda claim: claim, Phase(0))  # the liars send nothing, and nobody lies
+
 LIES: Mapping[str, Lie] = {
     "far outside": Lie(_far),
     "as far as numbers go": Lie(_farthest),

@@ -166,19 +166,19 @@ def test_stealthy_clients_pull_means_and_not_medians() -> None:
     assert adjusted_rand_score(y, nearest(X, median)[0]) > 0.95
 
 
-# The worst of all lies for each part of the algorithm; python -m privacy.robust tells all of them.
+# One for each part of the algorithm. `python -m privacy.robust` measures all of them.
 HARMFUL = ("all in one corner", "every cluster heavy, in one corner", "race only: worst first")
 
 
-@pytest.mark.parametrize("lie", HARMFUL)
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize(("split", "bar"), list(zip(SPLITS, BARS, strict=True)))
 def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
-    name: str, split: str, bar: float, lie: str
+    name: str, split: str, bar: float
 ) -> None:
-    federation = Federation.of(name, split, seed=0)
-    robust = federation.agreement({lie: LIES[lie]}, ("robust-cm",))
-    assert robust.item() >= bar
+    lies = {lie: LIES[lie] for lie in HARMFUL}
+    federations = [Federation.of(name, split, seed) for seed in range(2)]
+    robust = np.mean([f.agreement(lies, ("robust-cm",)) for f in federations], axis=0)
+    assert (robust >= bar).all()
 
 
 @pytest.mark.parametrize("lie", list(LIES))
@@ -208,7 +208,8 @@ def test_liars_cannot_move_a_centre_out_of_reach_of_the_honest(
     weight[:n_liars] = 10.0 ** rng.uniform(-9, 9, n_liars)
     moved = outvoting_mean(rows, weight, stay)
     anchors = np.vstack([honest, stay])
-    reach = 3 * np.linalg.norm(anchors[:, None] - anchors, axis=2).max() + 1e-9
+    # The median is within the box of the anchors, and the mean within twice as far of the median.
+    reach = 3 * np.linalg.norm(np.ptp(anchors, axis=0)) + 1e-9
     assert np.linalg.norm(moved - anchors, axis=1).min() <= reach
 
 

@@ -71,8 +71,9 @@ def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> Fl
     with np.errstate(over="ignore"):  # infinitely far is far
         distance = np.linalg.norm(rows - middle, axis=1)
         pull = weight * distance
+        limit = _PULL * np.median(pull)
     near = distance <= _NEAR * weighted_median(distance[:, None], votes)
-    weight = weight * np.minimum(1.0, _PULL * np.median(pull) / np.maximum(pull, 1e-300))
+    weight = weight * np.divide(limit, pull, out=np.ones_like(pull), where=pull > limit)
     if not weight[near].any():
         return middle
     return np.asarray(weight[near] @ rows[near] / weight[near].sum())
@@ -91,10 +92,13 @@ def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def rank_by_most(errors: FloatArray) -> FloatArray:
-    """How often each start (R) loses against another, by the clients (M, R) in the middle."""
+    """How often each start (R) loses against another, by the clients' errors (M, R).
+
+    Differences that are as extreme as those of liars could be are cut to the next ones.
+    """
     liars = count_liars(len(errors))
     with np.errstate(over="ignore"):
         differences = np.sort(errors[:, :, None] - errors[:, None, :], axis=0)
-    middle = differences[liars : len(errors) - liars]
-    lost: FloatArray = (middle.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
+    cut = np.clip(differences, differences[liars], differences[len(errors) - 1 - liars])
+    lost: FloatArray = (cut.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
     return lost

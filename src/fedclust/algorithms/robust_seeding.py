@@ -1,9 +1,10 @@
 """Seeds that a few hostile clients cannot choose: what too few clients confirm is left out.
 
 Every client sends as many candidates, so the server knows whose they are. With L liars among the
-clients, a candidate counts only within the range that more than L clients reach, if L other clients
-have a candidate nearby, and if its cluster is not one that L clients have almost to themselves. No
-candidate and no client weighs much more than is usual.
+clients, a candidate counts only near to the range that more than L clients reach, if L other
+clients have a candidate nearby, and if more than L clients have candidates in its cluster. No
+candidate and no client weighs much more than is usual. What liars still get through has no more
+than their share of the weight, and most clients choose among the starts that are found.
 """
 
 from dataclasses import dataclass
@@ -21,8 +22,6 @@ from .outvoting import ClientPoints, count_liars
 
 _HEAVY = 3.0  # times the usual weight: more does not count
 _FAR = 3.5  # robust standard deviations, on a logarithmic scale
-_REST = 0.05  # of a cluster's weight: what clients besides the heaviest must have
-_PASSES = 4
 
 
 class Points(NamedTuple):
@@ -107,20 +106,14 @@ def _confirmed(points: Points, liars: int) -> BoolArray:
 
 
 def _widely_held(points: Points, k: int, liars: int) -> Points:
-    """The points, less those in clusters that as few clients as may lie have to themselves."""
+    """The points, less clusters in which no more clients have points than may lie."""
     rng = stream(0, "widely held", 0)
-    for _ in range(_PASSES):
-        if liars == 0 or len(points.rows) <= k:
-            break
+    while liars > 0 and len(points.rows) > k:
         centers = search_centers(points.rows, k, rng, points.weight, most=1)[0]
         cluster = nearest(points.rows, centers)[0]
-        mass = np.zeros((k, points.owner.max() + 1))
-        np.add.at(mass, (cluster, points.owner), points.weight)
-        heaviest = np.argsort(-mass, axis=1, kind="stable")[:, :liars]
-        rest = mass.sum(axis=1) - np.take_along_axis(mass, heaviest, axis=1).sum(axis=1)
-        lone = rest < _REST * mass.sum(axis=1)
-        dropped = lone[cluster] & (heaviest[cluster] == points.owner[:, None]).any(axis=1)
-        if not dropped.any():
+        clients = np.array([len(np.unique(points.owner[cluster == c])) for c in range(k)])
+        wide = (clients > liars)[cluster]
+        if wide.all() or not wide.any():
             break
-        points = points.keep(~dropped)
+        points = points.keep(wide)
     return points
