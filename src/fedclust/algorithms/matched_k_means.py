@@ -34,6 +34,9 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "fkm"
+    use_for: ClassVar[str] = (
+        "Use it when clients hold only some of the clusters and should send no others."
+    )
     traits: ClassVar[Traits] = Traits(counted=True)
     seeding: ClassVar[str | None] = "fkm"
 
