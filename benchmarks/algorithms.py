@@ -21,7 +21,17 @@ from fedclust.algorithms import ALGORITHMS, VERTICAL, make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.columns import cluster_columns
 from fedclust.clustering.rows import SCORING, cluster
-from fedclust.core import AnyAlgorithm, Channel, Data, DataError, Plan, Run, Schema, run
+from fedclust.core import (
+    AnyAlgorithm,
+    Channel,
+    ClientSampling,
+    Data,
+    DataError,
+    Plan,
+    Run,
+    Schema,
+    run,
+)
 from fedclust.datasets import dirichlet, iid, load
 from fedclust.kernels import fuzzy_objective, nearest
 from fedclust.typing import FloatArray, IntArray
@@ -33,6 +43,8 @@ FUZZIFIER = 2.0  # the default of every fuzzy algorithm
 STARTS = 20  # of the pooled runs that look for the best solution
 MOST_ROWS = 1000  # larger sets are subsampled
 ALPHA = 0.3  # of the Dirichlet splits
+EVERYBODY = ClientSampling()
+A_QUARTER = ClientSampling(fraction=0.25)
 ONE_START = {False: "pooled k-means, one start", True: "pooled fuzzy c-means, one start"}
 
 
@@ -67,10 +79,15 @@ class Outcome:
 Outcomes = dict[str, list[Outcome]]
 
 
+def uneven_blobs(n_clients: int) -> Case:
+    """Eight round clusters, the largest five times as large as the smallest."""
+    X, y = blobs(8, 5, 6.0, 5.0, seed=0)
+    return _case("uneven blobs", X, y, 8, n_clients, "dirichlet")
+
+
 def cases() -> Iterator[Case]:
     """Sets of this package, of scikit-learn, and public ones: round, long-tailed, few, many."""
-    X, y = blobs(8, 5, 6.0, 5.0, seed=0)
-    yield _case("uneven blobs", X, y, 8, 10, "dirichlet")
+    yield uneven_blobs(10)
     X, y = load_breast_cancer(return_X_y=True)
     yield _case("breast cancer", X, y, 2, 5, "dirichlet")
     for name, k, n_clients, split in (
@@ -130,12 +147,14 @@ def _outcome(X: FloatArray, centers: FloatArray, soft: bool, rounds: int, sent: 
     return Outcome(objective(X, centers, soft=soft), settled, rounds, sent)
 
 
-def run_rows(algorithm: AnyAlgorithm, case: Case, seed: int) -> Outcome:
+def run_rows(
+    algorithm: AnyAlgorithm, case: Case, seed: int, sampling: ClientSampling = EVERYBODY
+) -> Outcome:
     """One run over split rows."""
     owner, count = case.owners(seed), _Count()
     channel = LocalChannel({f"c{i:02d}": Data.of(case.X[owner == i]) for i in np.unique(owner)})
     schema = Schema(case.X.shape[1])
-    found = cluster(algorithm, channel, schema, seed=seed, runner=count)
+    found = cluster(algorithm, channel, schema, sampling=sampling, seed=seed, runner=count)
     sent = fmean(found.sent.values())
     return _outcome(case.X, found.centers, algorithm.soft, count.rounds, sent)
 
@@ -246,6 +265,23 @@ def _deviation(values: Sequence[float]) -> float:
     return stdev(values) if len(values) > 1 else 0.0
 
 
+def sampled(seeds: Sequence[int]) -> list[str]:
+    """k-means in many rounds, with a quarter of 20 clients in each."""
+    case = uneven_blobs(20)
+    best = search(case, soft=False)
+    lines = [row("algorithm", "mean", "worst", "rounds", "runs"), row(*["---"] * 5)]
+    compared = {f"`{key}`": make(key, case.n_clusters) for key in ("llf-cm", "fkm", "dwf", "ewf")}
+    for key in ("dwf", "ewf"):
+        slow = make(key, case.n_clusters, preset="reference", max_rounds=300)
+        compared[f"`{key}`, `reference`"] = slow
+    for name, algorithm in compared.items():
+        runs = [run_rows(algorithm, case, seed, A_QUARTER) for seed in seeds]
+        ratios = [one.objective / best for one in runs]
+        rounds = fmean(one.rounds for one in runs)
+        lines.append(row(name, _ratio(ratios), f"{max(ratios):.3f}", f"{rounds:.0f}", len(runs)))
+    return lines
+
+
 def sets(measured: Sequence[Case]) -> list[str]:
     """The sets, with their sizes and splits."""
     lines = [row("set", "rows", "columns", "clusters", "clients", "split"), row(*["---"] * 6)]
@@ -264,7 +300,7 @@ def tables(measured: Sequence[Case], seeds: Sequence[int]) -> list[str]:
     lines = []
     for soft in (False, True):
         lines += [*summary(results, soft=soft), "", *by_set(results, soft=soft), ""]
-    return [*lines, *sets(measured)]
+    return [*lines, *sampled(seeds), "", *sets(measured)]
 
 
 if __name__ == "__main__":

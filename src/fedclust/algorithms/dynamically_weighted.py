@@ -29,7 +29,7 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
 
     key: ClassVar[str] = "dwf"
     use_for: ClassVar[str] = (
-        "Use it when rounds are expensive, or when few clients take part in each."
+        "Use its reference preset when only some clients take part in each round."
     )
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
