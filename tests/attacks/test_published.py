@@ -43,7 +43,12 @@ def test_twelve_studies_publish_no_record(tmp_path: Path, tier: str) -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "more"),
-    [("lossless", "max_rounds = 2"), ("fkm", ""), ("one-shot", ""), ("k-fed", "")],
+    [
+        ("lossless", 'max_rounds = 2\ninit = "careful"'),
+        ("fkm", ""),
+        ("one-shot", ""),
+        ("k-fed", ""),
+    ],
 )
 def test_centres_of_other_rows_than_the_means_publish_none_either(
     tmp_path: Path, algorithm: str, more: str
@@ -58,7 +63,9 @@ def test_centres_of_other_rows_than_the_means_publish_none_either(
         assert find_records(X, reader.centers, reader.sizes, reader.means, *overall) == 0
 
 
-@pytest.mark.parametrize(("algorithm", "more"), [("lossless", "max_rounds = 2"), ("fkm", "")])
+@pytest.mark.parametrize(
+    ("algorithm", "more"), [("lossless", 'max_rounds = 2\ninit = "careful"'), ("fkm", "")]
+)
 def test_such_centres_would_publish_records_beside_exact_means(
     tmp_path: Path, algorithm: str, more: str
 ) -> None:

@@ -126,7 +126,7 @@ CASES = {
         "tier must be one of none, paper, guarded", more='[privacy]\ntier = "high"\n'
     ),
     "auto k with secure": Case(
-        "n_clusters must be a number with tier = 'secure': trying several would exceed its query",
+        "n_clusters must be a number with tier = 'secure': trying 2 to 15 clusters can take",
         "n_clusters = 3",
         'n_clusters = "auto"',
         '[privacy]\ntier = "secure"\n',
@@ -289,7 +289,7 @@ def test_what_cannot_be_written_is_named_without_scratch_files(
     monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: None)
     shown = invoke(app, arguments)
     assert shown.exit_code == 1
-    assert f"fedclust: {target}: cannot be written (Is a directory)" in shown.output
+    assert f"fedclust: {target} cannot be written (Is a directory)" in shown.output
     assert ".tmp" not in shown.output
 
 

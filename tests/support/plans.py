@@ -7,7 +7,8 @@ import numpy as np
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
 from fedclust.algorithms.cell_seeding import CellSeeding
-from fedclust.algorithms.robust_c_means import RobustCMeans
+from fedclust.algorithms.micro_clusters import MicroClusters, RivalSteps
+from fedclust.algorithms.robust_c_means import RobustCMeans, RobustRivals
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
 from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
 from fedclust.core import AnyAlgorithm, Schema
@@ -50,5 +51,8 @@ def plans() -> list[AnyAlgorithm]:
         CellSeeding(3, low, high),
         BoundedCMeans(3, low, high, init=START),
         RobustCMeans(3, START),
+        MicroClusters(3, START),
+        RivalSteps(3, both),
+        RobustRivals(3, both),
     ]
     return [*clustering, *seeding, *scores, *others]

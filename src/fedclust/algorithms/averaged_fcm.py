@@ -32,6 +32,7 @@ class AveragedFCM(CenterAlgorithm[CenterState, Sums]):
     min_count: Annotated[int | None, Role.RECORDS] = None
 
     key: ClassVar[str] = "ffcm-avg1"
+    use_for: ClassVar[str] = "Use it to compare with its paper. At its defaults it equals llf-fcm."
     traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:

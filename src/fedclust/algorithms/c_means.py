@@ -25,6 +25,7 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
     """Lossless k-means: one exact Lloyd step per round."""
 
     key: ClassVar[str] = "llf-cm"
+    use_for: ClassVar[str] = "Use it for k-means, unless a case below applies. It is the default."
     traits: ClassVar[Traits] = Traits(
         counted=True, conserves=True, means=True, additive=True, disjoint=True, boundable=True
     )

@@ -35,6 +35,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "ffcm-avg2"
+    use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer llf-fcm or ffcf."
     traits: ClassVar[Traits] = Traits(soft=True, counted=True)
 
     def __post_init__(self) -> None:

@@ -25,3 +25,4 @@ class ClusteringOfClusterings(ClusteredFCM):
     seed_once: bool = True
 
     key: ClassVar[str] = "c2f-fcm"
+    use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer llf-fcm or ffcf."

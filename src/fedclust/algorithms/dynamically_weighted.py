@@ -28,6 +28,9 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
     """Local k-means steps, averaged by the rows behind each centre."""
 
     key: ClassVar[str] = "dwf"
+    use_for: ClassVar[str] = (
+        "Use its reference preset when only some clients take part in each round."
+    )
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7

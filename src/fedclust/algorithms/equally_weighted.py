@@ -30,6 +30,7 @@ class EquallyWeighted(WeightedKMeans[LocalCenters]):
     """Local k-means steps, averaged over clients."""
 
     key: ClassVar[str] = "ewf"
+    use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer dwf."
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> LocalCenters:
         sent = LocalCenters(self.train(down, data), np.ones(1))

@@ -30,6 +30,9 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "llf-fcm"
+    use_for: ClassVar[str] = (
+        "Use it for fuzzy c-means, unless a case below applies. It is the default."
+    )
     traits: ClassVar[Traits] = Traits(soft=True, means=True, additive=True, boundable=True)
 
     def __post_init__(self) -> None:

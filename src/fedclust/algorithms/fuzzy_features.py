@@ -49,6 +49,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     published: bool = False  # behave as the authors' code does
 
     key: ClassVar[str] = "ffcf"
+    use_for: ClassVar[str] = "Use it for fuzzy c-means when clients can answer only once."
     traits: ClassVar[Traits] = Traits(
         soft=True, counted=True, draws=True, one_pass=True, answered_once=True
     )

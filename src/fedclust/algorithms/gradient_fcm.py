@@ -44,6 +44,7 @@ class GradientFCM(CenterAlgorithm[CenterState, Gradients]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "gdf-fcm"
+    use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer llf-fcm."
     traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:

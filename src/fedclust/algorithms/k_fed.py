@@ -43,6 +43,7 @@ class KFed(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "k-fed"
+    use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer one-shot."
     traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
 
     def __post_init__(self) -> None:

@@ -113,9 +113,8 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     exempt: Annotated[int, Role.RECORDS] = 0
 
     key: ClassVar[str] = "micro-c-means"
-    traits: ClassVar[Traits] = Traits(
-        counted=True, conserves=True, means=True, additive=True, disjoint=True
-    )
+    # The middle of a box may be outside the bounds, and boxes change with the centres.
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
 
     def initial_state(self, centers: FloatArray) -> MicroState:
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))

@@ -27,6 +27,7 @@ class OneShotKMeans(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "one-shot"
+    use_for: ClassVar[str] = "Use it for k-means when clients can answer only once."
     traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
 
     def __post_init__(self) -> None:

@@ -28,6 +28,7 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClientPoints]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "robust-cm"
+    use_for: ClassVar[str] = "Use it when some clients may send false means."
     traits: ClassVar[Traits] = Traits(counted=True)
     seeding: ClassVar[str | None] = "robust"
 

@@ -43,6 +43,7 @@ class VerticalCMeans(RecordAlgorithm[Labels]):
     """Lossless k-means over split columns: owners send partial distances and receive labels."""
 
     key: ClassVar[str] = "vertical-llf-cm"
+    use_for: ClassVar[str] = "Use it for k-means."
 
     def broadcast(self, state: RecordState) -> Labels:
         return Labels(state.labels, state.kept, state.which)

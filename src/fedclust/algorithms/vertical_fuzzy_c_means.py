@@ -47,6 +47,9 @@ class VerticalFuzzyCMeans(RecordAlgorithm[Weights]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "vertical-llf-fcm"
+    use_for: ClassVar[str] = (
+        "Use it for fuzzy c-means, if the owners trust each other with distances."
+    )
     traits: ClassVar[Traits] = Traits(soft=True)
 
     def __post_init__(self) -> None:

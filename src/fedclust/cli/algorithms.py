@@ -1,4 +1,4 @@
-"""``fedclust algorithms``: list the algorithms."""
+"""``fedclust algorithms``: list the algorithms, and say when to use which."""
 
 from collections.abc import Mapping
 
@@ -6,20 +6,24 @@ from rich.console import Console
 from rich.table import Table
 
 from ..algorithms import ALGORITHMS, VERTICAL, make
+from ..algorithms.registry import summary
 from ..core import AnyAlgorithm, Summed
+
+GUIDE = "docs/choosing-an-algorithm.md"
 
 
 def algorithms() -> None:
-    """List the algorithms, with their results, number of rounds, and kind of messages."""
+    """List the algorithms: what they do, when to use them, their rounds and messages."""
     console = Console()
     console.print(_table("Algorithms for rows split between owners", ALGORITHMS))
     console.print(_table("Algorithms for columns split between owners", VERTICAL))
+    console.print(f"How good their clusters are, and what they cost, is in {GUIDE}.")
 
 
 def _table(title: str, registry: Mapping[str, type[AnyAlgorithm]]) -> Table:
-    table = Table(title=title)
+    table = Table(title=title, show_lines=True)
     table.add_column("key", no_wrap=True)
-    for heading in ("result", "rounds", "lossless", "messages", "description"):
+    for heading in ("result", "rounds", "lossless", "messages", "what it does, and when to use it"):
         table.add_column(heading)
     for key, kind in registry.items():
         chosen = make(key, 2)
@@ -29,6 +33,6 @@ def _table(title: str, registry: Mapping[str, type[AnyAlgorithm]]) -> Table:
             "many" if hasattr(chosen, "max_rounds") else "one",
             "yes" if chosen.lossless else "",
             "sum" if issubclass(kind.up, Summed) else "stack",
-            (kind.__doc__ or "").splitlines()[0],
+            f"{summary(key)} {kind.use_for}".rstrip(),
         )
     return table

@@ -101,6 +101,22 @@ class StartSearch:
         return done
 
 
+class StartCost(NamedTuple):
+    """Upper limits of what the default start costs."""
+
+    rounds: int
+    work: int  # centres that each row is compared with, over all rounds
+
+
+def limit_cost(k: int) -> StartCost:
+    """What the default start of a clustering costs at most."""
+    race = [1 + len(_ROUNDS) * _RIVALS, _FINALISTS]
+    while race[-1] > 2:
+        race.append(race[-1] // 2)
+    rounds = 1 + sum(_ROUNDS) + len(race)
+    return StartCost(rounds, k + sum(_ROUNDS) * _count_micro(k) + k * sum(race))
+
+
 def _without_noise(score: FloatArray) -> FloatArray:
     """Scores without their last digits, which depend on how rows are split: equal ones stay so."""
     unit = 1e-9 * np.abs(score).max(initial=1e-300)

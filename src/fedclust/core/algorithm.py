@@ -221,6 +221,7 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     """
 
     key: ClassVar[str]  # its name in the registry: the paper's acronym
+    use_for: ClassVar[str] = ""  # advice for users: when to choose it
     traits: ClassVar[Traits] = Traits()
     partition: ClassVar[Partition] = "horizontal"
     seeding: ClassVar[str | None] = None  # the default seeding: a run that finds start centres

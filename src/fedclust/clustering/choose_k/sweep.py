@@ -15,6 +15,7 @@ from ...metrics import INDICES, Evaluated, Evaluation, inertia
 from ...tiers import Tier
 from ...typing import FloatArray
 from ..rows import Init, run_seeding
+from ..starts import limit_cost
 from .runs import LOOSE, Runs
 from .stability import merge_pair, seed_pair
 
@@ -68,10 +69,11 @@ def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
 
 def count_queries(ks: Sequence[int], n_rounds: int) -> int:
     """The most queries that a sweep can send, if a clustering takes at most `n_rounds`."""
-    top, others = max(ks), len(ks) - 1
-    seeded = top * (1 + n_rounds + 1)  # work of the first clustering, with its start and indices
-    per_k = rounds_per_k(seeded, n_rounds, sorted(ks))
-    whole, halves = 1 + n_rounds + 1, 2 + n_rounds + 1
+    top, others, start = max(ks), len(ks) - 1, limit_cost(max(ks))
+    half_rounds = max(n_rounds, HALF_ROUNDS)
+    seeded = start.work + top * (n_rounds + 1)  # the first clustering, with its start and indices
+    per_k = rounds_per_k(seeded, half_rounds, sorted(ks))
+    whole, halves = start.rounds + n_rounds + 1, 2 + half_rounds + 1
     each = 2 * (per_k + 1) if per_k else 1  # without rounds the halves need no new table
     return whole + halves + others * each + 1
 
