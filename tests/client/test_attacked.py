@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedclust.algorithms import make
-from fedclust.algorithms.bounded_c_means import BoundedCMeans
+from fedclust.algorithms.bounded_c_means import BoundedCMeans, CentersAndReach
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, CellBroadcast
 from fedclust.algorithms.centers import Centers
@@ -105,7 +105,7 @@ def test_another_form_is_another_question(tmp_path: Path) -> None:
 
 
 def noisy(mu: float = 0.01, *before: Any, share: float = 1.0) -> Plan:
-    bounded = BoundedCMeans(3, np.full(2, -10_000.0), np.full(2, 15_000.0), init=START)
+    bounded = BoundedCMeans(3, np.full(2, -9_000.0), np.full(2, 9_000.0), init=START)
     return Plan(bounded, (*before, IntegerGaussian(mu, share)))
 
 
@@ -123,6 +123,38 @@ def test_another_form_has_noise_of_its_own_and_is_paid_for(tmp_path: Path) -> No
     for form in (WIDE, WIDE, shifted(1.0)):
         assert asked(site, plan, around(plan), form)[0] == ""
     assert ledger(tmp_path).count("noise") == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "why"),
+    [
+        (-9_000.0, 10_001.0, "bounds beyond the public bounds of the columns"),
+        (-10_001.0, 9_000.0, "bounds beyond the public bounds of the columns"),
+        (1.0, np.nextafter(1.0, 2.0), "too close together for float64"),
+        (0.0, 1e-310, "too close together for float64"),
+        (-1e300, 1e300, "bounds must be numbers up to"),
+    ],
+)
+def test_noise_is_for_rows_within_the_bounds_of_the_columns(
+    tmp_path: Path, low: float, high: float, why: str
+) -> None:
+    """The sensitivity is that of rows in a box, and the box is the study's, not a plan's."""
+    site = write_kits(tmp_path, 'privacy = "dp"\nepsilon = 1.0')["west"]
+    honest = BoundedCMeans(3, np.full(2, -9_000.0), np.full(2, 9_000.0), init=START)
+    for name, value in (("low", low), ("high", high)):
+        object.__setattr__(honest, name, np.full(2, value))  # as a server can write it
+    plan = Plan(honest, (IntegerGaussian(0.01),))
+    down = CentersAndReach(START, 0.5)
+    assert why in asked(site, plan, down)[0]
+    assert not (tmp_path / "west" / "ledger.jsonl").exists()  # nothing was counted or spent
+
+
+@pytest.mark.parametrize("centers", [START[:, :1], START[:2], START[:1]])
+def test_centres_of_another_shape_are_refused(tmp_path: Path, centers: FloatArray) -> None:
+    site = write_kits(tmp_path, 'privacy = "dp"\nepsilon = 1.0')["west"]
+    down = CentersAndReach(centers, 0.5)
+    assert "array 'centers' has shape" in asked(site, noisy(), down)[0]
+    assert not (tmp_path / "west" / "ledger.jsonl").exists()  # nothing was counted or spent
 
 
 @pytest.mark.parametrize("mu", [1e-14, 1e-20, 1e-300])
@@ -229,9 +261,9 @@ def test_labels_are_bounded_too(tmp_path: Path) -> None:
     ("basis", "spread", "why"),
     [
         (np.eye(2) * 1e-170, 1.0, "length zero"),  # would single out rows at the centre
-        (np.ones((4, 2)), 1.0, "wrong shape"),  # cells to the power of four
+        (np.ones((4, 2)), 1.0, "has shape (4, 2)"),  # cells to the power of four
         (np.eye(2) * np.nan, 1.0, "not finite"),
-        (np.eye(2), -1.0, "out of range"),
+        (np.eye(2), -1.0, "clipped to lengths from"),
     ],
 )
 def test_cells_are_those_of_up_to_three_directions(

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedclust.algorithms import make, make_seeding
 from fedclust.algorithms.record_alignment import RecordAlignment
@@ -18,6 +20,7 @@ from fedclust.channels import RemoteChannel
 from fedclust.client.column_session import digest_of
 from fedclust.client.config import read_client_config
 from fedclust.client.requests import ColumnTask
+from fedclust.client.vertical import round_outwards
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
 from fedclust.core.errors import describe_reasons
@@ -29,6 +32,7 @@ from ..support.owners_in_process import (
     OWNERS,
     SECRET,
     SECURE,
+    reopened,
     run_across,
     write_owners,
     write_study,
@@ -263,3 +267,61 @@ def test_an_offer_is_a_question(tmp_path: Path) -> None:
         told = remote.send("offer", {"task": ColumnTask(None, "none", missing).as_config()})
         assert len(told) == n
     assert "the query limit is 1" in describe_reasons(remote.reasons())
+
+
+def offered(folder: Path, bounds: str, columns: Any) -> tuple[Any, str]:
+    """What the bank answers to an offer, if its client.toml has these bounds; and its refusal."""
+    write_owners(folder)
+    file = folder / "bank" / "client.toml"
+    file.write_text(file.read_text() + "[bounds]\n" + bounds)
+    remote = RemoteChannel(InProcess(reopened(folder)), about={"study": "s"})
+    told = remote.send("offer", {"task": ColumnTask(columns, "min-max", "drop").as_config()})
+    return told.get("bank"), describe_reasons(remote.reasons())
+
+
+INCOME = Column("income", low=-40.0, high=40.0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "columns", "problems"),
+    [
+        ("income = [-40, 40]", (INCOME,), []),
+        ("income = [-50, 50]", (replace(INCOME, low=0.0, high=0.1),), []),
+        ("income = [0.0, 0.1]", (INCOME,), [["", "out-of-bounds", True]]),
+        ("income = [0.0, 0.1]", None, [["", "out-of-bounds", True]]),
+    ],
+)
+def test_the_bounds_of_the_owner_are_those_that_count(
+    bounds: str, columns: Any, problems: Any, tmp_path: Path
+) -> None:
+    told, _ = offered(tmp_path, bounds, columns)
+    assert told["problems"] == problems
+
+
+@pytest.mark.parametrize(
+    "column", [Column("income", categories=("a", "b")), Column("income", log=True)]
+)
+def test_bounds_that_do_not_fit_a_column_are_refused_without_a_name(
+    column: Column, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told, why = offered(tmp_path, "income = [-40, 40]", (column,))
+    assert told is None
+    assert "[bounds] in client.toml does not fit a column of the study" in why
+    assert "income" not in why
+    assert "income" in caplog.text
+
+
+@pytest.mark.parametrize("value", ["[1]", "[2, 1]", "[1, 1]", "3", '["a", "b"]', "[0, inf]"])
+def test_bounds_are_two_numbers(value: str, tmp_path: Path) -> None:
+    write_owners(tmp_path)
+    file = tmp_path / "bank" / "client.toml"
+    file.write_text(file.read_text() + f"[bounds]\nage = {value}\n")
+    with pytest.raises(ConfigError, match=r"client.toml:\d+: age must be two numbers"):
+        read_client_config(file)
+
+
+@given(low=st.floats(-1e12, 1e12), width=st.floats(1e-3, 1e12))
+def test_a_range_is_rounded_outwards_by_a_fifth_at_most(low: float, width: float) -> None:
+    high = low + width
+    assert high - low <= round_outwards(low, high) <= 1.2 * (high - low) + 1e-3
+    assert round_outwards(3.2, 58.4) == pytest.approx(56.0)

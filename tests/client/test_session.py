@@ -1,6 +1,7 @@
 """The client session: the same answers to objects as to bytes, and refusals with the right code."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -265,8 +266,10 @@ def test_descriptions_of_a_column_are_limited(tmp_path: Path) -> None:
 def test_the_privacy_budget_is_a_limit(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     site = endpoint(write_kit(tmp_path, settings_text('privacy = "dp"\nepsilon = 0.5')))
-    bounded = BoundedCMeans(2, np.zeros(2), np.full(2, 200.0), init=CENTERS)
-    down, form = started(bounded, Schema(2)), PreparedRows(preparation_of(PLAIN))
+    columns = tuple(replace(column, low=0.0, high=200.0) for column in PLAIN)
+    form = PreparedRows(preparation_of(columns))
+    bounded = BoundedCMeans(2, *form.schema.box())
+    down = started(bounded, form.schema)
     codes = []
     for mu in (0.01, 100.0):
         plan = Plan(bounded, (IntegerGaussian(mu),))

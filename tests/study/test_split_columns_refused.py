@@ -24,7 +24,6 @@ from .owners_example import frames, write
         ("", 'init = "careful"', "", "init must be k-means"),
         ("batch_rows = 10", "", "", "needs all rows in memory"),
         ('missing = "median-of-means"', "", "", "each column has one client"),
-        ('scaling = "min-max"', "", "", "within public bounds"),
         ("", "", "[sampling]\nfraction = 0.5", "set fraction = 1"),
         ("", "", "[sampling]\nmin_clients = 4", "there are 2 clients"),
         ("", "", '[privacy]\ntier = "dp"', "is not available with split"),
@@ -47,18 +46,17 @@ def test_conflicts_are_reported_with_their_line(
         read_study(path)
 
 
-def test_secure_needs_bounds_and_no_guard(tmp_path: Path) -> None:
+def test_secure_needs_the_owners_ranges_and_no_guard(tmp_path: Path) -> None:
     path = write(tmp_path, more='[privacy]\ntier = "secure"')
     three = path.read_text().replace("[clients]", '[clients]\nthird = "third.csv"')
     path.write_text(three)
-    with pytest.raises(ConfigError, match="needs public bounds"):
-        read_study(path)
+    assert read_study(path).privacy.tier == "secure"  # without any bounds
     path.write_text(three + "change = 5\n[features]\nincome = { low = 0, high = 1 }\n")
     with pytest.raises(ConfigError, match="change is not used"):
         read_study(path)
     bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
     path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))
-    with pytest.raises(ConfigError, match="scales by public bounds"):
+    with pytest.raises(ConfigError, match="scales every column to the range of its owner"):
         read_study(path)
 
 

@@ -13,16 +13,18 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ..core import Data, Dims, MessageError, Record, Role, Schema, checks
-from ..kernels import memberships, nearest, sq_distances
+from ..kernels import memberships, nearest, sq_distances, steady_memberships, steady_nearest
 from ..typing import Array, FloatArray, Rng
 from .bounded import (
+    FLOAT_STEPS,
+    LEAST_REACH,
     STEPS,
     BoundedAlgorithm,
     IntegerSums,
     cap_weights,
     clip_lengths,
     sum_by_label,
-    to_integer_sums,
+    sum_steps,
 )
 
 _FLOOR = (
@@ -75,11 +77,10 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         return self.fuzzifier > 1.0
 
     def start(self, schema: Schema, rng: Rng) -> CubeState:
-        if self.init is None:
+        centers = self.init
+        if centers is None:
             centers = rng.uniform(self.low, self.high, (self.n_clusters, len(self.low)))
-        else:
-            centers = np.clip(self.init, self.low, self.high)
-        return CubeState((centers - self.middle) / self.unit, np.zeros(len(centers)), 0, np.inf)
+        return CubeState(self.in_cube(centers), np.zeros(len(centers)), 0, np.inf)
 
     def broadcast(self, state: CubeState) -> CentersAndReach:
         return CentersAndReach(self.to_data_units(state.centers), self._reach(state.centers))
@@ -91,28 +92,32 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         apart = sq_distances(centers, centers)
         np.fill_diagonal(apart, np.inf)
         median = float(np.sqrt(np.median(apart.min(axis=1))))
-        return float(np.clip(median, 0.02 * self.radius, self.radius))
+        return float(np.clip(median, LEAST_REACH * self.radius, self.radius))
 
     def client_step(self, down: CentersAndReach, data: Data, rng: Rng) -> IntegerSums:
-        # Bounds on a record's influence must hold whatever the server sends.
-        if not np.isfinite(down.centers).all() or not 0 < down.reach <= 2 * self.radius:
-            raise MessageError(
-                f"{self.key}: invalid broadcast: centres or reach not finite or out of range"
-            )
-        rows, weight = self.to_cube(data), cap_weights(data)
-        centers = (np.clip(down.centers, self.low, self.high) - self.middle) / self.unit
+        self._check_broadcast(down)
+        rows, weight, centers = self.to_cube(data), cap_weights(data), self.in_cube(down.centers)
         if not self.soft:
-            label = nearest(rows, centers)[0]
+            label = steady_nearest(rows, centers)
             vectors = self._vectors(rows - centers[label], down.reach) * weight[:, None]
-            return to_integer_sums(sum_by_label(label, np.rint(vectors * STEPS), self.n_clusters))
-        shares = memberships(rows, centers, self.fuzzifier) ** self.fuzzifier
+            return sum_by_label(label, np.rint(vectors * STEPS), self.n_clusters)
+        shares = steady_memberships(rows, centers, self.fuzzifier) ** self.fuzzifier
         sums = [
-            np.rint(
-                self._vectors(rows - center, down.reach) * (share * weight)[:, None] * STEPS
-            ).sum(axis=0)
+            sum_steps(
+                np.rint(
+                    self._vectors(rows - center, down.reach) * (share * weight)[:, None] * STEPS
+                )
+            )
             for center, share in zip(centers, shares.T, strict=True)
         ]
-        return to_integer_sums(np.concatenate(sums))
+        return IntegerSums(np.concatenate(sums))
+
+    def _check_broadcast(self, down: CentersAndReach) -> None:
+        """Client: bounds on a record's influence must hold whatever the server sends."""
+        down.check(self.shape)
+        if not np.isfinite(down.centers).all():
+            raise MessageError(f"{self.key}: invalid broadcast: centres that are not finite")
+        self.check_reach(down.reach)
 
     def _vectors(self, differences: FloatArray, reach: float) -> FloatArray:
         """What a record of weight one adds: half the reach, and its clipped difference."""
@@ -121,7 +126,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         )
 
     def sensitivity(self, down: CentersAndReach) -> float:
-        rounding = np.sqrt(down.centers.size + len(down.centers)) / 2
+        rounding = np.sqrt(self.n_clusters * (len(self.low) + 1)) / 2 + FLOAT_STEPS
         return float(np.sqrt(1.25) * down.reach * STEPS + rounding)
 
     def server_step(self, state: CubeState, merged: IntegerSums, rng: Rng) -> CubeState:
@@ -137,7 +142,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         sure = weight > max(1.0, _FLOOR * self.noise * np.sqrt(1.25) * 2)
         step = clip_lengths(sums[:, 1:] / np.where(sure, weight, 1.0)[:, None], reach)
         moved = np.where(sure[:, None], state.centers + step, state.centers)
-        inside = (self.to_data_units(moved) - self.middle) / self.unit
+        inside = self.in_cube(self.to_data_units(moved))
         shift = float(np.linalg.norm(inside - state.centers))
         known = sure.astype(float)
         return replace(state, centers=inside, sure=known, round=state.round + 1, shift=shift)
@@ -154,4 +159,4 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         return nearest(data.X, model)[0]
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        return {}
+        return {**self.shape, "T": self.n_clusters * (len(self.low) + 1)}

@@ -11,16 +11,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ..core import ConfigError, Data, MessageError, Role, Schema, checks
-from ..kernels import divide_or_keep, k_means, nearest
+from ..kernels import divide_or_keep, k_means, steady_nearest
 from ..typing import FloatArray, Rng
 from .bounded import (
+    FLOAT_STEPS,
     STEPS,
     BoundedAlgorithm,
     IntegerSums,
     cap_weights,
     clip_lengths,
     sum_by_label,
-    to_integer_sums,
 )
 from .cells import (
     CELLS,
@@ -41,6 +41,7 @@ from .cells import (
 )
 
 _MAX_CELLS = 2**20
+_MAX_COLUMNS = 2_000  # their products are two million numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,11 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.integer(self, "n_clusters")
+        if len(self.low) > _MAX_COLUMNS:
+            raise ConfigError(
+                f"{self.key}: {len(self.low)} columns, but at most {_MAX_COLUMNS:,} can be seeded "
+                "by cells; give initial centres"
+            )
         if self.cells is not None:
             checks.integer(self, "cells", 2)
             if self.cells ** min(len(self.low), DIRECTIONS) > _MAX_CELLS:
@@ -72,6 +78,10 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
         """The stages, with one round each."""
         return (COUNTS,) if len(self.low) <= DIRECTIONS else (MOMENTS, COUNTS, LIFT)
 
+    @property
+    def shape(self) -> dict[str, int]:
+        return {**super().shape, "P": min(len(self.low), DIRECTIONS)}
+
     def parameter(self, name: str, default: Any = None) -> Any:
         return self.per_direction if name == "cells" else super().parameter(name, default)
 
@@ -82,8 +92,8 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
 
     def start(self, schema: Schema, rng: Rng) -> CellState:
         F, k = len(self.low), self.n_clusters
-        P = min(F, DIRECTIONS)
-        basis = np.eye(F)[:P] * (self.high - self.low) / 2 / self.unit
+        P = self.shape["P"]
+        basis = np.eye(F)[:P] * self.half
         seeds, centers = np.zeros((k, P)), np.zeros((k, F))  # not known yet
         return CellState(self.stages[0], np.zeros(F), basis, seeds, self.radius, centers)
 
@@ -91,25 +101,25 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
         return CellBroadcast(state.stage, state.center, state.basis, state.seeds, state.spread)
 
     def client_step(self, down: CellBroadcast, data: Data, rng: Rng) -> IntegerSums:
-        check_stage(down, len(self.low), self.radius)
+        down.check(self.shape)
+        check_stage(down, self.stages)
+        self.check_reach(down.spread)
         rows, weight = self.to_cube(data), cap_weights(data)
         if down.stage == MOMENTS:
             return sum_moments(rows, weight, self.radius)
         if down.stage == COUNTS:
             cells = locate_cells(project(rows, down), self.per_direction)
             n_cells = self.per_direction ** len(down.basis)
-            return to_integer_sums(sum_by_label(cells, np.rint(weight * STEPS)[:, None], n_cells))
+            return sum_by_label(cells, np.rint(weight * STEPS)[:, None], n_cells)
         return self._lift(rows, weight, down)
 
     def _lift(self, rows: FloatArray, weight: FloatArray, down: CellBroadcast) -> IntegerSums:
         """Weight and sum of the rows nearest to each seed, relative to the mean of all rows."""
         lengths = np.linalg.norm(down.basis, axis=1)
-        label = nearest(project(rows, down) * lengths, down.seeds * lengths)[0]
+        label = steady_nearest(project(rows, down) * lengths, down.seeds * lengths)
         around = clip_lengths(rows - down.center, down.spread)
         vectors = np.hstack([np.full((len(rows), 1), down.spread), around])
-        return to_integer_sums(
-            sum_by_label(label, np.rint(vectors * weight[:, None] * STEPS), self.n_clusters)
-        )
+        return sum_by_label(label, np.rint(vectors * weight[:, None] * STEPS), self.n_clusters)
 
     def sensitivity(self, down: CellBroadcast) -> float:
         F = len(self.low)
@@ -117,7 +127,7 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
             return moments_sensitivity(F, self.radius)
         if down.stage == COUNTS:
             return STEPS
-        return float(np.sqrt(2) * down.spread * STEPS + np.sqrt(F + 1) / 2)
+        return float(np.sqrt(2) * down.spread * STEPS + np.sqrt(F + 1) / 2 + FLOAT_STEPS)
 
     def server_step(self, state: CellState, merged: IntegerSums, rng: Rng) -> CellState:
         values = merged.values.astype(np.float64)
@@ -151,6 +161,3 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
 
     def model(self, state: CellState) -> FloatArray:
         return state.centers
-
-    def sizes(self, schema: Schema) -> dict[str, int]:
-        return {}

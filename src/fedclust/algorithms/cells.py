@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import Dims, MessageError, Record
 from ..typing import FloatArray, IntArray
-from .bounded import IntegerSums, to_integer_sums
+from .bounded import FLOAT_STEPS, LEAST_REACH, IntegerSums, sum_steps
 
 DIRECTIONS = 3
 CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions
@@ -42,18 +42,15 @@ class CellBroadcast(Record):
     spread: float
 
 
-def check_stage(down: CellBroadcast, F: int, radius: float) -> None:
-    """Client: bounds on a record's influence must hold whatever the server sends."""
+def check_stage(down: CellBroadcast, stages: tuple[int, ...]) -> None:
+    """Client: refuse stages that this seeding does not have, and directions that span nothing."""
+    if down.stage not in stages:
+        raise MessageError(f"cells: invalid broadcast: there is no stage {down.stage} here")
     given = (down.basis, down.center, down.seeds)
-    finite = all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given)
-    if not finite or not 0 < down.spread <= 2 * radius:
+    if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given):
         raise MessageError("cells: invalid broadcast: values not finite or out of range")
-    lengths = np.linalg.norm(down.basis, axis=1)
-    fits = down.basis.shape[1] == len(down.center) == F and len(lengths) <= DIRECTIONS
-    if not fits or down.seeds.shape[1] != len(lengths) or (lengths < 1 / _FAR).any():
-        raise MessageError(
-            "cells: invalid broadcast: directions of the wrong shape or of length zero"
-        )
+    if (np.linalg.norm(down.basis, axis=1) < 1 / _FAR).any():
+        raise MessageError("cells: invalid broadcast: a direction of length zero")
 
 
 class Directions(NamedTuple):
@@ -68,17 +65,17 @@ def sum_moments(rows: FloatArray, weight: FloatArray, radius: float) -> IntegerS
     """Sum weights, rows and their products; the lengths of the parts are in a fixed proportion."""
     F = rows.shape[1]
     steps = np.rint(rows * np.sqrt(weight)[:, None] * _STEPS)
-    products = np.zeros((F, F))
+    products = np.zeros((F, F), np.int64)
     for part in np.array_split(steps, 1 + len(rows) // 2**22):
-        products += part.T @ part
+        products += (part.T @ part).astype(np.int64)
     first = np.hstack([np.full((len(rows), 1), radius), rows]) * weight[:, None]
-    sums = np.rint(first * _first_unit(radius)).sum(axis=0)
-    return to_integer_sums(np.concatenate([sums, products[np.triu_indices(F)]]))
+    sums = sum_steps(np.rint(first * _first_unit(radius)))
+    return IntegerSums(np.concatenate([sums, products[np.triu_indices(F)]]))
 
 
 def moments_sensitivity(F: int, radius: float) -> float:
     """R^2 for the products, R^2 / 2 each for weight and sum; rounding adds half a step."""
-    rounding = np.sqrt(F) * radius * _STEPS + F / 4 + np.sqrt(F + 1) / 2
+    rounding = np.sqrt(F) * radius * _STEPS + F / 4 + np.sqrt(F + 1) / 2 + FLOAT_STEPS
     return float(np.sqrt(1.5) * radius**2 * _STEPS**2 + rounding)
 
 
@@ -97,7 +94,8 @@ def find_directions(values: FloatArray, F: int, radius: float) -> Directions:
     variances, vectors = np.linalg.eigh(second)
     top = np.maximum(variances[::-1][:DIRECTIONS], 1e-6)
     basis = vectors[:, ::-1][:, :DIRECTIONS].T * (_REACH * np.sqrt(top))[:, None]
-    spread = float(np.clip(2.0 * np.sqrt(max(np.trace(second), 1e-6)), 0.0, 2 * radius))
+    twice = 2.0 * np.sqrt(max(np.trace(second), 1e-6))
+    spread = float(np.clip(twice, LEAST_REACH * radius, 2 * radius))
     return Directions(mean, basis, spread)
 
 

@@ -23,6 +23,7 @@ from ..kernels import (
 from ..typing import FloatArray, Rng
 from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
 
+_FEWEST_ROWS = 3  # of a client in a micro-cluster
 GUARDED_COUNT = 5  # the only size of groups in the guarded tier: two sizes could reveal a row
 
 
@@ -102,15 +103,14 @@ class MicroState(CenterState):
 class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     """Many small clusters of all rows: k-means that keeps the clusters' weights.
 
-    A client sends no sum of fewer than `min_count` rows: rows of a smaller cluster join a larger
-    one, or count as the middle of a box if they are outlying. Clients with fewer than `exempt` rows send all sums as they are. The clustering that
-    follows would show as much of them, because it has fewer than three of their rows per cluster.
+    A client sends no sum of fewer than three rows: rows of a smaller cluster join a larger one,
+    or count as the middle of a box if they are outlying. A client with fewer than three rows for
+    each of the `wanted` clusters sends all sums as they are, because the clustering that follows
+    shows as much of its rows.
     """
 
-    # Rows of a client in a cluster.
-    min_count: Annotated[int, Role.RECORDS] = 3
-    # Rows of a client, below which sums are sent as they are.
-    exempt: Annotated[int, Role.RECORDS] = 0
+    # Clusters of the clustering that follows.
+    wanted: Annotated[int, Role.CLUSTERS] = 1
 
     key: ClassVar[str] = "micro-c-means"
     # The middle of a box may be outside the bounds, and boxes change with the centres.
@@ -120,7 +120,7 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        least = self.min_count if len(data) >= self.exempt else 1
+        least = _FEWEST_ROWS if len(data) >= _FEWEST_ROWS * self.wanted else 1
         sums = grouped_sums(data.X, down.centers, data.weight, min_count=least)
         return Sums(sums.weight, sums.total, sums.records)
 

@@ -133,8 +133,8 @@ class ConsentAdmission(Admission):
         allow_plan(self._config, plan, form.schema.n_features, answered)
         allow_form(plan, isinstance(form, PreparedRows))
         down: Record = request.down
-        allow_bounds(plan, down, form.schema)
         down.check(plan.algorithm.sizes(form.schema))
+        allow_bounds(plan, down, form.schema)
 
     def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
         allow_columns(self._config, [column.name for column in columns])

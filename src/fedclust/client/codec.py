@@ -212,7 +212,7 @@ def _decode_preparation(given: Any) -> Preparation:
     largest = max(found.scale.max(), np.abs(found.offset).max())
     if found.scale.min() < _SMALLEST or largest > _LARGEST:
         raise MessageError("the request's preparation has an extreme scale")
-    if found.fill is not None and len(found.fill) != n:
+    if found.fill is not None and (len(found.fill) != n or not np.isfinite(found.fill).all()):
         raise MessageError("the request's preparation does not fill all columns")
     return found
 

@@ -6,7 +6,7 @@ submitted again aligns again before it continues.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from ..algorithms import VERTICAL, VERTICAL_SEEDINGS
 from ..algorithms.record_alignment import RecordAlignment
 from ..algorithms.records import check_assignment
 from ..clustering.columns import labels_of
-from ..core import Code, Data, DataError, MessageError, Plan, Refusal, Request, Schema
+from ..core import Code, Data, DataError, MessageError, Plan, Refusal, Request, Schema, Stage
 from ..data.ids import Ids
 from ..privacy import ClientPolicy
 from ..privacy.key_exchange import KeyExchange
@@ -36,7 +36,9 @@ from .requests import (
     SharedRecords,
     Written,
 )
-from .vertical import AlignedRows, ClientColumns, FinalAssignment, select_columns
+from .vertical import AlignedRows, ClientColumns, FinalAssignment, select_columns, set_bounds
+
+_LEAST_VARIATION = 1e-6  # of a scaled column, which goes from 0 to 1
 
 
 def digest_of(shared: Array) -> str:
@@ -59,8 +61,10 @@ class ColumnSession:
         open_files: Callable[[], ClientFiles],
         policy: ClientPolicy,
         admission: Admission,
+        bounds: Mapping[str, tuple[float, float]],
     ) -> None:
         self._name, self._secret, self._policy, self._admission = name, secret, policy, admission
+        self._bounds = bounds
         self._open_files = open_files
         self._current: tuple[ColumnTask, ClientColumns] | None = None
         self._kept: tuple[ClientColumns, str, AlignedRows] | None = None
@@ -105,6 +109,8 @@ class ColumnSession:
         if plan.algorithm.traits.reads_rows:
             unit_box = self._columns_of(cast(SharedRecords, form).task).in_unit_box
             self._admission.allow_vertical_transforms(plan, schema, unit_box)
+            if any(t.stage is Stage.MASK for t in plan.transforms):
+                _require_variation(rows)
         down.check(plan.algorithm.sizes(schema))
         self._admission.allow_vertical_drawn(len(down.arrays().get("drawn", ())))
         return rows
@@ -156,6 +162,14 @@ class ColumnSession:
                 names = self._admission.select_columns([column.name for column in columns])
                 columns = tuple(column for column in columns if column.name in names)
             self._admission.allow_vertical_columns(columns)
+            columns = set_bounds(columns, self._bounds)
             self._admission.record_descriptions(columns)
-            self._current = task, ClientColumns(self._files, columns, task, self._secret)
+            own = frozenset(self._bounds)
+            self._current = task, ClientColumns(self._files, columns, task, self._secret, own)
         return self._current[1]
+
+
+def _require_variation(rows: Data) -> None:
+    """Refuse to hide others among distances that are all zero."""
+    if not rows.X.size or np.ptp(rows.X, axis=0).max() < _LEAST_VARIATION:
+        raise Refusal("its columns do not vary, so its distances hide nobody's")

@@ -1,11 +1,13 @@
 """client.toml: which files a client opens, and which requests it answers."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ..algorithms import ALGORITHMS
 from ..core import ConfigError
+from ..core.checks import LARGEST
 from ..data.files import describe_absent, named_files
 from ..data.ids import secret_bytes
 from ..data.settings import FileSettings
@@ -88,6 +90,8 @@ class ClientConfig:
     data: DataSettings
     consent: ConsentSettings
     output: OutputSettings
+    # [bounds]: low and high of columns, which scale them where columns are split between clients.
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def files(self) -> list[Path]:
         """The client's data files; a glob may name several."""
@@ -126,7 +130,7 @@ class ClientConfig:
 
 def read_client_config(path: Path) -> ClientConfig:
     """The configuration in a client.toml."""
-    file = TomlFile.read(path, ("data", "consent", "output"))
+    file = TomlFile.read(path, ("data", "consent", "bounds", "output"))
     data = file.section(DataSettings, "data")
     consent = file.section(ConsentSettings, "consent")
     if data.secret is not None:
@@ -140,4 +144,27 @@ def read_client_config(path: Path) -> ClientConfig:
             f"privacy = {consent.privacy!r} needs epsilon: the bound on the privacy loss of a "
             "record over all studies, such as epsilon = 1.0",
         )
-    return ClientConfig(path, data, consent, file.section(OutputSettings, "output"))
+    output = file.section(OutputSettings, "output")
+    return ClientConfig(path, data, consent, output, _read_bounds(file))
+
+
+def _read_bounds(file: TomlFile) -> dict[str, tuple[float, float]]:
+    """Low and high of each column that the table names."""
+    bounds = {}
+    for column, value in file.tables.get("bounds", {}).items():
+        if not _is_interval(value):
+            raise file.error(
+                ("bounds", column),
+                f"{column} must be two numbers, low and high, such as {column} = [0, 120]",
+            )
+        bounds[column] = (float(value[0]), float(value[1]))
+    return bounds
+
+
+def _is_interval(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(type(end) in (int, float) and abs(end) <= LARGEST for end in value)
+        and value[0] < value[1]
+    )

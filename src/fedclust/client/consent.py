@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from ..algorithms import VERTICAL
+from ..algorithms.bounded import BoundedAlgorithm
 from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
 from ..core import (
@@ -98,9 +100,12 @@ def required_tier(config: ClientConfig) -> Tier:
 def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
     """Refuse grids and centres beyond the bounds that the columns were described with.
 
-    A refusal shows whether rows fit a grid, so the server must not be able to try several.
+    A refusal shows whether rows fit a grid, so the server must not be able to try several. Noise
+    is for sums of rows within the public bounds.
     """
     low, high = schema.low, schema.high
+    if isinstance(plan.algorithm, BoundedAlgorithm):
+        _allow_cube(plan.algorithm, schema)
     for grid in plan.transforms:
         if not isinstance(grid, FixedPoint):
             continue
@@ -117,6 +122,16 @@ def allow_bounds(plan: Plan, down: Record, schema: Schema) -> None:
         room = (high - low) * (1e-6 if plan.algorithm.traits.means else 1.0)
         if not ((centers >= low - room) & (centers <= high + room)).all():
             raise ConsentRefusal("centres outside the public bounds could single out records")
+
+
+def _allow_cube(algorithm: BoundedAlgorithm[Any, Any], schema: Schema) -> None:
+    """Refuse sums of bounded influence over other bounds than those of the columns."""
+    low, high = schema.low, schema.high
+    if low is None or high is None or len(algorithm.low) != len(low):
+        raise ConsentRefusal(f"{algorithm.key} needs public bounds for all columns")
+    room = (high - low) * 1e-9
+    if (algorithm.low < low - room).any() or (algorithm.high > high + room).any():
+        raise ConsentRefusal(f"{algorithm.key}: bounds beyond the public bounds of the columns")
 
 
 def allow_key(config: ClientConfig, key: str) -> None:

@@ -74,6 +74,7 @@ class ClientEndpoint:
             self._labels_path,
             lambda: allow_split_columns(config),
             self._answered,
+            config.bounds,
         )
 
     def _labels_path(self, caller: Caller) -> Path:

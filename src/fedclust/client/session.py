@@ -4,7 +4,7 @@ A study in one process and a study across machines call the same session. What i
 decided in one order, which `fedclust.client.admission` describes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +59,8 @@ class ClientSession:
     labels_path: Callable[[Caller], Path] = _no_labels
     secret: Callable[[], bytes] = _no_secret  # shared by clients over split columns
     answered: int = 0  # rounds of this job, those of earlier processes included
+    # Low and high of columns, by which the client scales them where columns are split.
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _forms: dict[bytes, Data | Batches] = field(default_factory=dict)
 
     def handle(self, request: AnyRequest, caller: Caller) -> AnyReply:
@@ -123,6 +125,7 @@ class ClientSession:
             lambda: self._open(in_memory=True),
             self.policy,
             self.admission,
+            self.bounds,
         )
 
     def _run_round(self, request: RunRound) -> Message:

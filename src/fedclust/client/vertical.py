@@ -5,8 +5,9 @@ The same code runs in one process and across machines, so both give the same num
 
 import hmac
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +17,7 @@ import numpy as np
 from ..algorithms.record_alignment import RecordAlignment
 from ..clustering.columns import AnyRecordAlgorithm, labels_of, number_records
 from ..clustering.preparation import Column, Preparation
-from ..core import Data, DataError, MessageError, Record
+from ..core import Code, ConfigError, Data, DataError, MessageError, Record, Refusal
 from ..core.files import make_folder, write_text
 from ..data.ids import Ids, hash_ids, read_ids
 from ..typing import Array, BoolArray, FloatArray, IntArray
@@ -34,6 +35,26 @@ def select_columns(task: ColumnTask, files: ClientFiles) -> tuple[Column, ...]:
         return tuple(Column(name) for name in files.numbers)
     present = set(files.names) - {files.id}
     return tuple(column for column in task.columns if column.name in present)
+
+
+def set_bounds(
+    columns: Sequence[Column], bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Column, ...]:
+    """The columns with the bounds that their owner states, in place of the study's."""
+    try:
+        return tuple(
+            replace(c, low=bounds[c.name][0], high=bounds[c.name][1]) if c.name in bounds else c
+            for c in columns
+        )
+    except ConfigError as problem:  # categories, or a logarithm of bounds that are not positive
+        text = "[bounds] in client.toml does not fit a column of the study"
+        raise Refusal(text, code=Code.CONSENT, private=str(problem)) from None
+
+
+def round_outwards(low: float, high: float) -> float:
+    """The width of a range whose ends are rounded outwards, to two digits of its width."""
+    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    return max(high - low, (math.ceil(high / step) - math.floor(low / step)) * step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +108,16 @@ class ClientColumns:
     """One client's columns in a study over split columns."""
 
     def __init__(
-        self, files: ClientFiles, columns: Sequence[Column], task: ColumnTask, secret: bytes
+        self,
+        files: ClientFiles,
+        columns: Sequence[Column],
+        task: ColumnTask,
+        secret: bytes,
+        own: frozenset[str] = frozenset(),
     ) -> None:
         self.files, self.columns, self._task = files, tuple(columns), task
         self._secret, self._who = secret, f"client {files.name!r}"
+        self._own = own  # columns whose bounds are the owner's, not the study's
 
     def check(self) -> tuple[list[Problem], RowCounts]:
         """Problems of the columns and the ids, and how many rows there are."""
@@ -115,9 +142,8 @@ class ClientColumns:
 
     @property
     def in_unit_box(self) -> bool:
-        """Whether public bounds scale all columns to an interval of length 1."""
-        bounded = all(c.categories or c.low is not None for c in self.columns)
-        return self._task.scaling == "min-max" and bounded
+        """Whether all columns are scaled to an interval of length 1."""
+        return self._task.scaling == "min-max"
 
     def used(self, counts: RowCounts) -> int:
         """How many rows are offered to the alignment."""
@@ -193,14 +219,23 @@ class ClientColumns:
         return Preparation(self.columns, mean, scale, fill)
 
     def _spread(self, column: Column, values: FloatArray, mean: float) -> float:
-        if self._task.scaling == "min-max" and column.low is not None:
-            low, high = np.array([column.low, column.high], dtype=float)
-            return float(np.log(high) - np.log(low) if column.log else high - low)
-        if self._task.scaling != "standard":
+        """The length that becomes 1: the owner's own in every case.
+
+        Bounds of the study do not scale. Wide ones would shrink this client's distances to zero,
+        and masks would then hide nobody among them.
+        """
+        if self._task.scaling == "none":
             return 1.0
-        spread = float(np.sqrt(np.mean((values - mean) ** 2)))
-        flat = spread <= 1e-12 * max(abs(mean), 1e-300)  # constant up to rounding
-        return 1.0 if flat else spread
+        if self._task.scaling == "min-max" and column.name in self._own and column.box is not None:
+            return float(np.ptp(column.box))
+        spread = float(np.ptp(values))
+        if self._task.scaling == "standard":
+            spread = float(np.sqrt(np.mean((values - mean) ** 2)))
+        if spread <= 1e-12 * max(abs(mean), 1e-300):  # constant up to rounding
+            return 1.0
+        if self._task.scaling == "standard":
+            return spread
+        return round_outwards(float(values.min()), float(values.max()))
 
     def fingerprint(self, aligned: AlignedRows) -> str:
         """A digest that changes if the client's rows change.

@@ -22,7 +22,6 @@ _FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are mor
 _MICRO_PER_CLUSTER = 5
 _CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
 _ROUNDS = (1, 2)  # of micro-clusters, with a search after each part
-_FEWEST_ROWS = 3  # of a client in each cluster, or its sums in the clustering are about fewer
 _RIVALS = 12  # solutions of each search that are compared over all rows
 _FINALISTS = 12  # of all these: they take steps, and half of them drop out after each
 _MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
@@ -66,9 +65,7 @@ class StartSearch:
         if refine:
             centers = _spread(summary, _count_micro(k), rng)
             for n_rounds in _ROUNDS:
-                micro = MicroClusters(
-                    len(centers), centers, max_rounds=n_rounds, exempt=_FEWEST_ROWS * k
-                )
+                micro = MicroClusters(len(centers), centers, max_rounds=n_rounds, wanted=k)
                 state = self._run(micro).state
                 centers, summary = state.centers, Summary.of(state.centers, state.weight)
                 found += _search(summary, k, rng)

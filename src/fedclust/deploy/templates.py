@@ -30,6 +30,9 @@ file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
 # max_rounds = 1000          # maximum number of rounds in one job
 # max_queries = 1000         # maximum number of queries to these data, over all studies
 
+[bounds]                     # split columns: low and high of your columns, which scale them
+# income = [0, 200_000]      # default: the range of your values, rounded; never the study's bounds
+
 [output]
 labels = "labels"                     # folder for the cluster labels of your own rows
 disclosures = "disclosures.jsonl"     # log of every message that left, one line each

@@ -27,6 +27,8 @@ from .steps import (
     memberships,
     nearest,
     sq_distances,
+    steady_memberships,
+    steady_nearest,
 )
 
 __all__ = [
@@ -55,4 +57,6 @@ __all__ = [
     "search_centers",
     "search_fuzzy_centers",
     "sq_distances",
+    "steady_memberships",
+    "steady_nearest",
 ]

@@ -20,7 +20,7 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
     """Squared Euclidean distances (n, C) in float64, accurate far from the origin too."""
     X, C = X.astype(np.float64, copy=False), C.astype(np.float64, copy=False)
     if X.shape[1] <= DIRECT_FEATURES:
-        return _add_differences(X, C)
+        return add_differences(X, C)
     shift = C.mean(axis=0)
     X, C = X - shift, C - shift
     sum_of_squares = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
@@ -31,7 +31,7 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
     return D
 
 
-def _add_differences(X: FloatArray, C: FloatArray) -> FloatArray:
+def add_differences(X: FloatArray, C: FloatArray) -> FloatArray:
     """Squared distances feature by feature: the same bits wherever a row is in its block.
 
     The last bit of a matrix product depends on the position of a row.
@@ -59,7 +59,8 @@ def prepare(centers: FloatArray, dtype: Any) -> FloatArray:
     return centers.astype(dtype, copy=False)
 
 
-def _chunks(n: int, k: int) -> list[slice]:
+def chunks(n: int, k: int) -> list[slice]:
+    """Cut n rows into parts whose (rows, k) scratch fits into a cache."""
     size = max(1, CHUNK_ELEMENTS // k)
     return [slice(s, min(n, s + size)) for s in range(0, n, size)]
 
@@ -70,7 +71,7 @@ def hard_block(
     """Count, weight and weighted sum of the rows nearest to each centre."""
     count, total = np.zeros(len(C)), np.zeros(C.shape)
     weight = np.zeros(len(C))
-    for chunk in _chunks(len(X), len(C)):
+    for chunk in chunks(len(X), len(C)):
         rows = X[chunk].astype(np.float64, copy=False)
         one_hot = np.zeros((len(rows), len(C)))
         one_hot[np.arange(len(rows)), sq_distances(rows, C).argmin(axis=1)] = 1.0
@@ -88,7 +89,7 @@ def exact_hard_block(
     """`hard_block` in integers, split in two so that matrix products are exact."""
     count, weight = np.zeros(len(C), np.int64), np.zeros(len(C), np.int64)
     total = np.zeros(C.shape, np.int64)
-    for chunk in _chunks(len(X), len(C)):
+    for chunk in chunks(len(X), len(C)):
         rows, v = X[chunk], w[chunk, None] if len(w) else 1.0
         one_hot = np.zeros((len(rows), len(C)))
         one_hot[np.arange(len(rows)), _exact_labels(rows, C)] = 1.0
@@ -118,7 +119,7 @@ def _exact_labels(X: FloatArray, C: FloatArray) -> IntArray:
 def nearest_block(X: FloatArray, C: FloatArray) -> tuple[IntArray, FloatArray]:
     """Nearest centre of each row (ties to the lowest index) and its squared distance."""
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
-    for chunk in _chunks(len(X), len(C)):
+    for chunk in chunks(len(X), len(C)):
         D = sq_distances(X[chunk], C)
         labels[chunk] = D.argmin(axis=1)
         d2[chunk] = D.min(axis=1)
@@ -130,7 +131,7 @@ def fuzzy_block(
 ) -> tuple[FloatArray, FloatArray]:
     """Sum of u^m and of u^m x, per centre."""
     weight, total = np.zeros(len(C)), np.zeros(C.shape)
-    for chunk in _chunks(len(X), len(C)):
+    for chunk in chunks(len(X), len(C)):
         U = _raise_power(memberships_of(sq_distances(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
@@ -144,8 +145,8 @@ def exact_fuzzy_block(
 ) -> tuple[IntArray, IntArray]:
     """`fuzzy_block` in integers."""
     weight, total = np.zeros(len(C), np.int64), np.zeros(C.shape, np.int64)
-    for chunk in _chunks(len(X), len(C)):
-        U = _raise_power(memberships_of(_add_differences(X[chunk], C), fuzzifier), fuzzifier)
+    for chunk in chunks(len(X), len(C)):
+        U = _raise_power(memberships_of(add_differences(X[chunk], C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         weight += np.rint(U * grid.mass).astype(np.int64).sum(axis=0)
@@ -162,6 +163,6 @@ def _raise_power(U: FloatArray, fuzzifier: float) -> FloatArray:
 def memberships_block(X: FloatArray, C: FloatArray, fuzzifier: float) -> FloatArray:
     """Memberships (n, C)."""
     U = np.empty((len(X), len(C)))
-    for chunk in _chunks(len(X), len(C)):
+    for chunk in chunks(len(X), len(C)):
         U[chunk] = memberships_of(sq_distances(X[chunk], C), fuzzifier)
     return U

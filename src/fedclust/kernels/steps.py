@@ -126,6 +126,33 @@ def sq_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
     return D
 
 
+def steady_nearest(X: FloatArray, centers: FloatArray) -> IntArray:
+    """Index of each row's nearest centre (ties to the lowest), whatever the other rows are.
+
+    The last bit of a matrix product depends on the position of a row, and in a tie it decides.
+    """
+    labels = np.empty(len(X), np.int32)
+
+    def step(block: slice) -> None:
+        rows, nearest = X[block], labels[block]
+        for chunk in _plain.chunks(len(rows), len(centers)):
+            nearest[chunk] = _plain.add_differences(rows[chunk], centers).argmin(axis=1)
+
+    map_blocks(step, *X.shape, products=False)
+    return labels
+
+
+def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatArray:
+    """Memberships (n, C), each row's whatever the other rows are."""
+    U = np.empty((len(X), len(centers)))
+
+    def step(block: slice) -> None:
+        U[block] = _plain.memberships_of(_plain.add_differences(X[block], centers), fuzzifier)
+
+    map_blocks(step, *X.shape, products=False)
+    return U
+
+
 def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
     """`total / weight` per centre; a centre of zero weight keeps its old position."""
     held = weight > 0

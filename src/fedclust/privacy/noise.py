@@ -26,6 +26,7 @@ from .policy import QueryLimit, policy_of
 from .queries import query_digest
 
 M = TypeVar("M", bound=Message)
+LEAST = 1_000.0  # standard deviation of all noise in a sum, in steps: as good as continuous
 LARGEST = 2.0**52  # standard deviation of noise, in steps: a thousand of them do not overflow
 
 
@@ -61,7 +62,10 @@ class IntegerGaussian(Transform):
             raise Refusal(f"{what}: nothing may be withheld where noise is added")
         if self.share < (1.0 / math.ceil(len(context.cohort) / 2) if masked else 1.0) - 1e-12:
             raise Refusal(f"{what}: a share of {self.share:g} of the noise is too little")
-        size = plan.algorithm.sensitivity(context.down) / self.mu * self.share**0.5
+        total = plan.algorithm.sensitivity(context.down) / self.mu
+        if not total >= LEAST:  # the account is that of continuous noise
+            raise Refusal(f"{what}: mu={self.mu:g} leaves noise of fewer than {LEAST:,.0f} steps")
+        size = total * self.share**0.5
         if not size < LARGEST:  # beyond, sums would wrap, and what wraps is not hidden
             raise Refusal(f"{what}: mu={self.mu:g} needs more noise than integers can hold")
         arrays = message.arrays()

@@ -210,9 +210,6 @@ def _column_data_conflicts(study: Study) -> Iterator[Conflict]:
     if data.missing == "median-of-means":
         words = f"with {_SPLIT} each column has one client; use missing = drop or mean"
         yield Conflict(("data", "missing"), words)
-    if data.scaling == "min-max" and not study.bounded:
-        words = f"{_SPLIT} scales by min-max within public bounds; give every feature low and high"
-        yield Conflict(("data", "scaling"), words)
     if data.id in [column.name for column in study.features or ()]:
         yield Conflict(("data", "id"), f"the id {data.id!r} cannot be a feature")
 
@@ -234,10 +231,6 @@ def find_unprotected_columns(tier: Tier, study: Study) -> Iterator[Conflict]:
     if study.sampling.min_clients < fewest:
         words = f'{name} needs {fewest} clients or more; set tier = "none", or add clients'
         yield Conflict(("privacy", "tier"), words)
-    if not study.bounded:
-        words = f"{name} needs public bounds; give every feature low and high under [features]"
-        yield Conflict(("privacy", "tier"), words)
     if data.scaling not in (None, "min-max"):
-        yield Conflict(
-            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
-        )
+        words = f'{name} scales every column to the range of its owner; use scaling = "min-max"'
+        yield Conflict(("data", "scaling"), words)

@@ -15,11 +15,12 @@ from ...metrics import INDICES, Evaluated, Evaluation, inertia
 from ...tiers import Tier
 from ...typing import FloatArray
 from ..rows import Init, run_seeding
-from ..starts import limit_cost
+from ..starts import StartCost
 from .runs import LOOSE, Runs
 from .stability import merge_pair, seed_pair
 
 LIMIT = 6  # maximum work of a sweep, in clusterings at its largest k
+_FEWEST = 3  # queries of a clustering: a start, a round, and its indices
 HALF_ROUNDS = 15  # that the halves may take at the largest k, from plainer starts
 
 
@@ -67,9 +68,9 @@ def rounds_per_k(spent: float, n_rounds: int, ks: Sequence[int]) -> int:
     return max(0, int(spare // (2 * others))) if others else 0
 
 
-def count_queries(ks: Sequence[int], n_rounds: int) -> int:
+def count_queries(ks: Sequence[int], n_rounds: int, start: StartCost) -> int:
     """The most queries that a sweep can send, if a clustering takes at most `n_rounds`."""
-    top, others, start = max(ks), len(ks) - 1, limit_cost(max(ks))
+    top, others = max(ks), len(ks) - 1
     half_rounds = max(n_rounds, HALF_ROUNDS)
     seeded = start.work + top * (n_rounds + 1)  # the first clustering, with its start and indices
     per_k = rounds_per_k(seeded, half_rounds, sorted(ks))
@@ -82,10 +83,11 @@ def explain_refusal(tier: Tier, algorithm: AnyAlgorithm, ks: Sequence[int]) -> s
     """Why a tier with few queries allows no sweep, in numbers."""
     trying = f"trying {min(ks)} to {max(ks)} clusters"
     if tier.query_limit is None:
-        least = count_queries(ks, 1)
+        least = 2 * _FEWEST + len(ks) + 1  # all rows and halves at the largest k, then one for each
         return f"{trying} takes at least {least:,} queries, each of which spends privacy budget"
     rounds = [n for n in (algorithm.parameter("max_rounds"), tier.most_rounds(algorithm)) if n]
-    most = count_queries(ks, min(rounds, default=1))
+    start = StartCost(1, max(ks))  # where queries are limited, one round has to be enough
+    most = count_queries(ks, min(rounds, default=1), start)
     return f"{trying} can take {most:,} queries, but a data set answers {tier.query_limit:,}"
 
 
