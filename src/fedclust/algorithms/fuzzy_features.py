@@ -49,9 +49,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
     published: bool = False  # behave as the authors' code does
 
     key: ClassVar[str] = "ffcf"
-    traits: ClassVar[Traits] = Traits(
-        soft=True, counted=True, draws=True, one_pass=True, answered_once=True
-    )
+    traits: ClassVar[Traits] = Traits(soft=True, counted=True, draws=True, one_pass=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -43,7 +43,7 @@ class KFed(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "k-fed"
-    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,8 +16,6 @@ from ..kernels import divide_or_keep, group_rows, hard_sums, inertia, search_cen
 from ..typing import FloatArray, Rng
 from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
 
-GUARDED_COUNT = 5  # the only size of groups in the guarded tier: two sizes could reveal a row
-
 
 @dataclass(frozen=True, eq=False)
 class PointState(CenterState):
@@ -40,7 +38,7 @@ class MicroSeeding(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 3
 
     key: ClassVar[str] = "micro-clusters"
-    traits: ClassVar[Traits] = Traits(counted=True, samples=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, samples=True)
     state: ClassVar[type[Record]] = PointState
 
     def __post_init__(self) -> None:
@@ -48,12 +46,6 @@ class MicroSeeding(OneRound[Candidates]):
         if self.groups is not None:
             checks.integer(self, "groups")
         checks.integer(self, "min_count", 3)
-
-    @property
-    def unguarded(self) -> str:
-        if self.min_count == GUARDED_COUNT:
-            return ""
-        return f"min_count={self.min_count!r}: groups of two sizes differ by a row; {GUARDED_COUNT}"
 
     @property
     def _n_groups(self) -> int:
@@ -96,9 +88,7 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     """Many small clusters of all rows: lossless k-means that keeps the clusters' weights."""
 
     key: ClassVar[str] = "micro-c-means"
-    traits: ClassVar[Traits] = Traits(
-        counted=True, conserves=True, means=True, additive=True, disjoint=True
-    )
+    traits: ClassVar[Traits] = Traits(counted=True, conserves=True, means=True, additive=True)
 
     def initial_state(self, centers: FloatArray) -> MicroState:
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))

@@ -27,7 +27,7 @@ class OneShotKMeans(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "one-shot"
-    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -81,7 +81,7 @@ def _summarize(lines: list[dict[str, Any]]) -> Table:
 def _protection(line: dict[str, Any]) -> str:
     """The kinds of protection that were applied to this message."""
     names = " ".join(line.get("transforms", ()))
-    kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "ChangeGuard": "guard"}
+    kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "GroupedRows": "groups"}
     return ", ".join(word for name, word in kinds.items() if name in names)
 
 

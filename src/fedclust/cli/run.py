@@ -180,18 +180,6 @@ def _explain_end(about: "RunDescription") -> Iterator[str]:
         yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
 
 
-def _explain_small(model: Any, *, guarded: bool) -> Iterator[str]:
-    """Clusters whose size is not known."""
-    small, n = sum(size is None for size in model.sizes), len(model.ids)
-    if not 0 < small < n:
-        return
-    if guarded:
-        yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
-    else:
-        remedy = "choose fewer clusters, or another init or seed"
-        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
-
-
 def _describe_sizes(outcome: "Outcome") -> Iterator[str]:
     """What the sizes cover, what is withheld, and which clusters are empty."""
     from ..report.words import coverage_words, withheld_words

@@ -73,7 +73,8 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
     _allow_algorithm(config, algorithm)
     if answered >= consent.max_rounds:
         raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
-    _allow_settings(config, algorithm, n_features)
+    masked = any(t.stage == Stage.MASK for t in plan.transforms)
+    _allow_settings(config, algorithm, n_features, masked=masked)
     seen = plan
     kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
     if consent.epsilon is None and len(kept) < len(plan.transforms):
@@ -201,8 +202,13 @@ def allow_cohort(request: Request) -> None:
         raise ConsentRefusal(f"the cohort exceeds the limit of {_MAX_COHORT:,} clients")
 
 
-def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: int) -> None:
-    """Refuse parameters beyond the client's limits; the algorithm declares the limit of each."""
+def _allow_settings(
+    config: ClientConfig, algorithm: AnyAlgorithm, n_features: int, *, masked: bool = False
+) -> None:
+    """Refuse parameters beyond the client's limits; the algorithm declares the limit of each.
+
+    Masked totals must be over all rows, so a minimum number of records has no place in them.
+    """
     least = config.consent.min_count
     for parameter in limited_parameters(type(algorithm)):
         name, role, value = parameter.name, parameter.role, algorithm.parameter(parameter.name)
@@ -210,7 +216,7 @@ def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: i
             continue
         size = parameter.size(value)
         if role is Role.RECORDS:
-            if size < least:
+            if size < least and not masked:
                 raise ConsentRefusal(
                     f"{algorithm.key}: {name} = {size} is below min_count = {least} in client.toml"
                 )
