@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ..algorithms import VERTICAL
 from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
+from ..clustering.preparation.statistics import Histogram
 from ..core import (
     AnyAlgorithm,
     Code,
@@ -61,6 +62,18 @@ def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:
         (c.name, json.dumps([c.low, c.high, c.log, *([c.derive] if c.derive else c.categories)]))
         for c in columns
         if c.categories or c.log or c.low is not None or c.derive
+    ]
+
+
+def describe_edges(histogram: Histogram, columns: Iterable[Column]) -> list[tuple[str, str]]:
+    """The edges of a histogram by column: counts beside many edges give values, as bounds do."""
+    names = [name for column in columns for name in column.encoded_names]
+    places = range(len(names)) if histogram.places is None else histogram.places
+    edges = zip(places, histogram.low.tolist(), histogram.high.tolist(), strict=False)
+    return [
+        (f"histogram of {names[place]}", json.dumps([low, high, histogram.n_bins]))
+        for place, low, high in edges
+        if place < len(names)
     ]
 
 

@@ -186,6 +186,7 @@ class ClientSession:
         """Label the client's own rows; the file stays here."""
         model = request.model
         self.admission.allow_labels(model.preparation.columns, len(model.centers))
+        self.admission.record_query("labels", caller.run.encode(), request.key)
         target = self.labels_path(caller)
         self.files.write_labels(model, target)
         return Written(target.name, target)

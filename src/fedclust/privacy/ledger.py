@@ -19,6 +19,8 @@ from typing import IO, Any
 from ..core import Code, ConfigError, Refusal
 from ..core.files import lock
 
+_SECONDS = len("2026-01-31T12:00:00")  # characters of a time, to the second
+
 
 class Ledger:
     """Queries of one data set; in memory only, unless it has a path."""
@@ -31,7 +33,7 @@ class Ledger:
         self._sent_to: dict[str, list[str]] = {}
         self._described: dict[str, set[str]] = {}
         self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
-        self.resets = 0
+        self.resets, self._reset_at = 0, ""
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
         self.refresh()
 
@@ -45,6 +47,10 @@ class Ledger:
     def n_queries(self) -> int:
         """Different queries answered since the last reset."""
         return len(self._queries)
+
+    def reset_since(self, when: str) -> bool:
+        """Whether the owner has reset it at that time or later; times are UTC in ISO format."""
+        return bool(self._reset_at) and self._reset_at[:_SECONDS] >= when[:_SECONDS]
 
     @contextmanager
     def transaction(self) -> Iterator["Transaction"]:
@@ -90,6 +96,7 @@ class Ledger:
             self._queries, self.spent = set(), 0.0
             self._cohorts, self._sent_to, self._described = set(), {}, {}
             self.grouped, self.resets = set(), self.resets + 1
+            self._reset_at = str(entry.get("time", ""))
         elif entry["event"] == "column":
             self._described.setdefault(entry["column"], set()).add(entry["words"])
         elif entry["event"] == "groups":
