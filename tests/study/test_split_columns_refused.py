@@ -54,7 +54,7 @@ def test_secure_needs_bounds_and_no_groups(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs public bounds"):
         read_study(path)
     path.write_text(three + "group_size = 5\n[features]\nincome = { low = 0, high = 1 }\n")
-    with pytest.raises(ConfigError, match="group_size is not used"):
+    with pytest.raises(ConfigError, match="has no parameter group_size"):
         read_study(path)
     bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
     path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))
