@@ -14,7 +14,6 @@ from fedclust.algorithms import (
     SEEDINGS,
     VERTICAL,
     VERTICAL_SEEDINGS,
-    make_seeding,
 )
 from fedclust.algorithms.c_means import CMeans
 from fedclust.algorithms.registry import (
@@ -118,13 +117,6 @@ def test_an_installed_class_is_checked_when_it_is_loaded() -> None:
     registry.__dict__["_installed"] = {"odd": EntryPoint("odd", "builtins:dict", "some.group")}
     with pytest.raises(ConfigError, match="'odd' of an installed package .*: it is not complete"):
         registry["odd"]
-
-
-def test_the_guarded_tier_allows_one_size_of_neighbourhoods() -> None:
-    assert make_seeding("careful", 3).unguarded == ""
-    odd = make_seeding("careful", 3, neighbours=7).unguarded
-    assert odd.startswith("neighbours=7: two sizes of one neighbourhood differ by a row")
-    assert make_seeding("client", 3).unguarded == make_seeding("careful", 3).unguarded
 
 
 def test_plans_know_installed_classes_by_the_names_of_their_classes(

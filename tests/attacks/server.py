@@ -11,6 +11,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded import STEPS
 from fedclust.algorithms.bounded_c_means import CentersAndReach
+from fedclust.algorithms.micro_clusters import RivalSteps
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Data, Message, Plan, Refusal, Request, Schema, TooFewClients
@@ -66,9 +67,20 @@ class CuriousServer(LocalChannel):
         for asked in rounds.values():
             plan, request = asked[0][:2]
             merged = type(asked[0][3]).merge([message for *_, message in asked])
-            found += [_look(plan, request, who, m) for *_, who, m in asked]
-            found.append(_look(plan, request, EVERYBODY, merged))
+            for who, message in [*((who, m) for *_, who, m in asked), (EVERYBODY, merged)]:
+                found += _split_starts(plan, _look(plan, request, who, message))
         return found
+
+
+def _split_starts(plan: Plan, look: Look) -> list[Look]:
+    """One look for each of several starts that were compared; none if only scores were sent."""
+    if not isinstance(plan.algorithm, RivalSteps):
+        return [look]
+    k = plan.algorithm.n_clusters
+    return [
+        Look(look.who, look.centers[i : i + k], look.count[i : i + k], look.total[i : i + k])
+        for i in range(0, len(look.count), k)
+    ]
 
 
 def _look(plan: Plan, request: Request, who: str, message: Any) -> Look:

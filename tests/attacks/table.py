@@ -100,8 +100,6 @@ def seeds(name: str, tier: str, seed: int = 0) -> Outcome:
     seeding: Any = make_seeding("fkm", k, preset="reference")
     if chosen.sums_only:
         seeding = chosen.seeding(make("llf-cm", k), schema, 5)
-    elif tier == "guarded":
-        seeding = make_seeding("careful", k)
 
     run(Plan(seeding, chosen.transforms(seeding, schema, 5)), chosen.channel(server), schema)
     wide = [a for *_, m in server.notes for a in m.arrays().values() if a.shape[1:] == (F,)]

@@ -8,7 +8,7 @@ import pytest
 
 from fedclust.core import EmptyRound, Plan, Schema, run
 from fedclust.metrics import ClusterShapes, Profile
-from fedclust.tiers import Guarded, Secure, Tier
+from fedclust.tiers import Guarded, Tier
 from fedclust.typing import FloatArray
 
 from . import differencing
@@ -41,33 +41,19 @@ def looks_of(server: CuriousServer) -> list[Look]:
 
 @pytest.mark.parametrize("name", ["iris", "wine", "diabetes"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_profile_tells_no_record_that_the_guard_held_back(name: str, seed: int) -> None:
+def test_a_profile_of_grouped_rows_shows_no_record(name: str, seed: int) -> None:
     X, k = table(name)
     server, found = watched(dealt(X, 3, seed), k, Guarded(), seed=seed)
     described(server, found.centers, Guarded())
     assert exact(differencing.recovered(looks_of(server)), X) == 0
 
 
-def test_without_a_guard_it_would() -> None:
-    """The same questions, the last of them in the open."""
+def test_a_profile_of_rows_would() -> None:
+    """The same questions in the open."""
     X, k = table("diabetes")
     recovered = 0
     for seed in range(4):
-        server, found = watched(dealt(X, 3, seed), k, Guarded(), seed=seed)
+        server, found = watched(dealt(X, 3, seed), k, "none", seed=seed)
         run(Plan(Profile(k, found.centers)), server, Schema(X.shape[1]))
         recovered += exact(differencing.recovered(looks_of(server)), X)
     assert recovered > 0
-
-
-def test_a_guard_inside_masks_guards_the_profile_too() -> None:
-    X, k = table("wine")
-    tier = Secure(change=5)
-    server, found = watched(dealt(X, 3, 0), k, tier)
-    described(server, found.centers, tier)
-    names = {
-        type(t).__name__
-        for p, *_ in server.notes
-        if p.algorithm.key == "profile"
-        for t in p.transforms
-    }
-    assert {"ChangeGuard", "PairwiseMasks"} <= names

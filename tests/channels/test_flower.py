@@ -115,7 +115,7 @@ def study_under(tier: str | None, folder: Path) -> Path:
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize("tier", ['"guarded"', '"secure"\nchange = 5', '"secure+dp"'])
+@pytest.mark.parametrize("tier", ['"secure+dp"'])
 def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
     tier: str, tmp_path: Path
 ) -> None:

@@ -15,11 +15,18 @@ from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, CellBroadcast
 from fedclust.algorithms.centers import Centers
 from fedclust.client.endpoint import ClientEndpoint
-from fedclust.core import Plan, Record, Request, Schema
+from fedclust.core import AnyAlgorithm, Plan, Record, Request, Schema
 from fedclust.core.codec import encode_request
 from fedclust.core.wire import pack, unpack
 from fedclust.metrics import ClientCounts, Contingency, Evaluation
-from fedclust.privacy import FixedPoint, IntegerGaussian, MinSamples, PairwiseMasks, QueryLimit
+from fedclust.privacy import (
+    FixedPoint,
+    GroupedRows,
+    IntegerGaussian,
+    MinSamples,
+    PairwiseMasks,
+    QueryLimit,
+)
 from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import FloatArray
 
@@ -214,21 +221,24 @@ def test_strangers_do_not_use_up_the_cohorts_of_a_client(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("plan", "says"),
+    "algorithm",
     [
-        (Plan(make("llf-fcm", 3, init=START, fuzzifier=1.0005, max_rounds=1)), "1.5 or more"),
-        (Plan(make("llf-cm", 41, init=np.zeros((41, 2)), max_rounds=40)), "40 or fewer"),
-        (Plan(Contingency(3, START, START)), "does not support the algorithm 'contingency'"),
-        (Plan(Evaluation(3, START, ("davies-bouldin",))), "would reveal small clusters"),
-        (Plan(make("fkm", 3, init=START)), "does not support the algorithm 'fkm'"),
+        make("llf-fcm", 3, init=START, fuzzifier=1.0005, max_rounds=1),
+        Contingency(3, START, START),
+        Evaluation(3, START, ("davies-bouldin",)),
+        make("fkm", 3, init=START),
     ],
 )
-def test_a_guarded_client_answers_what_can_be_guarded(
-    tmp_path: Path, plan: Plan, says: str
+def test_a_guarded_client_answers_any_question_about_grouped_rows(
+    tmp_path: Path, algorithm: AnyAlgorithm
 ) -> None:
+    """And none about its rows."""
     site = write_kits(tmp_path, 'privacy = "guarded"')["west"]
-    down = plan.algorithm.broadcast(plan.algorithm.start(Schema(2), np.random.default_rng(0)))
-    assert says in asked(site, plan, down, PLAIN)[0]
+    down = algorithm.broadcast(algorithm.start(Schema(2), np.random.default_rng(0)))
+    assert "lacks QueryLimit" in asked(site, Plan(algorithm), down, PLAIN)[0]
+    limit = QueryLimit(50)
+    assert "lacks GroupedRows" in asked(site, Plan(algorithm, (limit,)), down, PLAIN)[0]
+    assert asked(site, Plan(algorithm, (limit, GroupedRows(5))), down, PLAIN)[0] == ""
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from fedclust.clustering.preparation import Moments
 from fedclust.core import Code, ConfigError, Plan, Transform
 from fedclust.core.wire import pack, unpack
 from fedclust.privacy import (
-    ChangeGuard,
     FixedPoint,
+    GroupedRows,
     IntegerGaussian,
     MinSamples,
     PairwiseMasks,
@@ -187,11 +187,10 @@ HARD = make("llf-cm", 3, init=START, max_rounds=40)
         ("dp", noisy(1.0, 0.5), "the full noise of this client"),
         ("secure+dp", noisy(1.0), "noise and masks"),
         ("guarded", Plan(HARD, (QueryLimit(10**9),)), "QueryLimit"),
-        ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "Guard"),
+        ("guarded", Plan(HARD, (QueryLimit(9), MinSamples(10))), "GroupedRows(size=5)"),
+        ("guarded", Plan(HARD, (QueryLimit(9), GroupedRows(4))), "GroupedRows(size=5)"),
         ("guarded", PLAN, "QueryLimit(max_queries=1000)"),
-        ("guarded", Plan(make("llf-fcm", 3, init=START)), "max_rounds of at most 10"),
-        ("guarded", Plan(make("dwf", 3, init=START)), "does not support the algorithm"),
-        ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "MinSamples(samples=46)"),
+        ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(45))), "GroupedRows(size=5)"),
     ],
 )
 def test_a_client_demands_a_tier_by_what_it_does(
@@ -201,8 +200,8 @@ def test_a_client_demands_a_tier_by_what_it_does(
     assert lacks in refusal(tmp_path, request(plan, BOUNDED), text)
 
 
-def guarded(change: int) -> tuple[Transform, ...]:
-    return QueryLimit(50), MinSamples(2 * change), ChangeGuard(change)
+def guarded(size: int) -> tuple[Transform, ...]:
+    return QueryLimit(50), GroupedRows(size)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +211,7 @@ def guarded(change: int) -> tuple[Transform, ...]:
         ("paper", noisy(0.1)),  # stricter, in another way
         ("guarded", noisy(0.1)),
         ("guarded", Plan(HARD, guarded(6))),
-        ("guarded", Plan(SOFT, (QueryLimit(50), MinSamples(46)))),
+        ("guarded", Plan(SOFT, guarded(5))),
         ("dp", noisy(0.1)),
     ],
 )

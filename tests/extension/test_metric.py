@@ -101,15 +101,6 @@ def test_a_study_reports_the_index_and_compares_numbers_of_clusters_by_it(tmp_pa
     assert RATIO.meaning in page
 
 
-def test_the_guarded_tier_refuses_an_index_that_does_not_declare_itself_safe(
-    ratio: metrics.Index,
-) -> None:
-    from fedclust.tiers import tier_of
-
-    with pytest.raises(ConfigError, match="would reveal small clusters"):
-        tier_of("guarded").check(metrics.Evaluation(2, np.zeros((2, 1)), ratio.name))
-
-
 def test_without_registration_the_index_does_not_exist() -> None:
     assert "within-between" not in metrics.INDICES
     with pytest.raises(ConfigError, match="register a custom index on every machine"):

@@ -22,8 +22,8 @@ from fedclust.core import (
     run,
 )
 from fedclust.privacy import (
-    ChangeGuard,
     ClientPolicy,
+    GroupedRows,
     Ledger,
     Limits,
     MinCount,
@@ -168,7 +168,7 @@ def test_rules_are_whole_numbers(field: str, value: int) -> None:
 def test_transforms_that_need_a_gate_say_so() -> None:
     with pytest.raises(ConfigError, match="this client has no gate"):
         answer(None, transforms=(QueryLimit(5),))
-    plan = Plan(make("llf-cm", 2), (ChangeGuard(5),))
+    plan = Plan(make("llf-cm", 2), (GroupedRows(5),))
     with pytest.raises(ConfigError, match="this client has no gate"):
         respond(plan, Request(0, ("a",), Centers(np.zeros((2, 2)))), "a", Data.of(rows()))
 

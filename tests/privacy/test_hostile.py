@@ -15,7 +15,7 @@ from fedclust.algorithms.outvoting import ClientPoints, outvoting_mean, weighted
 from fedclust.algorithms.robust_c_means import RobustCMeans
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
-from fedclust.core import Plan, Request, Schema, run
+from fedclust.core import MessageError, Plan, Request, Schema, run
 from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
@@ -146,6 +146,18 @@ def test_masked_messages_cannot_be_read_and_are_not_judged() -> None:
     found = run(plan, SecureChannel(checked), BOX)
     assert checked.left_out == {}
     assert found.model.tobytes() == run(plan, LocalChannel(data), BOX).model.tobytes()
+
+
+def test_totals_outside_the_bounds_are_refused_under_masks() -> None:
+    """Whoever lies adds to a masked message what no rows can sum to."""
+    plan = Plan(make("llf-cm", 5, init=START), (FixedPoint.over(BOX),))
+    for by in (10**15, -(10**15), 2**62):
+        lie = lambda request, sums, by=by: (  # noqa: E731
+            Sums(sums.weight, sums.total + np.int64(by)) if isinstance(sums, Sums) else sums
+        )
+        channel = SecureChannel(Hostile(federation(5), ("c01",), lie))
+        with pytest.raises(MessageError, match="at least one client sent false sums"):
+            run(plan, channel, BOX)
 
 
 def stealth(request: Request, message: Any) -> Any:

@@ -11,7 +11,7 @@ from fedclust.algorithms import ALGORITHMS, make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import ClientSampling, Schema, Summed, Transform
-from fedclust.privacy import ChangeGuard, FixedPoint, MinCount, MinSamples, QueryLimit
+from fedclust.privacy import FixedPoint, GroupedRows, MinCount, QueryLimit
 from fedclust.tiers import (
     TIERS,
     Guarantee,
@@ -44,14 +44,13 @@ def test_every_word_is_a_tier_with_a_promise() -> None:
     assert len({guarantee(word).words for word in TIERS}) == len(TIERS)
     assert guarantee("dp").parameters["epsilon"] == 1.0
     assert "epsilon=0.5" in guarantee(SecurePrivate(epsilon=0.5)).words
-    assert "heuristic" in guarantee(Secure(change=5)).words
+    assert "groups of 7 or more" in guarantee(Guarded(group_size=7)).words
     assert "exact" in guarantee("secure").words
 
 
 def test_only_tiers_that_change_nothing_are_called_exact() -> None:
     exact = {word for word in TIERS if guarantee(word).exact}
     assert exact == {"none", "secure"}
-    assert not guarantee(Secure(change=5)).exact
     assert not guarantee((MinCount(2),)).exact
 
 
@@ -73,20 +72,10 @@ def test_tiers_are_their_transforms() -> None:
     def kinds(transforms: tuple[Transform, ...]) -> list[type]:
         return [type(t) for t in transforms]
 
-    cm, fcm = make("llf-cm", 3), make("llf-fcm", 3, max_rounds=5)
-    assert kinds(transforms_for(cm, 2, "guarded")) == [QueryLimit, MinSamples, ChangeGuard]
-    # More records than equations: 5 rounds of 3 clusters and 2 features.
-    assert transforms_for(fcm, 2, "guarded")[1] == MinSamples(5 * 3 * 3 // 2 + 1)
-    assert kinds(transforms_for(make("k-fed", 3), 2, "guarded")) == [
-        QueryLimit,
-        MinSamples,
-        MinCount,
-    ]
-    assert kinds(transforms_for(make("ffcf", 3), 2, "guarded"))[:2] == [QueryLimit, MinSamples]
+    cm = make("llf-cm", 3)
+    for key in ALGORITHMS:
+        assert transforms_for(make(key, 3), 2, "guarded") == (QueryLimit(50), GroupedRows(5))
     assert kinds(transforms_for(cm, BOX, "secure")) == [QueryLimit, FixedPoint]
-    inside = transforms_for(cm, BOX, Secure(change=4))
-    assert kinds(inside) == [QueryLimit, MinSamples, ChangeGuard, FixedPoint]
-    assert kinds(transforms_for(fcm, BOX, Secure(change=4))) == [QueryLimit, FixedPoint]
     with pytest.raises(ConfigError, match="no public bounds"):
         transforms_for(cm, 2, "secure")
 
@@ -136,12 +125,13 @@ def test_other_seedings_stack_and_are_refused_when_secure() -> None:
 
 
 def test_runs_are_cut_where_clients_stop_answering() -> None:
-    data = LocalChannel({c: np.random.default_rng(i).random((300, 2)) for i, c in enumerate("abc")})
+    tables = {c: np.random.default_rng(i).random((300, 2)) for i, c in enumerate("abc")}
+    data = LocalChannel(tables)
     long: Any = make("llf-cm", 8, tol=0.0, max_rounds=300)
     found = cluster(long, data, BOX, privacy="secure")
     assert found.run.n_rounds <= 40
-    soft = cluster(make("llf-fcm", 3, tol=0.0), data, BOX, privacy="guarded")
-    assert soft.run.n_rounds == 10
+    soft = cluster(make("llf-fcm", 3, tol=0.0), LocalChannel(tables), BOX, privacy="guarded")
+    assert soft.run.n_rounds <= 40
     short = cluster(make("llf-cm", 3, max_rounds=2, tol=0.0), data, BOX, privacy="secure")
     assert short.run.n_rounds == 2
 
@@ -164,10 +154,9 @@ def test_a_sample_of_clients_is_refused_when_secure() -> None:
 @pytest.mark.parametrize(
     "tier",
     [
-        lambda: Guarded(change=1),
+        lambda: Guarded(group_size=2),
         lambda: Guarded(max_queries=0),
         lambda: Secure(min_cohort=2),
-        lambda: Secure(change=1),
         lambda: SecurePrivate(min_cohort=2),
         lambda: SecurePrivate(rounds=0),
         lambda: SecurePrivate(seed_share=1.0),
@@ -193,16 +182,17 @@ def test_estimators_take_the_word(estimator: Any, word: str) -> None:
 
 
 def test_a_tier_is_itself() -> None:
-    own = Guarded(change=7)
+    own = Guarded(group_size=7)
     assert tier_of(own) is own
 
 
-@pytest.mark.parametrize("key", ["fkm", "c2f-fcm", "dwf", "ewf", "gdf-fcm"])
-def test_what_nobody_guards_is_refused_when_guarded(key: str) -> None:
-    """Several rounds of local means differ by single records just as sums do."""
-    other = "llf-fcm" if make(key, 3).soft else "llf-cm"
-    with pytest.raises(ConfigError, match=f"does not support the algorithm '{key}'; .* '{other}'"):
-        transforms_for(make(key, 3), 2, "guarded")
+@pytest.mark.parametrize("key", ALGORITHMS)
+def test_every_algorithm_runs_guarded(key: str) -> None:
+    X = rows()
+    data = LocalChannel({c: X[i::3] for i, c in enumerate("abc")})
+    found = cluster(make(key, 3), data, BOX, privacy="guarded", seed=1)
+    assert found.centers.shape == (3, 2)
+    assert np.isfinite(found.inertia)
 
 
 @pytest.mark.filterwarnings("ignore:only . of n_clusters")
@@ -243,6 +233,6 @@ def test_estimators_give_noise_its_rounds() -> None:
 
 
 def test_estimators_say_that_the_tier_ended_a_run() -> None:
-    model = FederatedFuzzyCMeans(3, privacy="guarded", tol=0.0, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="10 rounds; privacy='guarded' allows no more"):
-        model.fit(rows(600), clients=np.arange(600) % 3)
+    model = FederatedFuzzyCMeans(6, privacy="guarded", tol=0.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="40 rounds; privacy='guarded' allows no more"):
+        model.fit(np.random.default_rng(0).random((600, 2)), clients=np.arange(600) % 3)

@@ -62,7 +62,10 @@ def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
             "epsilonn = 1.0",
             r"study.toml:\d+: \[privacy\] has no key 'epsilonn'; did you mean 'epsilon'",
         ),
-        ('tier = "guarded"\nchange = 1', r"study.toml:\d+: change must be at least 2, got 1"),
+        (
+            'tier = "guarded"\ngroup_size = 1',
+            r"study.toml:\d+: group_size must be at least 3, got 1",
+        ),
         ('tier = "guarded"\nepsilon = 1', "tier = 'guarded' has no parameter epsilon"),
         ('tier = "guarded"\nmin_cohort = 3', "has no key 'min_cohort'"),
     ],
@@ -84,7 +87,7 @@ def test_the_schema_knows_every_key() -> None:
     assert file == {"type": "string"}
     assert table["required"] == ["file"]
     assert table["properties"]["decimal"]["enum"] == [".", ","]
-    assert schema["properties"]["privacy"]["properties"]["change"]["minimum"] == 2
+    assert schema["properties"]["privacy"]["properties"]["group_size"]["minimum"] == 3
     assert schema["properties"]["features"]["additionalProperties"]["properties"]["categories"][
         "items"
     ]

@@ -46,13 +46,13 @@ def test_conflicts_are_reported_with_their_line(
         read_study(path)
 
 
-def test_secure_needs_the_owners_ranges_and_no_guard(tmp_path: Path) -> None:
+def test_secure_needs_the_owners_ranges_and_no_groups(tmp_path: Path) -> None:
     path = write(tmp_path, more='[privacy]\ntier = "secure"')
     three = path.read_text().replace("[clients]", '[clients]\nthird = "third.csv"')
     path.write_text(three)
     assert read_study(path).privacy.tier == "secure"  # without any bounds
-    path.write_text(three + "change = 5\n[features]\nincome = { low = 0, high = 1 }\n")
-    with pytest.raises(ConfigError, match="change is not used"):
+    path.write_text(three + "group_size = 5\n[features]\nincome = { low = 0, high = 1 }\n")
+    with pytest.raises(ConfigError, match="has no parameter group_size"):
         read_study(path)
     bounded = three + "[features]\nincome = { low = 0, high = 1 }\n"
     path.write_text(bounded.replace("[data]", '[data]\nscaling = "standard"'))

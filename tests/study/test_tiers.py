@@ -176,7 +176,7 @@ def test_a_run_that_the_tier_ended_is_reported(tmp_path: Path) -> None:
     text = STUDY.replace('"none"', '"guarded"').replace("n_clusters = 2", "n_clusters = 2\ntol = 0")
     path = three(tmp_path, text.replace("n_clusters = 2", "n_clusters = 2\nfuzzy = true"))
     shown = CliRunner().invoke(app, ["run", str(path)])
-    words = "The run stopped after 10 rounds, the limit of the tier 'guarded'"
+    words = "The run stopped after 40 rounds, the limit of the tier 'guarded'"
     assert words in " ".join(shown.output.split())
     assert "raise max_rounds" not in shown.output
     report = (tmp_path / "study-run" / "report.html").read_text()

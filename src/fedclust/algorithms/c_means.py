@@ -27,7 +27,7 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
     key: ClassVar[str] = "llf-cm"
     use_for: ClassVar[str] = "Use it for k-means, unless a case below applies. It is the default."
     traits: ClassVar[Traits] = Traits(
-        counted=True, conserves=True, means=True, additive=True, disjoint=True, boundable=True
+        counted=True, conserves=True, means=True, additive=True, boundable=True
     )
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:

@@ -50,9 +50,7 @@ class FuzzyFeatures(OneRound[FeatureSet]):
 
     key: ClassVar[str] = "ffcf"
     use_for: ClassVar[str] = "Use it for fuzzy c-means when clients can answer only once."
-    traits: ClassVar[Traits] = Traits(
-        soft=True, counted=True, draws=True, one_pass=True, answered_once=True
-    )
+    traits: ClassVar[Traits] = Traits(soft=True, counted=True, draws=True, one_pass=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -44,7 +44,7 @@ class KFed(OneRound[Candidates]):
 
     key: ClassVar[str] = "k-fed"
     use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer one-shot."
-    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,7 +24,6 @@ from ..typing import FloatArray, Rng
 from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
 
 _FEWEST_ROWS = 3  # of a client in a micro-cluster
-GUARDED_COUNT = 5  # the only size of groups in the guarded tier: two sizes could reveal a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class MicroSeeding(OneRound[Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 3
 
     key: ClassVar[str] = "micro-clusters"
-    traits: ClassVar[Traits] = Traits(counted=True, samples=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, samples=True)
     state: ClassVar[type[Record]] = PointState
 
     def __post_init__(self) -> None:
@@ -56,12 +55,6 @@ class MicroSeeding(OneRound[Candidates]):
         if self.groups is not None:
             checks.integer(self, "groups")
         checks.integer(self, "min_count", 3)
-
-    @property
-    def unguarded(self) -> str:
-        if self.min_count == GUARDED_COUNT:
-            return ""
-        return f"min_count={self.min_count!r}: groups of two sizes differ by a row; {GUARDED_COUNT}"
 
     @property
     def _n_groups(self) -> int:
@@ -114,7 +107,7 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
 
     key: ClassVar[str] = "micro-c-means"
     # The middle of a box may be outside the bounds, and boxes change with the centres.
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
 
     def initial_state(self, centers: FloatArray) -> MicroState:
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))

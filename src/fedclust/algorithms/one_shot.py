@@ -28,7 +28,7 @@ class OneShotKMeans(OneRound[Candidates]):
 
     key: ClassVar[str] = "one-shot"
     use_for: ClassVar[str] = "Use it for k-means when clients can answer only once."
-    traits: ClassVar[Traits] = Traits(counted=True, draws=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

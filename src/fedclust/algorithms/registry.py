@@ -144,7 +144,7 @@ TRANSFORMS: Registry[Transform] = Registry(
             for place in (
                 "suppression.MinCount",
                 "suppression.MinSamples",
-                "guard.ChangeGuard",
+                "grouped_rows.GroupedRows",
                 "policy.QueryLimit",
                 "fixed_point.FixedPoint",
                 "noise.IntegerGaussian",

@@ -23,7 +23,7 @@ class UniformSeeding(OneRound[Candidates]):
     """
 
     key: ClassVar[str] = "uniform"
-    traits: ClassVar[Traits] = Traits(counted=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True)
 
     def start(self, schema: Schema, rng: Rng) -> CenterState:
         drawn = rng.uniform(*schema.box(), (self.n_clusters, schema.n_features))
@@ -46,17 +46,11 @@ class RandomClientSeeding(OneRound[Candidates]):
     neighbours: Annotated[int, Role.RECORDS] = _NEIGHBOURS
 
     key: ClassVar[str] = "client"
-    traits: ClassVar[Traits] = Traits(
-        one_client=True, counted=True, draws=True, samples=True, answered_once=True
-    )
+    traits: ClassVar[Traits] = Traits(one_client=True, counted=True, draws=True, samples=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.integer(self, "neighbours", 3)
-
-    @property
-    def unguarded(self) -> str:
-        return _unguarded(self.neighbours)
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = random_seeds(data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours)
@@ -80,7 +74,7 @@ class CarefulSeeding(OneRound[Candidates]):
     restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "careful"
-    traits: ClassVar[Traits] = Traits(counted=True, draws=True, samples=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, draws=True, samples=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,10 +86,6 @@ class CarefulSeeding(OneRound[Candidates]):
         checks.boolean(self, "weighted")
         checks.integer(self, "restarts")
 
-    @property
-    def unguarded(self) -> str:
-        return _unguarded(self.neighbours)
-
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         seeds = kmeans_plusplus(
             data.X, self.n_clusters, rng, data.weight, neighbours=self.neighbours
@@ -106,15 +96,6 @@ class CarefulSeeding(OneRound[Candidates]):
         return cluster_candidates(
             merged, self.n_clusters, rng, weighted=self.weighted, restarts=self.restarts
         )
-
-
-def _unguarded(neighbours: int) -> str:
-    """Why the guarded tier refuses other sizes: means of n and n + 1 rows reveal a row."""
-    if neighbours == _NEIGHBOURS:
-        return ""
-    return (
-        f"neighbours={neighbours!r}: two sizes of one neighbourhood differ by a row; {_NEIGHBOURS}"
-    )
 
 
 def _count_support(seeds: FloatArray, data: Data) -> Candidates:

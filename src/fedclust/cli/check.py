@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from .printing import printable
+from .printing import cell, show
 
 if TYPE_CHECKING:
     from ..study import Survey
@@ -60,7 +59,7 @@ def _show(console: Console, survey: "Survey") -> None:
     rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
     columns = ", ".join(column.name for column in survey.columns)
     for line in (f"Rows: {rows or 'none'}. Columns: {columns}.", *survey.notes):
-        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        show(console, line)
     if survey.problems:
         table = Table(title="Problems")
         for heading in ("client", "column", "problem", ""):
@@ -69,7 +68,7 @@ def _show(console: Console, survey: "Survey") -> None:
             problem = group.problem
             kind = "blocking" if problem.blocking else "warning"
             cells = (group.name_clients(str), problem.column, problem.text, kind)
-            table.add_row(*(escape(printable(cell)) for cell in cells))
+            table.add_row(*map(cell, cells))
         console.print(table)
     verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
     console.print(f"The study {verdict}.")

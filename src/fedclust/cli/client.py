@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from .printing import show
 from .signals import exit_on_signals
 
 
@@ -23,11 +24,11 @@ def client(
 
     console = Console()
 
-    def show(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    def tell(text: str) -> None:
+        show(console, text)
 
     if new_identity:
-        change_identity(kit, show)
+        change_identity(kit, tell)
         return
     with exit_on_signals():
-        run_client(kit, show)
+        run_client(kit, tell)

@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .printing import cell
+
 
 def disclosures(
     kit: Annotated[Path, typer.Argument(help="Folder of the client's kit.")],
@@ -61,7 +63,7 @@ def _list_messages(lines: list[dict[str, Any]]) -> Table:
             what = f"nothing; wrote {line['wrote']} on this machine"
         when, study = line["when"][:19].replace("T", " "), line.get("study", "")
         row = (when, line["to"], study, _name(line), what, _protection(line), line["bytes"])
-        table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
+        table.add_row(*map(cell, row))
     return table
 
 
@@ -74,14 +76,14 @@ def _summarize(lines: list[dict[str, Any]]) -> Table:
     for (to, study, kind), group in groups.items():
         size, last = sum(line["bytes"] for line in group), group[-1]["when"]
         row = (to, study, kind, len(group), f"{size:,}", last)
-        table.add_row(*(str(cell).replace("[", r"\[") for cell in row))
+        table.add_row(*map(cell, row))
     return table
 
 
 def _protection(line: dict[str, Any]) -> str:
     """The kinds of protection that were applied to this message."""
     names = " ".join(line.get("transforms", ()))
-    kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "ChangeGuard": "guard"}
+    kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "GroupedRows": "groups"}
     return ", ".join(word for name, word in kinds.items() if name in names)
 
 

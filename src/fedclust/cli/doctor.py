@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .printing import cell
+
 
 def doctor(
     kit: Annotated[Path, typer.Argument(help="Folder of the kit: client, server or admin.")],
@@ -26,6 +28,6 @@ def doctor(
         table = Table("", "check", "result")
         for check in checks:
             mark = "[green]OK[/]" if check.ok else "[red]FAIL[/]"
-            table.add_row(mark, check.name, check.message.replace("[", r"\["))
+            table.add_row(mark, cell(check.name), cell(check.message))
         Console().print(table)
     raise typer.Exit(0 if all(check.ok for check in checks) else 1)

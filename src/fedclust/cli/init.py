@@ -66,7 +66,7 @@ def _prompt_for_file(name: str) -> str:
     path = Path(name).expanduser()
     if named_files(path) or has_format(path):
         client = _name_of(path)
-        typer.echo(f"{name} is the file of client {client!r}.")
+        say(f"{name} is the file of client {client!r}.")
         return f"{client}={name}"
     return f"{name}={typer.prompt(f'File of {name}').strip()}"
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .printing import say
+
 if TYPE_CHECKING:
     from ..study.label import LabelledFile
 
@@ -53,12 +55,12 @@ def label(
     for file in done:
         sizes.update(file.labelled.sizes)
         for remark in file.remarks:
-            typer.echo(f"Warning: {remark}.", err=True)
+            say(f"Warning: {remark}.", err=True)
     for number, size in sizes.items():
         typer.echo(f"cluster {number}: {size:,} rows")
     if left_out := sum(file.labelled.left_out for file in done):
         typer.echo(f"no cluster because of missing values: {left_out:,} rows")
-    typer.echo(f"Labels: {_list_targets(done)}")
+    say(f"Labels: {_list_targets(done)}")
 
 
 def _list_targets(done: "list[LabelledFile]") -> str:

@@ -1,6 +1,10 @@
-"""Print text that may come from files: control characters are shown, not obeyed."""
+"""Print text that may come from files or clients: control characters are shown, not obeyed."""
+
+from typing import Any
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 
 def printable(text: str) -> str:
@@ -12,6 +16,17 @@ def printable(text: str) -> str:
     )
 
 
-def say(text: str) -> None:
+def cell(value: Any) -> str:
+    """A cell of a table, without markup or control characters."""
+    return escape(printable(str(value)))
+
+
+def say(text: str, *, err: bool = False) -> None:
     """Print one line."""
-    typer.echo(printable(text))
+    typer.echo(printable(text), err=err)
+
+
+def show(console: Console, text: str, style: str | None = None) -> None:
+    """Print lines in a style."""
+    for line in text.splitlines() or [""]:
+        console.print(printable(line), style=style, markup=False, highlight=False, soft_wrap=True)

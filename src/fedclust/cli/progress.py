@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..core import Plan, Round
 from ..study.phases import Phase
+from .printing import show
 from .tools.outlook import Outlook
 
 _DELAY = 2.0  # seconds before anything is shown
@@ -77,7 +78,7 @@ class Watch:
             self._said_at = now
             words = ", ".join(_in_words(*self._measure()))
             line = f"{self._step}: {words}" if words else self._step
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            show(self._console, line)
 
 
 def _in_words(share: float, left: float | None) -> list[Any]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from .printing import printable
+from .printing import cell, show
 
 if TYPE_CHECKING:
     from ..results import RunDescription
@@ -106,14 +105,14 @@ def _summarize(outcome: "Outcome") -> dict[str, Any]:
 def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
     if outcome.choice is not None:
         why = outcome.choice.why
-        console.print(f"{why[0].upper()}{why[1:]}", markup=False)
+        show(console, f"{why[0].upper()}{why[1:]}")
     console.print(_tabulate(outcome))
     lines = [*_write_remarks(outcome)]
     lines += _describe_labels(outcome.labels)
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
     for line in lines:
-        console.print(line, soft_wrap=True, markup=False)
+        show(console, line)
 
 
 def _describe_labels(labels: Mapping[str, Path | str]) -> Iterator[str]:
@@ -136,7 +135,7 @@ def _tabulate(outcome: "Outcome") -> Table:
     table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
     names, values = _find_differing_features(outcome)
     for name in ("cluster", "rows", *names):
-        table.add_column(escape(printable(name)), justify="right")
+        table.add_column(cell(name), justify="right")
     for id, size, row in zip(model.ids, model.sizes, values, strict=True):
         table.add_row(str(id), "-" if size is None else f"{size:,}", *row)
     return table
@@ -178,18 +177,6 @@ def _explain_end(about: "RunDescription") -> Iterator[str]:
     elif not about.converged:
         rounds = f"{about.rounds} rounds"
         yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
-
-
-def _explain_small(model: Any, *, guarded: bool) -> Iterator[str]:
-    """Clusters whose size is not known."""
-    small, n = sum(size is None for size in model.sizes), len(model.ids)
-    if not 0 < small < n:
-        return
-    if guarded:
-        yield f"{small} of {n} clusters have no size: empty, very small, or withheld."
-    else:
-        remedy = "choose fewer clusters, or another init or seed"
-        yield f"{small} of {n} clusters have no rows or very few; {remedy}."
 
 
 def _describe_sizes(outcome: "Outcome") -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from .printing import show
 from .signals import exit_on_signals
 
 
@@ -49,7 +50,7 @@ def server(
     folder = out or study.with_name(f"{study.stem}-run")
     console = Console()
     for role in ("server", "admin"):
-        check_certificate(read_kit(kits / role, role), lambda text: _print(console, text))
+        check_certificate(read_kit(kits / role, role), lambda text: show(console, text))
     try:
         with exit_on_signals():
             run_federated(
@@ -62,7 +63,7 @@ def server(
                 force=force,
             )
     except SystemExit:
-        _print(console, "Interrupted. To continue, run the same command with --resume.")
+        show(console, "Interrupted. To continue, run the same command with --resume.")
         raise
     console.print(f"Model, history and report: {folder}. Labels: at each client.")
 
@@ -70,15 +71,11 @@ def server(
 def _show(console: Console, line: dict[str, Any]) -> None:
     """Print a line of progress; text from clients is not interpreted as markup."""
     if "message" in line:
-        _print(console, line["message"])
+        show(console, line["message"])
     elif "incident" in line:
         incident = line["incident"]
         where = f"{incident['plan']}, round {incident['round']}"
-        _print(console, f"{incident['client']}: {incident['what']} ({where})", "yellow")
+        show(console, f"{incident['client']}: {incident['what']} ({where})", "yellow")
     else:
         text = f"{line['phase']}: {line['plan']}, round {line['round']}: {line['answers']} replies"
-        _print(console, text, "dim")
-
-
-def _print(console: Console, text: str, style: str | None = None) -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        show(console, text, "dim")

@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .printing import cell, show
+
 
 def status(
     kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit, admin/.")],
@@ -24,14 +26,14 @@ def status(
     console = Console()
     clients = Table("client", "last seen", title="Connected clients")
     for name, seconds in current["clients"].items():
-        clients.add_row(name, f"{seconds:.0f} s ago")
+        clients.add_row(cell(name), f"{seconds:.0f} s ago")
     console.print(clients)
     jobs = Table("study", "submitted", "state", title="Jobs")
     for job in current["jobs"]:
-        jobs.add_row(job["study"], job["submitted"], job["state"])
+        jobs.add_row(cell(job["study"]), job["submitted"], job["state"])
     console.print(jobs)
     if running := current["running"]:
-        console.print(_describe(running), markup=False)
+        show(console, _describe(running))
 
 
 def _describe(running: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ study in one process only the client's policy is checked (`NO_CONSENT_NEEDED`).
 from collections.abc import Sequence
 
 from ..clustering.preparation import Column
+from ..clustering.preparation.statistics import Histogram
 from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema
 from ..privacy import ClientPolicy
 from ..privacy.crypto import digest
@@ -38,8 +39,10 @@ from .consent import (
     allow_vertical,
     allow_vertical_transforms,
     describe_columns,
+    describe_edges,
     required_tier,
 )
+from .disclosures import last_count
 from .requests import Caller, EncodedRows, PreparedRows
 
 
@@ -135,6 +138,8 @@ class ConsentAdmission(Admission):
         down: Record = request.down
         down.check(plan.algorithm.sizes(form.schema))
         allow_bounds(plan, down, form.schema)
+        if isinstance(plan.algorithm, Histogram):
+            self._describe(describe_edges(plan.algorithm, form.columns))
 
     def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
         allow_columns(self._config, [column.name for column in columns])
@@ -170,13 +175,32 @@ class ConsentAdmission(Admission):
             raise Refusal(f"{n_shared} shared records are too few to hide a single one")
 
     def record_descriptions(self, columns: Sequence[Column]) -> None:
+        self._describe(describe_columns(columns))
+
+    def _describe(self, described: Sequence[tuple[str, str]]) -> None:
         ledger = self._policy.ledger
-        described = describe_columns(columns)
         if not all(ledger.has_described(column, words) for column, words in described):
             most = self._config.consent.max_descriptions
             with ledger.transaction() as entries:
                 for column, words in described:
                     entries.describe(column, words, most=most)
+
+    def check_ledger(self) -> None:
+        """Refuse everything while the ledger shows fewer queries than the disclosure log.
+
+        It was removed or replaced, and with it the count of what the data set has released.
+        """
+        ledger, path = self._policy.ledger, self._config.place(self._config.output.disclosures)
+        logged = last_count(path)
+        if logged is None or logged.queries <= ledger.n_queries or ledger.reset_since(logged.when):
+            return
+        raise Refusal(
+            "its ledger shows fewer queries than it has answered; its owner has to look into it",
+            code=Code.POLICY,
+            private=f"{ledger.path} counts {ledger.n_queries} queries, and {path} counted "
+            f"{logged.queries}: the ledger was removed or replaced. Restore it, or accept the loss "
+            'with: fedclust disclosures KIT --reset-ledger "reason"',
+        )
 
     def record_query(self, what: str, *words: bytes) -> None:
         most = self._config.consent.max_queries

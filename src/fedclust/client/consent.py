@@ -8,6 +8,7 @@ from ..algorithms import VERTICAL
 from ..algorithms.bounded import BoundedAlgorithm
 from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
+from ..clustering.preparation.statistics import Histogram
 from ..core import (
     AnyAlgorithm,
     Code,
@@ -66,6 +67,18 @@ def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:
     ]
 
 
+def describe_edges(histogram: Histogram, columns: Iterable[Column]) -> list[tuple[str, str]]:
+    """The edges of a histogram by column: counts beside many edges give values, as bounds do."""
+    names = [name for column in columns for name in column.encoded_names]
+    places = range(len(names)) if histogram.places is None else histogram.places
+    edges = zip(places, histogram.low.tolist(), histogram.high.tolist(), strict=False)
+    return [
+        (f"histogram of {names[place]}", json.dumps([low, high, histogram.n_bins]))
+        for place, low, high in edges
+        if place < len(names)
+    ]
+
+
 def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int) -> None:
     """Refuse algorithms, settings and tiers beyond what is allowed."""
     algorithm, consent = plan.algorithm, config.consent
@@ -75,7 +88,8 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
     _allow_algorithm(config, algorithm)
     if answered >= consent.max_rounds:
         raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
-    _allow_settings(config, algorithm, n_features)
+    masked = any(t.stage == Stage.MASK for t in plan.transforms)
+    _allow_settings(config, algorithm, n_features, masked=masked)
     seen = plan
     kept = tuple(t for t in plan.transforms if t.stage != Stage.NOISE)
     if consent.epsilon is None and len(kept) < len(plan.transforms):
@@ -216,8 +230,13 @@ def allow_cohort(request: Request) -> None:
         raise ConsentRefusal(f"the cohort exceeds the limit of {_MAX_COHORT:,} clients")
 
 
-def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: int) -> None:
-    """Refuse parameters beyond the client's limits; the algorithm declares the limit of each."""
+def _allow_settings(
+    config: ClientConfig, algorithm: AnyAlgorithm, n_features: int, *, masked: bool = False
+) -> None:
+    """Refuse parameters beyond the client's limits; the algorithm declares the limit of each.
+
+    Masked totals must be over all rows, so a minimum number of records has no place in them.
+    """
     least = config.consent.min_count
     for parameter in limited_parameters(type(algorithm)):
         name, role, value = parameter.name, parameter.role, algorithm.parameter(parameter.name)
@@ -225,7 +244,7 @@ def _allow_settings(config: ClientConfig, algorithm: AnyAlgorithm, n_features: i
             continue
         size = parameter.size(value)
         if role is Role.RECORDS:
-            if size < least:
+            if size < least and not masked:
                 raise ConsentRefusal(
                     f"{algorithm.key}: {name} = {size} is below min_count = {least} in client.toml"
                 )

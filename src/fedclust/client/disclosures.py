@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core import DataError, Message
 from ..core.files import append_line
@@ -47,6 +47,29 @@ def _describe_round(request: AnyRequest, message: Message) -> dict[str, Any]:
         "says": "nothing" if message.is_empty() else "numbers",
         "transforms": [str(transform) for transform in plan.transforms],
     }
+
+
+class LoggedCount(NamedTuple):
+    """How many queries the ledger counted when a message was logged."""
+
+    queries: int
+    when: str
+
+
+def last_count(path: Path) -> LoggedCount | None:
+    """The last count in a log; None if it has none."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    end = len(text)
+    while (end := text.rfind(b'"queries": ', 0, end)) >= 0:
+        try:
+            line = json.loads(text[text.rfind(b"\n", 0, end) + 1 :].partition(b"\n")[0])
+            return LoggedCount(int(line["queries"]), str(line["when"]))
+        except (ValueError, KeyError, TypeError):  # text of a client, or an incomplete line
+            continue
+    return None
 
 
 def write_disclosure(path: Path, raw: bytes, entry: Mapping[str, Any]) -> None:

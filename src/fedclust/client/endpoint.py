@@ -66,11 +66,13 @@ class ClientEndpoint:
         except ConfigError as error:
             why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
             raise Refusal(why, code=Code.FILES, private=str(error)) from None
+        admission = ConsentAdmission(config, policy)
+        admission.check_ledger()
         return ClientSession(
             self._name,
             lambda in_memory: config.open_files(self._name, in_memory=in_memory),
             policy,
-            ConsentAdmission(config, policy),
+            admission,
             self._labels_path,
             lambda: allow_split_columns(config),
             self._answered,
@@ -86,7 +88,8 @@ class ClientEndpoint:
 
     def answer(self, raw: bytes, author: str = "") -> bytes:
         """The reply to a request, or a refusal."""
-        id, entry = "", {"to": author, "client": self._name}
+        id = ""
+        entry: dict[str, Any] = {"to": author, "client": self._name}
         try:
             frame = unpack(raw)
             id = _id_of(frame)
@@ -99,6 +102,7 @@ class ClientEndpoint:
             _log_problems(reply)
             reply = _releasable(request, reply)
             entry |= describe_reply(request, reply)
+            entry |= {"queries": self._session.policy.ledger.n_queries}
             answer = encode_answer(reply, answers=id, client=self._name)
         except Exception as error:
             answer = self._refuse(error, id, entry)

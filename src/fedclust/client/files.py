@@ -22,6 +22,7 @@ from ..data.formats import BATCH_ROWS, UNNAMED, Columns, Selection, format_of
 from ..data.names import describe_near
 from ..data.settings import FileSettings
 from ..data.streams import InMemory, Source, Stream, column_kinds
+from ..privacy.grouped_rows import ColumnBatch, FixedGroups
 from ..typing import Array, FloatArray
 from .column_check import ColumnCheck
 from .labels import refuse_id, write_labels
@@ -203,11 +204,27 @@ class ClientFiles:
                 raise DataError(f"{self._who}: there is no column {', '.join(map(repr, absent))}")
             yield batch, np.hstack([self._encode(column, batch) for column in columns])
 
-    def encode(self, columns: Sequence[Column]) -> Data | Batches:
+    def raw_columns(self, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
+        """Batches of encoded columns, with the bytes that they were encoded from."""
+        for batch, rows in self._encode_all(columns):
+            yield ColumnBatch(rows, [_bytes_of(batch[column.name]) for column in columns])
+
+    def _averaged(
+        self, columns: Sequence[Column], groups: FixedGroups | None
+    ) -> Iterator[FloatArray]:
+        """Encoded columns; with groups, the means of each row's group."""
+        first = 0
+        for _, rows in self._encode_all(columns):
+            yield rows if groups is None else groups.averaged(rows, first).X
+            first += len(rows)
+
+    def encode(
+        self, columns: Sequence[Column], groups: FixedGroups | None = None
+    ) -> Data | Batches:
         """The columns as numbers, missing values included."""
 
         def read() -> Iterator[Data]:
-            for _, rows in self._encode_all(columns):
+            for rows in self._averaged(columns, groups):
                 yield Data(rows, np.empty(0))
 
         if self._held is not None:
@@ -215,11 +232,13 @@ class ClientFiles:
         width = sum(len(column.encoded_names) for column in columns)
         return Batches(read, self.check(columns)[1].rows, width)
 
-    def prepare(self, preparation: Preparation) -> Data | Batches:
+    def prepare(
+        self, preparation: Preparation, groups: FixedGroups | None = None
+    ) -> Data | Batches:
         """The rows as they are clustered."""
 
         def read() -> Iterator[Data]:
-            for _, encoded in self._encode_all(preparation.columns):
+            for encoded in self._averaged(preparation.columns, groups):
                 rows = preparation.scale_rows(encoded)[0]
                 yield Data.of(rows, client=self._who, names=preparation.names)
 
@@ -245,6 +264,14 @@ class ClientFiles:
         words = frozenset(n for n in names if n in wanted and wanted[n].holds_words)
         selection = Selection(names, words, self.settings, self.id, self._batch_rows)
         return Stream(self._paths, selection)
+
+
+def _bytes_of(values: Array) -> bytes:
+    """The contents of a column, to notice changes."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biufmM":
+        plain = not isinstance(values, np.ma.MaskedArray)
+        return values.tobytes() if plain else repr(values.tolist()).encode()
+    return repr(list(map(str, values))).encode("utf-8", "surrogatepass")
 
 
 def in_batches(paths: Sequence[Path], settings: FileSettings) -> bool:

@@ -149,6 +149,12 @@ class WriteLabels:
 
     model: Model
 
+    @property
+    def key(self) -> bytes:
+        """The identity of the request: the centres, and how rows are prepared for them."""
+        preparation = json.dumps(self.model.preparation.as_config()).encode()
+        return preparation + self.model.centers.tobytes()
+
 
 @dataclass(frozen=True, eq=False)
 class OfferRecords:

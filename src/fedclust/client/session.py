@@ -4,15 +4,17 @@ A study in one process and a study across machines call the same session. What i
 decided in one order, which `fedclust.client.admission` describes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..clustering.preparation import Column
 from ..core import Batches, Code, ConfigError, Data, DataError, Message, Refusal, respond
 from ..core.loop import can_stream
 from ..privacy import ClientPolicy
+from ..privacy.grouped_rows import FixedGroups, group_size
 from .admission import NO_CONSENT_NEEDED, Admission
 from .files import ClientFiles
 from .problems import Problem
@@ -61,7 +63,7 @@ class ClientSession:
     answered: int = 0  # rounds of this job, those of earlier processes included
     # Low and high of columns, by which the client scales them where columns are split.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    _forms: dict[bytes, Data | Batches] = field(default_factory=dict)
+    _forms: dict[tuple[bytes, int], Data | Batches] = field(default_factory=dict)
 
     def handle(self, request: AnyRequest, caller: Caller) -> AnyReply:
         """Answer a request, or raise a refusal."""
@@ -80,27 +82,38 @@ class ClientSession:
             case FinishColumns():
                 return self.columns.finish(request, caller.study, self.labels_path(caller))
 
-    def rows(self, form: RowForm) -> Data | Batches:
+    def rows(self, form: RowForm, group_size: int = 0) -> Data | Batches:
         """The rows in a form, read once and kept for the rounds to come."""
         if not isinstance(form, EncodedRows | PreparedRows):
             return self.columns.rows(form)
-        if form.key not in self._forms:
+        key = (form.key, group_size)
+        if key not in self._forms:
             while len(self._forms) >= _KEPT_FORMS:
                 del self._forms[next(iter(self._forms))]
-            self._forms[form.key] = self._make_rows(form)
-        return self._forms[form.key]
+            self._forms[key] = self._make_rows(form, group_size)
+        return self._forms[key]
 
-    def _make_rows(self, form: EncodedRows | PreparedRows) -> Data | Batches:
+    def _make_rows(self, form: EncodedRows | PreparedRows, group_size: int) -> Data | Batches:
         self.admission.record_descriptions(form.columns)
         files = self.files
         problems, _ = files.check(form.columns)
         if blocking := [problem for problem in problems if problem.blocking]:
             raise DataError(str(blocking[0]))
+        groups = self._fix_groups(form.columns, group_size) if group_size else None
         if isinstance(form, PreparedRows):
-            rows = files.prepare(form.preparation)
+            rows = files.prepare(form.preparation, groups)
         else:
-            rows = files.encode(form.columns)
-        return replace(rows, policy=self.policy, form=form.key)
+            rows = files.encode(form.columns, groups)
+        return replace(rows, policy=self.policy, form=form.key, grouped=group_size)
+
+    def _fix_groups(self, columns: Sequence[Column], size: int) -> FixedGroups:
+        """The groups that the rows of these columns are averaged in."""
+        names = [column.name for column in columns]
+        widths = [len(column.encoded_names) for column in columns]
+        files = self.files
+        return self.policy.groups.fix(
+            names, widths, lambda: files.raw_columns(columns), size, standardize=True
+        )
 
     @cached_property
     def files(self) -> ClientFiles:
@@ -133,7 +146,7 @@ class ClientSession:
         self.admission.allow_cohort(request.request)
         if isinstance(form, EncodedRows | PreparedRows):
             self.admission.allow_round(plan, request.request, form, self.answered)
-            rows = self.rows(form)
+            rows = self.rows(form, group_size(plan.transforms))
         else:
             rows = self.columns.admit_round(plan, request.request, form, self.answered)
         if isinstance(rows, Batches) and not can_stream(plan.algorithm):
@@ -176,6 +189,7 @@ class ClientSession:
         """Label the client's own rows; the file stays here."""
         model = request.model
         self.admission.allow_labels(model.preparation.columns, len(model.centers))
+        self.admission.record_query("labels", caller.run.encode(), request.key)
         target = self.labels_path(caller)
         self.files.write_labels(model, target)
         return Written(target.name, target)

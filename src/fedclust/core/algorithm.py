@@ -44,6 +44,7 @@ class Data:
     # The client's own policy (fedclust.privacy.ClientPolicy); it never leaves the client.
     policy: Any = None
     form: bytes = b""  # columns and scaling as the server requested them; part of the query
+    grouped: int = 0  # rows are means of groups of at least so many; 0: they are as they came
 
     @cached_property
     def extent(self) -> tuple[FloatArray, FloatArray]:
@@ -271,11 +272,6 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def assign(self, model: Any, data: Data) -> Array:
         """Client: labels or memberships of its own rows under the model; they are not sent."""
         raise NotImplementedError(f"{self.key} does not assign rows to clusters")
-
-    @property
-    def unguarded(self) -> str:
-        """Why the guarded tier refuses these settings; empty if it accepts them."""
-        return ""
 
     @property
     def soft(self) -> bool:

@@ -19,8 +19,9 @@ class Batches:
     read: Callable[[], Iterable[Data]]
     n_rows: int
     n_features: int
-    policy: Any = None  # `policy` and `form` as in `Data`
+    policy: Any = None  # `policy`, `form` and `grouped` as in `Data`
     form: bytes = b""
+    grouped: int = 0
 
     def __len__(self) -> int:
         return self.n_rows

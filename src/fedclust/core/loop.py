@@ -13,7 +13,7 @@ from .channel import Channel, quorum_of, reasons_of
 from .errors import ConfigError, EmptyRound, MessageError, Reason, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
-from .transform import RoundContext, Transform, check_order, prepare, receive, send
+from .transform import RoundContext, Transform, check_order, prepare, prepare_source, receive, send
 
 AnyAlgorithm = Algorithm[Any, Any, Any]
 SERVER = "server"
@@ -143,6 +143,8 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     )
     if data.policy is not None:
         data.policy.admit(context)  # the client's own policy comes before the plan
+    if algorithm.partition == "horizontal" and algorithm.traits.reads_rows:
+        data = prepare_source(plan.transforms, data, context)
 
     def step(rows: Data) -> Message:
         if algorithm.partition == "horizontal":

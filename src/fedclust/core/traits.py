@@ -34,8 +34,6 @@ class Traits:
     one_client: bool = False  # only a single client, drawn at random, takes part
     reads_rows: bool = True  # replies depend on the client's rows, and count as queries
     over_missing: bool = False  # works on rows with missing values
-    disjoint: bool = False  # sums of the records nearest to each centre: a guard can compare them
-    answered_once: bool = False  # one query, in which every number is based on enough records
     bounded: bool = False  # has `sensitivity`: one record changes a message by a known amount
     boundable: bool = False  # `BoundedCMeans` can take its place where noise is added
 

@@ -44,6 +44,9 @@ class Transform:
     def check(self, algorithm: Algorithm[Any, Any, Any]) -> None:
         """Reject an algorithm that the transform cannot work with, before any data are read."""
 
+    def check_others(self, transforms: "Sequence[Transform]") -> None:
+        """Reject other transforms of the plan that it cannot work with."""
+
     def covers(self, wanted: "Transform") -> bool:
         """Whether this protects at least as much as `wanted`: same class, no smaller settings."""
         return type(self) is type(wanted) and all(
@@ -52,6 +55,10 @@ class Transform:
 
     def check_cohort(self, context: RoundContext) -> None:
         """Client: reject an untrusted cohort before the query is counted or computed."""
+
+    def at_source(self, data: Data | Batches, context: RoundContext) -> Data | Batches:
+        """Client: change all rows before any is used, where rows are split between clients."""
+        return data
 
     def at_rows(self, data: Data, context: RoundContext) -> Data:
         """Client: change the rows before they are used, where rows are split between clients."""
@@ -76,6 +83,16 @@ def check_order(transforms: Sequence[Transform], algorithm: Algorithm[Any, Any, 
         )
     for transform in transforms:
         transform.check(algorithm)
+        transform.check_others(transforms)
+
+
+def prepare_source(
+    transforms: Sequence[Transform], data: Data | Batches, context: RoundContext
+) -> Data | Batches:
+    """Apply the source steps of all transforms."""
+    for transform in transforms:
+        data = transform.at_source(data, context)
+    return data
 
 
 def prepare(transforms: Sequence[Transform], data: Data, context: RoundContext) -> Data:

@@ -40,7 +40,7 @@ class FederatedKMeans(Federated):
         Minimum number of clients sampled, and of replies, in a round.
     privacy : str, tier or tuple of transforms, default="none"
         "none" gives the exact result without protection. "paper" withholds what the algorithm's
-        paper withholds. "guarded" withholds differences that would reveal single records. "secure"
+        paper withholds. "guarded" computes with means of small groups of rows. "secure"
         shows the server only exact totals over clients. "dp" and "secure+dp" add noise for
         differential privacy. The tiers in `fedclust.privacy` have settings;
         `fedclust.privacy.guarantee` describes what each tier guarantees.

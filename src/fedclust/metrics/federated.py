@@ -63,7 +63,7 @@ class Evaluation(OneRoundQuery[CentersToEvaluate, Totals]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "evaluation"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True, answered_once=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")
@@ -84,13 +84,6 @@ class Evaluation(OneRoundQuery[CentersToEvaluate, Totals]):
     @property
     def lossless(self) -> bool:
         return True
-
-    @property
-    def unguarded(self) -> str:
-        """Why the guarded tier refuses it: cluster sizes, and sums per cluster of many indices."""
-        if isinstance(self.index, str) and find_index(self.index).guarded:
-            return ""
-        return f"index={self.index!r} would reveal small clusters; use index='inertia'"
 
     def rule(self, n_features: int) -> Rule:
         """Our own rule: never disclose the distance of a single record."""

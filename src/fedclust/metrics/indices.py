@@ -73,7 +73,6 @@ class Index(Measure):
     min_clusters: int = 1
     reported: bool = True  # computed for the report of every study
     chooses_k: bool = False  # computed for every k when the number of clusters is chosen
-    guarded: bool = False  # the guarded tier allows it: a sum over all rows, none per cluster
 
     def __call__(
         self, X: Any, centers: Any, *, fuzzifier: float = 2.0, sample_weight: Any = None

@@ -78,7 +78,7 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
     fuzzifier: float = 0.0  # above 1: the entropy of memberships is computed, too
 
     key: ClassVar[str] = "profile"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
 
     def __post_init__(self) -> None:
         checks.centers(self)
@@ -133,7 +133,7 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
 
     key: ClassVar[str] = "outline"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True, disjoint=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)

@@ -98,7 +98,6 @@ inertia = Index(
     formula=_total,
     size=2,
     reported=False,
-    guarded=True,
 )
 
 # Uses distances to centres instead of rows, so it is linear in N and a sum over rows.

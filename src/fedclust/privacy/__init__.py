@@ -1,7 +1,7 @@
 """Mechanisms between a client's message and the wire, and what a client remembers of them."""
 
 from .fixed_point import FixedPoint
-from .guard import ChangeGuard
+from .grouped_rows import GroupedRows
 from .keyring import stored_identity
 from .ledger import Ledger
 from .masking import PairwiseMasks
@@ -12,9 +12,9 @@ from .secure_channel import SecureChannel
 from .suppression import MinCount, MinSamples
 
 __all__ = [
-    "ChangeGuard",
     "CheckedChannel",
     "FixedPoint",
+    "GroupedRows",
     "ClientPolicy",
     "IntegerGaussian",
     "Ledger",

@@ -1,4 +1,4 @@
-"""What k-means conserves: over all clusters together, every round has the same records.
+"""Laws of sums: means lie within the bounds, and k-means has the same records in every round.
 
 On a grid the sums over clusters are the same integers in every round, run and restart, under
 masks too. If they change, a client's data changed, a message was damaged, lost or doubled, or a
@@ -10,6 +10,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..core import Message, MessageError, Plan, Request, Stage
+from ..typing import FloatArray
+
+_ROUNDING = 1e-9  # of the largest value: sums in floats keep about so much
+
+
+def are_within_bounds(
+    weight: FloatArray, total: FloatArray, low: FloatArray, high: FloatArray
+) -> bool:
+    """Whether sums by cluster can be those of rows of this weight within bounds."""
+    slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + weight[:, None])
+    least, most = weight[:, None] * low - slack, weight[:, None] * high + slack
+    return bool(((total >= least) & (total <= most)).all())
 
 
 class Conservation:

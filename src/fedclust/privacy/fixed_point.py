@@ -26,6 +26,7 @@ from ..core import (
 )
 from ..core.message import COARSER
 from ..kernels.grid import Grid, make_grid
+from .conservation import are_within_bounds
 
 M = TypeVar("M", bound=Message)
 
@@ -129,4 +130,17 @@ class FixedPoint(Transform):
                     f"round {context.round}: the clients' weights sum to less than nothing, or to "
                     f"more than max_records={self.max_records} allows"
                 )
-        return cast(M, cast(Summed, merged).off_grid(self.grid))
+        sums = cast(M, cast(Summed, merged).off_grid(self.grid))
+        self._check_means(sums, context)
+        return sums
+
+    def _check_means(self, sums: Any, context: RoundContext) -> None:
+        """Refuse totals by cluster that no rows within the bounds can have."""
+        weight, total = getattr(sums, "weight", None), getattr(sums, "total", None)
+        if weight is None or total is None or total.shape != (len(weight), len(self.low)):
+            return
+        if not are_within_bounds(weight, total, np.asarray(self.low), np.asarray(self.high)):
+            raise MessageError(
+                f"round {context.round}: the merged sums are not those of rows within the public "
+                "bounds: at least one client sent false sums, and masks hide which"
+            )

@@ -27,7 +27,7 @@ class KeyExchange(OneRoundQuery[Empty, Offers]):
 
     key: ClassVar[str] = "key-exchange"
     # It reads no rows, so it is not a query.
-    traits: ClassVar[Traits] = Traits(reads_rows=False, answered_once=True)
+    traits: ClassVar[Traits] = Traits(reads_rows=False)
 
     def broadcast(self, state: Empty) -> Empty:
         return Empty()

@@ -19,6 +19,8 @@ from typing import IO, Any
 from ..core import Code, ConfigError, Refusal
 from ..core.files import lock
 
+_SECONDS = len("2026-01-31T12:00:00")  # characters of a time, to the second
+
 
 class Ledger:
     """Queries of one data set; in memory only, unless it has a path."""
@@ -30,6 +32,8 @@ class Ledger:
         self._cohorts: set[tuple[str, ...]] = set()
         self._sent_to: dict[str, list[str]] = {}
         self._described: dict[str, set[str]] = {}
+        self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
+        self.resets, self._reset_at = 0, ""
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
         self.refresh()
 
@@ -43,6 +47,10 @@ class Ledger:
     def n_queries(self) -> int:
         """Different queries answered since the last reset."""
         return len(self._queries)
+
+    def reset_since(self, when: str) -> bool:
+        """Whether the owner has reset it at that time or later; times are UTC in ISO format."""
+        return bool(self._reset_at) and self._reset_at[:_SECONDS] >= when[:_SECONDS]
 
     @contextmanager
     def transaction(self) -> Iterator["Transaction"]:
@@ -71,11 +79,11 @@ class Ledger:
 
     @property
     def memory(self) -> Path | None:
-        """Beside the ledger: which records were summed together, for guards."""
-        return None if self.path is None else self.path.with_suffix(".released.npz")
+        """Beside the ledger: which rows are averaged together."""
+        return None if self.path is None else self.path.with_suffix(".groups.npz")
 
     def reset(self, why: str) -> None:
-        """Start the count again and forget what guards remember, for other data, say."""
+        """Start the count again, and forget the groups of rows; for other data, say."""
         if not why.strip():
             raise ConfigError("reset: give a reason; it is written down")
         with self.transaction() as entries:
@@ -87,8 +95,12 @@ class Ledger:
         if entry["event"] == "reset":
             self._queries, self.spent = set(), 0.0
             self._cohorts, self._sent_to, self._described = set(), {}, {}
+            self.grouped, self.resets = set(), self.resets + 1
+            self._reset_at = str(entry.get("time", ""))
         elif entry["event"] == "column":
             self._described.setdefault(entry["column"], set()).add(entry["words"])
+        elif entry["event"] == "groups":
+            self.grouped.update(entry["columns"])
         elif entry["event"] == "cohort":
             self._cohorts.add(tuple(entry["members"]))
             self._sent_to[entry["sent"]] = entry["members"]
@@ -196,6 +208,10 @@ class Transaction:
                 f"column {column!r}",
             )
         self.pending.append({"event": "column", "column": column, "words": words})
+
+    def fix_groups(self, columns: list[str]) -> None:
+        """Note that the rows of these columns have been assigned to groups, for good."""
+        self.pending.append({"event": "groups", "columns": columns})
 
     def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
         """Pay for noise with a square of mu, or refuse."""

@@ -7,7 +7,7 @@ things gets masks that do not cancel. Bonawitz et al. (2017), without secret sha
 fails the round is asked again, which reveals nothing new (docs/privacy.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -27,10 +27,11 @@ from ..core import (
 from ..typing import Array
 from .crypto import KEY_BYTES, SIGNATURE_BYTES, digest, is_signed, key_for, mask_words
 from .keyring import MaskedQuery, offered
-from .policy import ClientPolicy, policy_of
+from .policy import ClientPolicy, QueryLimit, policy_of
 from .queries import broadcast_digest, plan_digest
 
 M = TypeVar("M", bound=Message)
+_SAME_ROWS = "totals must be over all rows of all clients"
 
 Roster = tuple[tuple[str, str, str, str], ...]  # client, key, identity, signature; hexadecimal
 
@@ -56,6 +57,24 @@ class PairwiseMasks(Transform):
             raise ConfigError(
                 f"PairwiseMasks: messages of {algorithm.key} stack, and masks cancel in sums only"
             )
+        withheld = algorithm.parameter("min_count")
+        if withheld is not None and withheld > 1:
+            raise ConfigError(
+                f"PairwiseMasks: {algorithm.key} with min_count={withheld} leaves out clients, and "
+                f"a total with few of them shows their own sums; {_SAME_ROWS}: set min_count=1"
+            )
+
+    def check_others(self, transforms: Sequence[Transform]) -> None:
+        """Refuse what leaves out rows by a rule of the plan: a server could single out a client.
+
+        Clients below a minimum would send zeros, and the total would be that of the others.
+        """
+        for other in transforms:
+            if other.stage == Stage.SUPPRESS and not isinstance(other, QueryLimit):
+                raise ConfigError(
+                    f"PairwiseMasks: {type(other).__name__} leaves out rows inside the masks, and "
+                    f"a total with few clients shows their own sums; {_SAME_ROWS}"
+                )
 
     def check_cohort(self, context: RoundContext) -> None:
         policy, keys = policy_of(context.data), self._keys(context)

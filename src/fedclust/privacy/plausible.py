@@ -3,7 +3,7 @@
 Sums of rows within public bounds obey laws: weights are not negative, means lie within the bounds,
 k-means conserves a client's sums over all clusters, fuzzy weights have a least and a most. Whoever
 breaks one is left out from then on. Under masks single messages cannot be read; there only
-the totals can be checked (`conservation`).
+the totals can be checked (`conservation`, `FixedPoint.at_server`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +14,7 @@ import numpy as np
 from ..core import Channel, Code, Message, Plan, Reason, Request, Schema, Stage
 from ..core.channel import Wrapper
 from ..typing import FloatArray
+from .conservation import are_within_bounds
 from .fixed_point import FixedPoint
 
 _ROUNDING = 1e-9  # of the largest value: sums in floats keep about so much
@@ -87,10 +88,7 @@ class CheckedChannel(Wrapper):
     def _within_bounds(self, weight: FloatArray, total: FloatArray) -> bool:
         if self._schema.low is None or self._schema.high is None:
             return True
-        low, high = self._schema.low, self._schema.high
-        slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + weight[:, None])
-        least, most = weight[:, None] * low - slack, weight[:, None] * high + slack
-        return bool(((total >= least) & (total <= most)).all())
+        return are_within_bounds(weight, total, self._schema.low, self._schema.high)
 
     def _conserved(self, plan: Plan, client: str, sums: FloatArray) -> str | None:
         now = sums.sum(axis=0)

@@ -1,7 +1,7 @@
 """Client-side policy: keys, query ledger, and the rules by which queries are rejected.
 
 Algorithms need no memory at the client; protection does. The policy holds the client's keys, the
-ledger of its answered queries, and what it last released. It belongs to the client
+ledger of its answered queries, and the groups of its rows. It belongs to the client
 (`Data.policy`), is never sent, and no plan can loosen its limits.
 """
 
@@ -9,17 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..core import Batches, ConfigError, Data, Refusal, RoundContext, Stage, Transform, checks
-from ..core.files import write_atomically
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
 from .keyring import FEWEST, Keyring
 from .ledger import Ledger
 from .queries import broadcast_digest, query_digest
+
+if TYPE_CHECKING:
+    from .grouped_rows import GroupMemory
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -78,8 +80,6 @@ class ClientPolicy:
         self._identity, self._given, self._keys = identity, ledger, keys
         self._watchful = limits is not None or ledger is not None
         self._noise: dict[bytes, IntArray] = {}
-        self._released: list[IntArray] | None = None
-        self.last: dict[bytes, Any] = {}  # what guards sent, by plan and by question
 
     @cached_property  # thousands of simulated clients have a gate, and few of them use it
     def keys(self) -> Keyring:
@@ -96,6 +96,13 @@ class ClientPolicy:
     def ledger(self) -> Ledger:
         """What the data set has released."""
         return self._given or Ledger()
+
+    @cached_property
+    def groups(self) -> "GroupMemory":
+        """Which rows are averaged together."""
+        from .grouped_rows import GroupMemory  # which imports this module
+
+        return GroupMemory(self.ledger)
 
     def admit(self, context: RoundContext) -> None:
         """Reject what this client never answers and count the rest, before anything is computed.
@@ -156,21 +163,6 @@ class ClientPolicy:
         spent = self.ledger.spent
         return epsilon_of(spent**0.5, self.limits.delta) if spent else 0.0
 
-    @property
-    def released(self) -> list[IntArray]:
-        """Of each release of sums by cluster, the cluster of every record; for guards."""
-        if self._released is None:
-            file = self.ledger.memory
-            self._released = list(load_arrays(file)) if file is not None and file.exists() else []
-        return self._released
-
-    def remember(self, labels: IntArray) -> None:
-        """Remember a release, beside the ledger if that is a file: guards outlive a process."""
-        self.released.append(labels)
-        file = self.ledger.memory
-        if file is not None:
-            write_atomically(file, lambda f: np.savez_compressed(f, *self.released))
-
     def _check_bounds(self, context: RoundContext, what: str) -> None:
         centers = getattr(context.down, "centers", None)
         if centers is None or self.limits.bounds is None:
@@ -210,9 +202,3 @@ def policy_of(data: Data | Batches | None) -> ClientPolicy:
             "(fedclust.privacy.ClientPolicy)"
         )
     return data.policy
-
-
-def load_arrays(path: Path) -> list[IntArray]:
-    """The releases that `remember` has written."""
-    with np.load(path, allow_pickle=False) as saved:
-        return [saved[name] for name in saved.files]

@@ -148,7 +148,7 @@ def measure_quality(
     found: Clustering, pooled: FloatArray | None, queries: ClusterQueries
 ) -> tuple[QualityRecord, ...]:
     """Indices of the centres, and of the centres of pooled rows, if those are known."""
-    if len(found.centers) < 2 or queries.tier.noisy or queries.tier.guards:
+    if len(found.centers) < 2 or queries.tier.noisy:
         return ()
     fuzzifier = found.algorithm.parameter("fuzzifier", 2.0)
     indices = reported_indices(len(found.centers))

@@ -12,7 +12,6 @@ from ..settings import Key
 
 MAX_QUERIES = 50  # to a data set, seeds and scores included
 ROUNDS = 40  # of a run, which leaves some of these queries for seeds and a score
-CHANGE_KEY = Key("guarded, secure: minimum number of changed rows behind a new answer", low=2)
 MAX_QUERIES_KEY = Key("guarded, secure: maximum number of queries to a data set", low=1)
 
 Conflicts = Iterator[tuple[tuple[str, str], str]]  # table and key of a study file, and the reason
@@ -57,7 +56,6 @@ class Tier(ABC):
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     masks: ClassVar[bool] = False  # messages are masked: every client takes part in every round
     noisy: ClassVar[bool] = False  # every answer spends privacy budget
-    guards: ClassVar[bool] = False  # clients withhold what is too like earlier answers
     limits_queries: ClassVar[bool] = False  # so few queries are answered that none may be wasted
 
     def transforms(
@@ -91,10 +89,15 @@ class Tier(ABC):
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
         """The algorithm as it runs under this tier, or a refusal that names another."""
         self.check(algorithm)
+        changes: dict[str, int] = {}
         longest, most = algorithm.parameter("max_rounds"), self.most_rounds(algorithm)
         if most is not None and longest is not None and longest > most:
-            return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=most))
-        return algorithm
+            changes["max_rounds"] = most
+        if self.masks and (algorithm.parameter("min_count") or 1) > 1:
+            changes["min_count"] = 1  # a total must be over all rows of all clients
+        return (
+            cast(AnyAlgorithm, replace(cast(Any, algorithm), **changes)) if changes else algorithm
+        )
 
     def seeding(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ..core import AnyAlgorithm, Channel, Plan, Schema, Stage, Transform, checks
-from ..privacy import ChangeGuard, FixedPoint, MinSamples, QueryLimit, SecureChannel
+from ..privacy import FixedPoint, QueryLimit, SecureChannel
 from ..privacy.fixed_point import MAX_RECORDS
-from .base import CHANGE_KEY, MAX_QUERIES, MAX_QUERIES_KEY, ROUNDS, Guarantee, Tier
+from .base import MAX_QUERIES, MAX_QUERIES_KEY, ROUNDS, Guarantee, Tier
 from .columns import TRUST
 
 
@@ -17,8 +17,6 @@ class Secure(Tier):
     min_cohort: int = 3
     max_queries: Annotated[int, MAX_QUERIES_KEY] = MAX_QUERIES
     max_records: int = MAX_RECORDS
-    # Guard k-means inside the masks too, at the price of exactness.
-    change: Annotated[int | None, CHANGE_KEY] = None
 
     name: ClassVar[str] = "secure"
     sums_only: ClassVar[bool] = True
@@ -28,8 +26,6 @@ class Secure(Tier):
     def __post_init__(self) -> None:
         checks.integer(self, "min_cohort", 3)
         checks.integer(self, "max_queries")
-        if self.change is not None:
-            checks.integer(self, "change", 2)
 
     def most_rounds(self, algorithm: AnyAlgorithm) -> int:
         return ROUNDS
@@ -37,13 +33,8 @@ class Secure(Tier):
     def transforms(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:
-        limit, grid = (
-            QueryLimit(self.max_queries),
-            FixedPoint.over(schema, max_records=self.max_records),
-        )
-        if self.change is None or not algorithm.traits.disjoint:
-            return limit, grid
-        return limit, MinSamples(2 * self.change), ChangeGuard(self.change), grid
+        grid = FixedPoint.over(schema, max_records=self.max_records)
+        return QueryLimit(self.max_queries), grid
 
     def channel(self, channel: Channel) -> Channel:
         if isinstance(channel, SecureChannel):
@@ -59,29 +50,18 @@ class Secure(Tier):
         return self.max_queries
 
     @property
-    def needs_memory(self) -> bool:
-        return self.change is not None  # what the guard last let through
-
-    @property
     def exact(self) -> bool:
-        return self.change is None
+        return True
 
     def missing_protection(self, plan: Plan, schema: Schema) -> str:
         return "" if any(t.stage == Stage.MASK for t in plan.transforms) else "masks"
 
     def _words(self) -> str:
-        words = (
+        return (
             f"The server learns totals over at least {self.min_cohort} clients and nothing of a "
-            "single client, as long as it does not pose as clients. "
-        )
-        if self.change is not None:
-            return words + (
-                f"Clients repeat their sums while fewer than {self.change} members of a cluster "
-                "changed, which is a heuristic for single records. The result is not exact."
-            )
-        return words + (
-            "The result is exact. Nothing is guaranteed about single records: totals of several "
-            "rounds can differ by one, and that one is then known, though not whose it is."
+            "single client, as long as it does not pose as clients. The result is exact. Nothing "
+            "is guaranteed about single records: totals of several rounds can differ by one, and "
+            "that one is then known, though not whose it is."
         )
 
     def for_columns(self) -> Tier:

@@ -53,7 +53,6 @@ class HalfSeeding(MicroSeeding):
     split: Annotated[int, Role.FREE] = 0  # determines the halves
 
     key: ClassVar[str] = "half-micro-clusters"
-    traits: ClassVar[Traits] = replace(MicroSeeding.traits, answered_once=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,8 +70,7 @@ class HalvesCMeans(CMeans):
     split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-llf-cm"
-    # Rows of one half may be closer to centres of the other half.
-    traits: ClassVar[Traits] = replace(CMeans.traits, disjoint=False, boundable=False)
+    traits: ClassVar[Traits] = replace(CMeans.traits, boundable=False)
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         return _step_halves(super().client_step, down, data, self.split, rng)
