@@ -80,7 +80,7 @@ def outermost_records(victim: Victim, seed: int, directions: int) -> FloatArray:
     if moments is None:
         return np.empty((0, victim.F))
     for _ in range(directions):
-        drawn: FloatArray = rng.normal(size=victim.F)
+        drawn: FloatArray = rng.normal(size=(victim.F,))
         w: FloatArray = drawn / np.linalg.norm(drawn)
         near: list[FloatArray] = [w, *(w + 1e-3 * e for e in np.eye(victim.F))]
         tops = [_largest_projection(victim, v / np.linalg.norm(v), moments) for v in near]
