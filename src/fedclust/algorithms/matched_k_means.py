@@ -34,7 +34,9 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     min_count: Annotated[int, Role.RECORDS] = 2
 
     key: ClassVar[str] = "fkm"
-    use_for: ClassVar[str] = "Use it when every byte counts and the data have no heavy tails."
+    use_for: ClassVar[str] = (
+        "Use it when clients should send little, in a few rounds, on data without heavy tails."
+    )
     traits: ClassVar[Traits] = Traits(counted=True)
     seeding: ClassVar[str | None] = "fkm"
 
