@@ -13,10 +13,11 @@ import numpy as np
 from ..core import Data, Dims, Empty, OneRoundQuery, Record, Role, Schema, Summed, Traits, checks
 from ..core.random import stream
 from ..kernels import (
+    HardSums,
     divide_or_keep,
     group_rows,
-    grouped_sums,
     hard_sums,
+    hide_small_sums,
     inertia,
     search_centers,
 )
@@ -113,9 +114,16 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        least = _FEWEST_ROWS if len(data) >= _FEWEST_ROWS * self.wanted else 1
-        sums = grouped_sums(data.X, down.centers, data.weight, min_count=least)
+        sums = hard_sums(data.X, down.centers, data.weight)
         return Sums(sums.weight, sums.total, sums.records)
+
+    def release(self, message: Sums) -> Sums:
+        """Client: hide small sums, once the rows of all batches are added up."""
+        records = message.support
+        if records is None or records.sum() < _FEWEST_ROWS * self.wanted:
+            return message
+        hidden = hide_small_sums(HardSums(records, message.weight, message.total), _FEWEST_ROWS)
+        return Sums(hidden.weight, hidden.total, hidden.records)
 
     def server_step(self, state: MicroState, merged: Sums, rng: Rng) -> MicroState:
         moved = state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))

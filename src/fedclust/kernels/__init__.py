@@ -4,7 +4,7 @@ Randomness comes from the generator that the caller passes.
 """
 
 from ._plain import memberships_of
-from .grouping import RowGroups, group_rows, grouped_sums
+from .grouping import RowGroups, group_rows, hide_small_sums
 from .local import (
     LocalClustering,
     farthest_first,
@@ -42,7 +42,7 @@ __all__ = [
     "fuzzy_objective",
     "fuzzy_sums",
     "group_rows",
-    "grouped_sums",
+    "hide_small_sums",
     "hard_sums",
     "inertia",
     "k_means",

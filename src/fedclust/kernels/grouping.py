@@ -56,36 +56,32 @@ def group_rows(
     return RowGroups(means, add(distinct.weight[kept]), add(distinct.records[kept]))
 
 
-def grouped_sums(
-    X: FloatArray, centers: FloatArray, weight: FloatArray = _UNIT, *, min_count: int
-) -> HardSums:
-    """Sums of the rows nearest to each centre, none of which shows fewer than `min_count` rows.
+def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
+    """Change sums so that none shows fewer than `min_count` rows.
 
-    Rows of a smaller sum join the nearest centre that has enough rows. A row that is far from all
-    of these counts as the middle of the box that it is in; boxes are as wide as a quarter of the
-    mean deviation of the centres from their median.
+    A smaller sum joins the nearest one that has enough rows. If all of these are far, its rows
+    count as the middle of the box that their mean is in; boxes are as wide as a quarter of the
+    mean deviation of all means from their median.
     """
-    sums = hard_sums(X, centers, weight)
-    small = (sums.records > 0) & (sums.records < min_count)
-    if not small.any():
+    small = np.flatnonzero((sums.records > 0) & (sums.records < min_count))
+    if len(small) == 0:
         return sums
-    records, masses, total = (np.where(small, 0, part.T).T for part in sums)
-    few = small[nearest(X, centers)[0]]
-    rows, w = X[few].astype(np.float64), weight[few] if len(weight) else weight
-    spread = np.abs(centers - np.median(centers, axis=0)).mean(axis=0)
-    width = np.maximum(spread * _BOX, np.finfo(float).tiny)
-    filled = np.flatnonzero(sums.records >= min_count)
-    near = np.zeros(len(rows), dtype=bool)
-    if len(filled):
-        joined, _ = nearest(rows, centers[filled])
-        near = (((rows - centers[filled][joined]) / width) ** 2).mean(axis=1) <= 1
-    boxed = (np.floor(rows / width) + 0.5) * width
-    for part, at in ((near, filled), (~near, np.arange(len(centers)))):
-        if part.any():
-            values = rows[part] if at is filled else boxed[part]
-            more = hard_sums(values, centers[at], w[part] if len(w) else w)
-            for whole, added in zip((records, masses, total), more, strict=True):
-                whole[at] += added
+    records, masses, total = (np.array(part, dtype=np.float64) for part in sums)
+    means = total / np.where(masses > 0, masses, 1.0)[:, None]
+    used, filled = records > 0, np.flatnonzero(records >= min_count)
+    spread = np.abs(means[used] - np.median(means[used], axis=0)).mean(axis=0)
+    width = np.where(spread > 0, spread * _BOX, 1.0)
+    joins, near = small, np.zeros(len(small), dtype=bool)
+    with np.errstate(over="ignore"):
+        if len(filled):
+            joins = filled[nearest(means[small], means[filled])[0]]
+            near = (((means[small] - means[joins]) / width) ** 2).mean(axis=1) <= 1
+        middle = (np.floor(means[small] / width) + 0.5) * width
+    far = small[~near]
+    total[far] = masses[far, None] * np.where(np.isfinite(middle), middle, 0.0)[~near]
+    for part in (records, masses, total):
+        np.add.at(part, joins[near], part[small[near]])
+        part[small[near]] = 0
     return HardSums(records, masses, total)
 
 
