@@ -23,10 +23,13 @@ def versus_pooled(seed: int, name: str, key: str, soft: bool) -> Quantities:
         make("llf-fcm" if soft else "llf-cm", k),
         channel(X, np.zeros(len(X))),
         Schema(X.shape[1]),
+        init="careful",
         n_init=3,
         seed=seed,
     )
-    clustering = cluster(make(key, k), channel(X, owner), Schema(X.shape[1]), seed=seed)
+    algorithm = make(key, k)
+    init = "careful" if algorithm.seeding == "micro-clusters" else "auto"
+    clustering = cluster(algorithm, channel(X, owner), Schema(X.shape[1]), init=init, seed=seed)
     labels = nearest(X, clustering.centers)[0]
     return {
         "ARI(pooled)": adjusted_rand_index(nearest(X, best.centers)[0], labels),

@@ -65,7 +65,9 @@ class StartSearch:
         if refine:
             centers = _spread(summary, _count_micro(k), rng)
             for n_rounds in _ROUNDS:
-                micro = MicroClusters(len(centers), centers, max_rounds=n_rounds, wanted=k)
+                # A single client is the pooled case: it has nobody to hide its sums from.
+                wanted = k if self.n_clients > 1 else _MOST_CENTERS
+                micro = MicroClusters(len(centers), centers, max_rounds=n_rounds, wanted=wanted)
                 state = self._run(micro).state
                 centers, summary = state.centers, Summary.of(state.centers, state.weight)
                 found += _search(summary, k, rng)
