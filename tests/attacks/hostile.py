@@ -80,13 +80,13 @@ def outermost_records(victim: Victim, seed: int, directions: int) -> FloatArray:
     if moments is None:
         return np.empty((0, victim.F))
     for _ in range(directions):
-        drawn: FloatArray = rng.normal(size=(victim.F,))
-        w: FloatArray = drawn / np.linalg.norm(drawn)
-        near: list[FloatArray] = [w, *(w + 1e-3 * e for e in np.eye(victim.F))]
-        tops = [_largest_projection(victim, v / np.linalg.norm(v), moments) for v in near]
+        w = rng.normal(size=(1, victim.F))
+        w = w / np.linalg.norm(w)
+        near = w + 1e-3 * np.vstack([np.zeros(victim.F), np.eye(victim.F)])
+        axes = near / np.linalg.norm(near, axis=1, keepdims=True)
+        tops = [_largest_projection(victim, axis, moments) for axis in axes]
         known = [t for t in tops if t is not None]
         if len(known) == len(near):
-            axes = np.array([v / np.linalg.norm(v) for v in near])
             found.append(np.linalg.lstsq(axes, np.array(known), rcond=None)[0])
     return np.array(found).reshape(-1, victim.F)
 

@@ -38,7 +38,13 @@ class Recording(LocalChannel):
 
 @pytest.mark.parametrize(
     ("key", "settings"),
-    [("llf-cm", {}), ("llf-fcm", {}), ("llf-fcm", {"fuzzifier": 1.4}), ("ewf", {}), ("dwf", {})],
+    [
+        ("llf-cm", {}),
+        ("llf-fcm", {}),
+        ("llf-fcm", {"fuzzifier": 1.4}),
+        ("ewf", {"min_count": 1}),
+        ("dwf", {"min_count": 1}),
+    ],
 )
 def test_masked_is_unmasked_bit_for_bit(key: str, settings: dict[str, Any]) -> None:
     chosen = plan(key, **settings)

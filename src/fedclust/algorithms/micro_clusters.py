@@ -98,7 +98,7 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     """Many small clusters of all rows: k-means that keeps the clusters' weights.
 
     A client sends no sum of fewer than three rows: rows of a smaller cluster join a larger one,
-    or count as the middle of a box if they are outlying. A client with fewer than three rows for
+    or are rounded if they are outlying. A client with fewer than three rows for
     each of the `wanted` clusters sends all sums as they are, because the clustering that follows
     shows as much of its rows.
     """
@@ -107,8 +107,8 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     wanted: Annotated[int, Role.CLUSTERS] = 1
 
     key: ClassVar[str] = "micro-c-means"
-    # The middle of a box may be outside the bounds, and boxes change with the centres.
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
+    # Rounding changes with the centres, so the totals of two rounds may differ.
+    traits: ClassVar[Traits] = Traits(counted=True, means=True, additive=True)
 
     def initial_state(self, centers: FloatArray) -> MicroState:
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))

@@ -9,7 +9,7 @@ from .local import DistinctRows, draw
 from .steps import _UNIT, HardSums, divide_or_keep, hard_sums, nearest, sq_distances
 
 _STEPS = 3  # Lloyd steps over the drawn groups
-_BOX = 0.25  # width of the boxes of outlying rows, in mean deviations of the centres
+_STEP = 0.25  # to which outlying means are rounded, in mean deviations of all means
 _FAR = 4.0  # a small group takes rows that are at most this much farther than its neighbour
 
 
@@ -59,9 +59,9 @@ def group_rows(
 def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
     """Change sums so that none shows fewer than `min_count` rows.
 
-    A smaller sum joins the nearest one that has enough rows. If all of these are far, its rows
-    count as the middle of the box that their mean is in; boxes are as wide as a quarter of the
-    mean deviation of all means from their median.
+    A smaller sum joins the nearest one that has enough rows. If all of these are far, its mean is
+    rounded towards the median of all means, in steps of a quarter of their mean deviation from it.
+    So no mean leaves the range of the rows.
     """
     small = np.flatnonzero((sums.records > 0) & (sums.records < min_count))
     if len(small) == 0:
@@ -69,16 +69,17 @@ def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
     records, masses, total = (np.array(part, dtype=np.float64) for part in sums)
     means = total / np.where(masses > 0, masses, 1.0)[:, None]
     used, filled = records > 0, np.flatnonzero(records >= min_count)
-    spread = np.abs(means[used] - np.median(means[used], axis=0)).mean(axis=0)
-    width = np.where(spread > 0, spread * _BOX, 1.0)
+    middle = np.median(means[used], axis=0)
+    spread = np.abs(means[used] - middle).mean(axis=0)
+    width = np.where(spread > 0, spread * _STEP, 1.0)
     joins, near = small, np.zeros(len(small), dtype=bool)
     with np.errstate(over="ignore"):
         if len(filled):
             joins = filled[nearest(means[small], means[filled])[0]]
             near = (((means[small] - means[joins]) / width) ** 2).mean(axis=1) <= 1
-        middle = (np.floor(means[small] / width) + 0.5) * width
+        rounded = middle + np.trunc((means[small] - middle) / width) * width
     far = small[~near]
-    total[far] = masses[far, None] * np.where(np.isfinite(middle), middle, 0.0)[~near]
+    total[far] = masses[far, None] * np.where(np.isfinite(rounded), rounded, middle)[~near]
     for part in (records, masses, total):
         np.add.at(part, joins[near], part[small[near]])
         part[small[near]] = 0

@@ -116,18 +116,10 @@ def carry_out(
     enter(Phase.LABELLING)
     written = layout.deliver(pool, prepared, described)
     labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
-    requested, found = clustered.requested, clustered.found
-    effect = layout.find_effect(prepared, requested, tier)
+    effect = layout.find_effect(prepared, clustered.requested, tier)
+    algorithms = clustered.requested, clustered.found
     about = describe_run(
-        study,
-        requested,
-        found,
-        tier,
-        journal.records,
-        directory.run_id,
-        effect,
-        match,
-        described.caveat,
+        study, *algorithms, tier, journal.records, directory.run_id, effect, match, described.caveat
     )
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
@@ -135,7 +127,7 @@ def carry_out(
         directory.path,
         model,
         described.profile,
-        found,
+        clustered.found,
         labels,
         clustered.choice,
         described.used,
