@@ -137,7 +137,8 @@ def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:
         return k_means(points, n, rng, weight, restarts=1)
     copies = points[np.arange(len(points), n) % len(points)]
     beside = copies + rng.normal(size=copies.shape) * points.std(axis=0) / 2
-    return np.concatenate([points, beside])
+    # Clients refuse centres outside their public bounds, which the points are within.
+    return np.concatenate([points, np.clip(beside, points.min(axis=0), points.max(axis=0))])
 
 
 def _count_micro(k: int) -> int:

@@ -60,7 +60,7 @@ def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
     """Change sums so that none shows fewer than `min_count` rows.
 
     A smaller sum joins the nearest one that has enough rows. If all of these are far, its mean is
-    rounded towards the median of all means, in steps of a quarter of their mean deviation from it.
+    rounded towards the middle of all means, in steps of a quarter of their mean deviation from it.
     So no mean leaves the range of the rows.
     """
     small = np.flatnonzero((sums.records > 0) & (sums.records < min_count))
@@ -69,7 +69,7 @@ def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
     records, masses, total = (np.array(part, dtype=np.float64) for part in sums)
     means = total / np.where(masses > 0, masses, 1.0)[:, None]
     used, filled = records > 0, np.flatnonzero(records >= min_count)
-    middle = np.median(means[used], axis=0)
+    middle = means[used].mean(axis=0)
     spread = np.abs(means[used] - middle).mean(axis=0)
     width = np.where(spread > 0, spread * _STEP, 1.0)
     joins, near = small, np.zeros(len(small), dtype=bool)
