@@ -215,7 +215,9 @@ def test_counts_by_client_and_their_totals_agree(tmp_path: Path) -> None:
 def test_clusters_of_few_rows_are_counted_but_not_described(tmp_path: Path) -> None:
     X = heavy_tailed(120, 0)
     X[:2] = [[70.0, 70.0, 70.0], [72.0, 70.0, 69.0]]
-    path = write_sites(tmp_path, X, np.arange(120) % 4, clustering="n_clusters = 3\nn_init = 5")
+    path = write_sites(
+        tmp_path, X, np.arange(120) % 4, clustering='n_clusters = 3\nn_init = 5\ninit = "careful"'
+    )
     shown = CliRunner().invoke(app, ["run", str(path)])
     run = tmp_path / "study-run"
     model, profile = load(run), read(run, "profile.json")
@@ -237,7 +239,7 @@ def test_a_small_fuzzy_cluster_is_not_the_rest_of_all_rows(tmp_path: Path) -> No
     """All rows minus the clusters described are at least the minimum of rows."""
     X = heavy_tailed(120, 0)
     X[0] = 75.0
-    clustering = "n_clusters = 4\nfuzzy = true\nfuzzifier = 1.3\nn_init = 5"
+    clustering = 'n_clusters = 4\nfuzzy = true\nfuzzifier = 1.3\nn_init = 5\ninit = "careful"'
     run = run_sites(tmp_path, X, np.arange(120) % 4, clustering=clustering)
     clusters = read(run, "profile.json")["clusters"]
     assert clusters[-1]["size"] == 1
@@ -247,7 +249,9 @@ def test_a_small_fuzzy_cluster_is_not_the_rest_of_all_rows(tmp_path: Path) -> No
     assert sum(hidden) >= 5
 
 
-@pytest.mark.parametrize(("algorithm", "more"), [("lossless", "max_rounds = 2"), ("fkm", "")])
+@pytest.mark.parametrize(
+    ("algorithm", "more"), [("lossless", "max_rounds = 2\ninit = 'careful'"), ("fkm", "")]
+)
 def test_statistics_of_other_rows_than_the_centre_are_rounded(
     tmp_path: Path, algorithm: str, more: str
 ) -> None:
