@@ -42,6 +42,22 @@ def reasons_of(channel: Channel) -> Mapping[str, Reason]:
     return channel.reasons() if isinstance(channel, Lossy) else {}
 
 
+class Absent(Exception):
+    """Clients of a cohort that do not answer any more. A followed channel raises it."""
+
+    def __init__(self, clients: Iterable[str]) -> None:
+        self.clients = tuple(sorted(clients))
+        super().__init__(f"no answer from {', '.join(self.clients)}")
+
+
+def run_name(channel: Channel) -> str:
+    """The name of the run that all clients follow; empty if they answer plans.
+
+    A followed channel repeats requests itself, and raises `Absent` for clients that stay silent.
+    """
+    return getattr(channel, "run_name", "")
+
+
 class Wrapper:
     """A channel in front of another; subclasses override what they change."""
 
@@ -64,3 +80,8 @@ class Wrapper:
     def reasons(self) -> Mapping[str, Reason]:
         """Why replies are missing, as far as the channel behind knows."""
         return reasons_of(self.channel)
+
+    @property
+    def run_name(self) -> str:
+        """The name of the followed run behind it, if there is one."""
+        return run_name(self.channel)

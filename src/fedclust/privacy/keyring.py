@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..core import ConfigError, Refusal
 from ..core.files import lock, write_text
+from .cohorts import find_conflict
 from .crypto import (
     KEY_BYTES,
     digest,
@@ -33,7 +34,6 @@ class _Secrets:
 
     secret: bytes = field(default_factory=fresh_secret, repr=False)
     shared: dict[bytes, bytes] = field(default_factory=dict, repr=False)
-    shrinks: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,10 @@ class Keyring:
         *,
         min_cohort: int = FEWEST,
         max_rounds: int = 300,
-        max_shrinks: int = 2,
         memory: Path | None = None,
     ) -> None:
         self._identity, self._memory = identity, memory
         self._min_cohort, self._max_rounds = max(FEWEST, min_cohort), max_rounds
-        self._max_shrinks = max_shrinks
         self._runs: dict[str, _Secrets] = {}
         self._done: set[bytes] = set()
         self._answers: Answers = {}
@@ -148,13 +146,12 @@ class Keyring:
                 raise Refusal(f"round {query.round}: the data changed since this was answered")
             return
         smaller = set(query.cohort) < set(before.cohort)
-        own = self._of(query.run)
-        if not smaller or steady or own.shrinks >= self._max_shrinks:
+        conflict = find_conflict(query.cohort, [before.cohort], self._min_cohort)
+        if not smaller or steady or conflict:
             raise Refusal(
-                f"round {query.round} was answered before, to another cohort or at other centres; "
-                f"a cohort may lose members {self._max_shrinks} times in a run"
+                f"round {query.round} was answered before, in another cohort or at other centres"
+                + (f": {conflict}" if conflict else "")
             )
-        own.shrinks += 1
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
@@ -176,16 +173,14 @@ def _written(runs: dict[str, _Secrets], answers: Answers) -> str:
         for (run, plan), rounds in answers.items()
         for number, (query, payload) in rounds.items()
     ]
-    secrets = {run: [own.secret.hex(), own.shrinks] for run, own in runs.items()}
+    secrets = {run: own.secret.hex() for run, own in runs.items()}
     return json.dumps({"runs": secrets, "answers": listed})
 
 
 def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        runs = {
-            r: _Secrets(bytes.fromhex(s), shrinks=int(n)) for r, (s, n) in found["runs"].items()
-        }
+        runs = {run: _Secrets(bytes.fromhex(secret)) for run, secret in found["runs"].items()}
         answers: Answers = {}
         for run, plan, number, cohort, header, payload in found["answers"]:
             key = bytes.fromhex(plan)

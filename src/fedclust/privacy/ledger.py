@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from ..core import Code, ConfigError, Refusal
 from ..core.files import lock
+from .cohorts import find_conflict
 
 _SECONDS = len("2026-01-31T12:00:00")  # characters of a time, to the second
 
@@ -30,7 +31,7 @@ class Ledger:
         self._read = 0  # bytes of the file that were taken in
         self._queries: set[str] = set()
         self._cohorts: set[tuple[str, ...]] = set()
-        self._sent_to: dict[str, list[str]] = {}
+        self._sent_to: dict[str, tuple[str, ...]] = {}
         self._described: dict[str, set[str]] = {}
         self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
         self.resets, self._reset_at = 0, ""
@@ -102,8 +103,9 @@ class Ledger:
         elif entry["event"] == "groups":
             self.grouped.update(entry["columns"])
         elif entry["event"] == "cohort":
-            self._cohorts.add(tuple(entry["members"]))
-            self._sent_to[entry["sent"]] = entry["members"]
+            members = tuple(entry["members"])
+            self._cohorts.add(members)
+            self._sent_to.setdefault(entry["sent"], members)
         elif entry["event"] == "noise":
             self.spent += float(entry["cost"])
         else:
@@ -172,25 +174,22 @@ class Transaction:
         self.pending.append({"event": "query", "query": name, "what": what})
 
     def join(
-        self, cohort: tuple[str, ...], sent: bytes, *, what: str, most: int, steady: bool = False
+        self, cohort: tuple[str, ...], sent: bytes, *, what: str, least: int, steady: bool = False
     ) -> None:
         """Note the cohort that hides a sum, or refuse: sums of two cohorts give the difference.
 
-        The same broadcast to another cohort is refused, unless the cohort has lost members (not
-        with `steady`). So is any cohort beyond the first few, whatever is broadcast.
+        With `steady` the same broadcast is answered in one cohort only: the noise of a client that
+        left would be missing.
         """
-        ledger, members, name = self._ledger, sorted(cohort), sent.hex()[:32]
-        before = ledger._sent_to.get(name)
-        known = before is None or (members == before if steady else set(members) <= set(before))
-        if not known:
-            raise self._refusal(f"{what}: the same broadcast was answered in another cohort")
-        if tuple(members) not in ledger._cohorts and len(ledger._cohorts) >= most:
+        ledger, members, name = self._ledger, tuple(sorted(cohort)), sent.hex()[:32]
+        if conflict := find_conflict(members, ledger._cohorts, least):
             raise self._refusal(
-                f"{what}: this data set was summed in {most} cohorts; another one would allow "
-                "them to be told apart"
+                f"{what}: a total over these clients is refused, because {conflict}"
             )
-        if before != members:
-            self.pending.append({"event": "cohort", "members": members, "sent": name})
+        if steady and ledger._sent_to.get(name, members) != members:
+            raise self._refusal(f"{what}: the same broadcast was answered in another cohort")
+        if members not in ledger._cohorts or (steady and name not in ledger._sent_to):
+            self.pending.append({"event": "cohort", "members": list(members), "sent": name})
 
     def describe(self, column: str, words: str, *, most: int) -> None:
         """Note the bounds or categories given for a column, or refuse beyond a few.

@@ -34,17 +34,14 @@ class Limits:
     min_cohort: int = FEWEST  # under masks
     max_rounds: int = 300  # of one plan
     max_queries: int | None = None  # of the data set, over all plans, runs and restarts
-    max_cohorts: int = 3  # in which sums are hidden: their differences reveal members
-    max_shrinks: int = 2  # cohorts that lose members, per run
     bounds: Bounds | None = None  # centres outside are refused
     requires: tuple[str, ...] = ()  # transforms that every plan must have, by name
     epsilon: float | None = None  # of the data set, for good
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
-        for name in ("min_samples", "min_cohort", "max_rounds", "max_cohorts"):
+        for name in ("min_samples", "min_cohort", "max_rounds"):
             checks.integer(self, name)
-        checks.integer(self, "max_shrinks", 0)
         if self.max_queries is not None:
             checks.integer(self, "max_queries")
 
@@ -88,7 +85,6 @@ class ClientPolicy:
             self._identity,
             min_cohort=self.limits.min_cohort,
             max_rounds=self.limits.max_rounds,
-            max_shrinks=self.limits.max_shrinks,
             memory=self._keys,
         )
 
@@ -129,7 +125,7 @@ class ClientPolicy:
                     context.cohort,
                     broadcast_digest(context),
                     what=what,
-                    most=self.limits.max_cohorts,
+                    least=max(FEWEST, self.limits.min_cohort),
                     steady=Stage.NOISE in stages,
                 )
             most = min(query_limits, default=None)

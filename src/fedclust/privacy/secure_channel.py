@@ -2,8 +2,8 @@
 
 It wraps any other channel: keys are exchanged in an ordinary round, every plan gets masks at its
 end, and a round in which a client failed is asked again. The same query gets the same
-masked answer, so asking again reveals nothing; a smaller cohort is another query, and clients
-allow two of those per run.
+masked answer, so asking again reveals nothing. A smaller cohort is another query: clients answer
+it only if at least as many leave as a cohort must have (`cohorts`).
 """
 
 import secrets
@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..core import Channel, ConfigError, Message, Plan, Request, Schema, TooFewClients, rounds
-from ..core.channel import Wrapper
+from ..core.channel import Absent, Wrapper
+from .cohorts import remain_without
 from .conservation import Conservation
+from .crypto import digest
 from .key_exchange import KeyExchange
 from .keyring import FEWEST
 from .masking import PairwiseMasks
+from .queries import plan_digest
 
 ATTEMPTS = 8  # with one client in a hundred failing, twenty clients fail so often once in a million
 
@@ -29,11 +32,11 @@ class SecureChannel(Wrapper):
         *,
         min_cohort: int = FEWEST,
         attempts: int = ATTEMPTS,
-        max_shrinks: int = 2,
+        steady: bool = False,
     ) -> None:
         super().__init__(channel)
-        self._attempts = attempts
-        self._min_cohort, self._shrinks = max(FEWEST, min_cohort), max_shrinks
+        self._attempts = 1 if self.run_name else attempts  # a followed channel repeats by itself
+        self._min_cohort, self._steady = max(FEWEST, min_cohort), steady
         self._conservation = Conservation()
         self.masks = self._agreed()
         self._cohort = tuple(entry[0] for entry in self.masks.roster)
@@ -45,7 +48,7 @@ class SecureChannel(Wrapper):
                 f"{len(connected)} clients are connected; secure aggregation needs "
                 f"{self._min_cohort}, so that no two can subtract themselves from the sum"
             )
-        exchange = KeyExchange(secrets.token_hex(16))
+        exchange = KeyExchange(self.run_name or secrets.token_hex(16))
         plan = Plan(exchange)
         (done,) = rounds(plan, _Steady(self.channel, self._attempts), Schema(n_features=1))
         if len(done.cohort) < self._min_cohort:
@@ -71,8 +74,11 @@ class SecureChannel(Wrapper):
         masked = replace(plan, transforms=(*plan.transforms, self.masks))
         while True:
             repeated = replace(request, cohort=tuple(sorted(self._cohort)))
-            replies = dict(_Steady(self.channel, self._attempts).ask(masked, repeated))
-            silent = sorted(set(self._cohort) - set(replies))
+            try:
+                replies = dict(_Steady(self.channel, self._attempts).ask(masked, repeated))
+                silent = sorted(set(self._cohort) - set(replies))
+            except Absent as absent:
+                silent = list(absent.clients)
             if not silent:
                 break
             self._leave_out(plan, request, silent)
@@ -80,16 +86,15 @@ class SecureChannel(Wrapper):
         yield from replies.items()
 
     def _leave_out(self, plan: Plan, request: Request, silent: list[str]) -> None:
-        left = tuple(c for c in self._cohort if c not in silent)
-        vertical = plan.algorithm.partition == "vertical"
-        if vertical or self._shrinks == 0 or len(left) < self._min_cohort:
+        salt = digest(self.masks.run.encode(), plan_digest(plan), str(request.round).encode())
+        left = remain_without(silent, self._cohort, self._min_cohort, salt)
+        if plan.algorithm.partition == "vertical" or self._steady or not left:
             raise TooFewClients(
-                f"round {request.round}: no usable answer from {', '.join(silent)} after "
-                f"{self._attempts} attempts, and the others cannot go on without: masks of the "
-                "missing do not cancel",
+                f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
+                "cannot go on without: the difference of two totals would be the sum of too few "
+                "clients",
                 self.reasons(),
             )
-        self._shrinks -= 1
         self._cohort = left
 
 

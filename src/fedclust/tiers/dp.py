@@ -157,7 +157,7 @@ class SecurePrivate(Private):
         if isinstance(channel, SecureChannel):
             return channel
         # Without a client its noise is missing: no cohort may shrink.
-        return SecureChannel(channel, min_cohort=self.min_cohort, max_shrinks=0)
+        return SecureChannel(channel, min_cohort=self.min_cohort, steady=True)
 
     def _words(self) -> str:
         return (
