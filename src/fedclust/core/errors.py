@@ -29,6 +29,9 @@ class Code(StrEnum):
     LIMIT = "limit"  # its query limit or privacy budget is used up
     POLICY = "policy"  # its policy rejects the query
     STATE = "state"  # its process did not receive an earlier request that this one needs
+    STUDY = "study"  # the request is not the next one of the study that it follows
+    BEHIND = "behind"  # it has not seen the replies of earlier steps yet
+    APPROVAL = "approval"  # its owner has not approved the study yet
     REQUEST = "request"  # the request is malformed, or of another version
     FILES = "files"  # its client.toml or its data files cannot be read
     DATA = "data"  # its data do not fit the request
@@ -39,7 +42,7 @@ class Code(StrEnum):
     @property
     def final(self) -> bool:
         """Whether a repeated request would be refused again."""
-        return self in (Code.CONSENT, Code.LIMIT)
+        return self in (Code.CONSENT, Code.LIMIT, Code.STUDY)
 
 
 class Reason(NamedTuple):

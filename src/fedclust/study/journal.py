@@ -54,17 +54,21 @@ class Journal:
     """Runs plans as `fedclust.core.run` does, and saves what is needed to resume.
 
     A study always runs its plans in the same order, so a run is identified by its number. A saved
-    run is checked against its plan: the journal of another study is refused.
+    run is checked against its plan: the journal of another study is refused. Without a folder
+    nothing is saved.
     """
 
-    def __init__(self, folder: Path, on_round: OnRound | None = None) -> None:
+    def __init__(self, folder: Path | None, on_round: OnRound | None = None) -> None:
         self._folder, self._on_round = folder, on_round
         self._next = 0
         self.records: list[RunRecord] = []
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
 
     def check_unchanged(self, file: str, content: str, change: str) -> None:
         """Save what must not change until the study is finished; refuse if it has changed."""
+        if self._folder is None:
+            return
         path = self._folder / file
         if path.exists() and path.read_text(encoding="utf-8") != content:
             raise ConfigError(
@@ -98,6 +102,8 @@ class Journal:
         self, phase: Phase, plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling
     ) -> Run:
         """Run the plan to its end, continuing where an earlier process stopped."""
+        if self._folder is None:
+            return self._run_unsaved(phase, plan, channel, schema, sampling)
         path, self._next = self._folder / f"{self._next:05d}", self._next + 1
         resume = last = _load(path, plan)
         history = _History.load(path, resume)
@@ -117,6 +123,27 @@ class Journal:
             _save(path, plan, last, history)
         n_queries = len(queries.read_text(encoding="utf-8").splitlines()) if queries.exists() else 0
         repeated_cost = sum(costs) * (n_queries - len(history.lines))
+        return self._finish(phase, plan, schema, last, history, repeated_cost)
+
+    def _run_unsaved(
+        self, phase: Phase, plan: Plan, channel: Channel, schema: Schema, sampling: ClientSampling
+    ) -> Run:
+        last, history = None, _History()
+        for last in rounds(plan, channel, schema, sampling=sampling):
+            history.add(last)
+            if self._on_round:
+                self._on_round(phase, plan, last)
+        return self._finish(phase, plan, schema, last, history)
+
+    def _finish(
+        self,
+        phase: Phase,
+        plan: Plan,
+        schema: Schema,
+        last: Round | None,
+        history: "_History",
+        repeated_cost: float = 0.0,
+    ) -> Run:
         self.records.append(history.summarize(phase, plan, repeated_cost))
         state = last.state if last else plan.algorithm.start(schema, plan.rng("server", -1))
         number = last.number + 1 if last else 0

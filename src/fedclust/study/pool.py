@@ -37,6 +37,7 @@ class ClientPool(Protocol):
     compares: bool  # whether an extra lossless run is allowed, for comparison
     needs_everyone: bool  # whether one client with blocking problems ends the study
     named: Collection[str]  # the clients that the study lists, if it does
+    replays: bool  # whether it keeps all replies, so that a study resumes without its journal
 
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Send a request other than a round to every client, and collect typed replies."""
@@ -60,6 +61,7 @@ class LocalPool:
     default_tier = "none"  # the user who runs the study has all rows
     compares = True
     needs_everyone = True
+    replays = False
 
     def __init__(self, sessions: Mapping[str, ClientSession], caller: Caller) -> None:
         self.sessions, self._caller = dict(sessions), caller
@@ -114,6 +116,7 @@ class RemotePool:
     default_tier = "secure"
     compares = False  # clients answer only the queries that a study needs
     needs_everyone = False
+    replays = False
 
     def __init__(self, remote: RemoteChannel, named: Collection[str] = ()) -> None:
         self._remote, self.named = remote, named

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.labels import check_label_format, refuse_unwritable
+from ..client.requests import Written
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
@@ -15,9 +16,9 @@ from ..data.ids import secret_bytes
 from ..results import RunProfile
 from .describe_run import describe_run
 from .inputs import digest_match
-from .journal import OnRound
+from .journal import Journal, OnRound
 from .layouts import Layout, Survey, layout_of
-from .layouts.base import add_counts
+from .layouts.base import Clustered, Described, add_counts
 from .needs import check_extras, find_missing_extras
 from .notes import describe_files
 from .phases import Phase
@@ -87,16 +88,30 @@ def survey_study(study: Study) -> Survey:
     return replace(survey, problems=problems, notes=tuple(describe_files(pool, survey)))
 
 
-def carry_out(
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The results of the steps of a study, as every participant can compute them."""
+
+    survey: Survey
+    prepared: Any
+    clustered: Clustered
+    described: Described
+    written: Mapping[str, Written]  # by client
+
+
+def take_steps(
     study: Study,
     pool: ClientPool,
-    directory: RunDirectory,
+    open_journal: Callable[[], Journal],
     *,
     match: Model | None = None,
     on_phase: OnPhase | None = None,
-    on_round: OnRound | None = None,
-) -> Outcome:
-    """The steps of every study, wherever its clients are and however its data are split."""
+) -> Steps:
+    """Survey, prepare, cluster, describe, deliver: a function of the study and of replies alone.
+
+    The server takes these steps over its clients. Clients that follow a study take them as well,
+    over the replies that everybody has seen.
+    """
     enter = on_phase or (lambda phase: None)
     layout = layout_of(study)
     tier = resolve_tier(study, pool.default_tier)
@@ -104,7 +119,7 @@ def carry_out(
     survey = layout.survey(pool, tier)
     survey.refuse_problems()
     layout.check_match(match, survey)
-    journal = directory.journal(on_round)
+    journal = open_journal()
     journal.check_unchanged(
         "match.txt", digest_match(match), "the run that --match-run names has changed"
     )
@@ -115,11 +130,33 @@ def carry_out(
     described = layout.describe(pool, prepared, clustered, tier, journal, match)
     enter(Phase.LABELLING)
     written = layout.deliver(pool, prepared, described)
-    labels = {client: directory.final_path(w.path or w.file) for client, w in written.items()}
-    effect = layout.find_effect(prepared, clustered.requested, tier)
-    algorithms = clustered.requested, clustered.found
+    return Steps(survey, prepared, clustered, described, written)
+
+
+def carry_out(
+    study: Study,
+    pool: ClientPool,
+    directory: RunDirectory,
+    *,
+    match: Model | None = None,
+    on_phase: OnPhase | None = None,
+    on_round: OnRound | None = None,
+) -> Outcome:
+    """Take the steps of a study, wherever its clients are, and write the folder of the run."""
+    layout, tier = layout_of(study), resolve_tier(study, pool.default_tier)
+    journals: list[Journal] = []
+
+    def open_journal() -> Journal:
+        journals.append(directory.journal(on_round, saves=not pool.replays))
+        return journals[0]
+
+    steps = take_steps(study, pool, open_journal, match=match, on_phase=on_phase)
+    clustered, described = steps.clustered, steps.described
+    labels = {client: directory.final_path(w.path or w.file) for client, w in steps.written.items()}
+    effect = layout.find_effect(steps.prepared, clustered.requested, tier)
+    algorithms, records = (clustered.requested, clustered.found), journals[0].records
     about = describe_run(
-        study, *algorithms, tier, journal.records, directory.run_id, effect, match, described.caveat
+        study, *algorithms, tier, records, directory.run_id, effect, match, described.caveat
     )
     model = layout.complete(described, about)
     directory.finish(model, clustered.history, described.profile, clustered.choice)
@@ -131,7 +168,7 @@ def carry_out(
         labels,
         clustered.choice,
         described.used,
-        layout.count_offered(survey),
+        layout.count_offered(steps.survey),
     )
 
 

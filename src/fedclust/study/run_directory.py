@@ -52,8 +52,11 @@ class RunDirectory:
         saved = self._saved_run_id() if resume else ""
         self.run_id = run_id or saved or secrets.token_hex(4)
 
-    def journal(self, on_round: OnRound | None) -> Journal:
-        """The journal of the unfinished run with `resume`, otherwise an empty one."""
+    def journal(self, on_round: OnRound | None, *, saves: bool = True) -> Journal:
+        """The journal of the unfinished run with `resume`, otherwise an empty one.
+
+        Without `saves` it keeps nothing, because the run resumes from a transcript.
+        """
         inputs = self._check_inputs() if self._resume else read_inputs(self._study)
         if not self._resume:
             self._discard_unfinished()
@@ -65,7 +68,7 @@ class RunDirectory:
             ) from None
         write_text(self._scratch / _RUN_ID, self.run_id)
         write_record(self._scratch / _INPUTS, inputs)
-        return Journal(self._scratch / _JOURNAL, on_round)
+        return Journal(self._scratch / _JOURNAL if saves else None, on_round)
 
     def _check_inputs(self) -> Inputs:
         """The inputs of the run that is resumed; refuse those that have changed."""
