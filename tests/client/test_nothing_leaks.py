@@ -222,14 +222,14 @@ def test_details_of_problems_that_are_shown_are_found(
 ) -> None:
     kit = write_kit(tmp_path)
     bad_files.BAD_FILES["undeclared category"](kit)
-    values = codec._values
+    values = codec.values_of
 
     def all_details(reply: object) -> dict[str, object]:
         shown = values(reply)  # type: ignore[arg-type]
         texts = [problem.text for problem in getattr(reply, "problems", ())]
         return {**shown, "texts": texts}
 
-    monkeypatch.setattr(codec, "_values", all_details)
+    monkeypatch.setattr(codec, "values_of", all_details)
     assert any("Atlantis-Prime" in leak for leak in leaks_of(kit, endpoint(kit)))
 
 

@@ -18,6 +18,7 @@ from .files import ClientFiles
 from .identities import read_enrolment
 
 CLIENT_FILE, KEYS_FILE = "client.toml", "keys.json"
+APPROVAL = ("rules", "ask")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,13 @@ class ConsentSettings:
         Key("minimum number of records behind a number, unless an algorithm is lossless", low=1),
     ] = 2
     privacy: Annotated[str, Key("minimum tier of a study", TIERS)] = "none"
+    approval: Annotated[
+        str,
+        Key(
+            'who approves a study: "rules" (those of this file), or "ask" (its owner, each time)',
+            APPROVAL,
+        ),
+    ] = "rules"
     max_rounds: Annotated[int, Key("maximum number of rounds in one job", low=1)] = 10_000
     max_queries: Annotated[
         int, Key("maximum number of queries to these data, over all studies", low=1)

@@ -16,12 +16,15 @@ from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
+from ..follow.approval import is_followed
+from ..follow.relay import RelayPool, StudyText
+from ..follow.transcript import Transcript
 from ..study.phases import Phase
 from ..study.pool import RemotePool
-from ..study.read import read_study
+from ..study.read import read_study, resolve_tier
 from ..study.run import carry_out
 from ..study.run_directory import RunDirectory
-from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS
+from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS, TRANSCRIPT
 
 _LOCK_TIMEOUT = 30.0  # seconds to wait until an earlier job of the same run has ended
 _log = logging.getLogger(__name__)
@@ -81,6 +84,7 @@ class StudyJob:
             self._record(Incident("start", 0, client, "its job process did not start in time"))
         read = read_study(self._study, files=False)
         study = replace(read, clients={})  # clients name their files in client.toml
+        tier = resolve_tier(study, RemotePool.default_tier)
         channel = RemoteChannel(
             ReadyClients(transport, tuple(ready)),
             run=self._run,
@@ -96,8 +100,16 @@ class StudyJob:
             resume=self._resume,
             run_id=self._run[:RUN_ID_LENGTH],  # as in the names of the clients' label files
         )
-        pool = RemotePool(channel, tuple(read.clients))
-        carry_out(study, pool, folder, on_round=self._report_round)
+        if not is_followed(study, tier):
+            pool = RemotePool(channel, tuple(read.clients))
+            carry_out(study, pool, folder, on_round=self._report_round)
+            return
+        text = StudyText(read, self._study.read_text(encoding="utf-8"))
+        transcript = Transcript(self._work / TRANSCRIPT)
+        relay = RelayPool(channel, tuple(read.clients), text, self._run, transcript)
+        relay.open()
+        carry_out(study, relay, folder, on_round=self._report_round)
+        relay.close()
 
     def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

@@ -83,6 +83,15 @@ class Keyring:
             public = exchange_public(self._of(run).secret)
         return public, signature(self._secret_identity(), offered(run, public))
 
+    def sign(self, text: bytes) -> tuple[bytes, bytes]:
+        """The public identity, and its signature of a text."""
+        return self.identity, signature(self._secret_identity(), text)
+
+    def adopt(self, run: str, secret: bytes) -> None:
+        """Use this secret in a run, which an earlier process of this client has offered."""
+        if run not in self._runs:
+            self._runs[run] = _Secrets(secret)
+
     def _of(self, run: str) -> _Secrets:
         if run not in self._runs:
             while len(self._runs) >= _RUNS_KEPT:

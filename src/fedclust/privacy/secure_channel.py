@@ -95,6 +95,7 @@ class SecureChannel(Wrapper):
                 "clients",
                 self.reasons(),
             )
+        self.leave_out(silent)
         self._cohort = left
 
 

@@ -1,0 +1,170 @@
+"""The endpoint of a client that follows studies."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..client.codec import decode
+from ..client.endpoint import ClientEndpoint
+from ..client.requests import Caller
+from ..core import Code, Refusal
+from ..core.codec import encode_reply, get_integer, get_text
+from ..core.files import write_text
+from ..core.wire import Frame
+from ..study.read import resolve_tier
+from ..study.settings import Study, make_algorithm
+from .approval import DEFAULT_TIER, Approvals, is_followed, open_study, study_hash
+from .entries import decode_entry
+from .followed_run import FollowedRun
+from .memory import RunMemory
+
+FOLLOW, CATCH_UP = "follow", "catch-up"
+FOLDER, _OPENING = "following", "opening.json"
+_LONGEST_RUN = 64  # characters of a run's id
+
+
+def name_run(run: str, hash: str) -> str:
+    """The name of a run in seals and masks; it binds them to the study."""
+    return f"{run} {hash}"
+
+
+class FollowingEndpoint(ClientEndpoint):
+    """Answers the next request of a study that this client follows, and no other.
+
+    Requests outside of a study are answered only if client.toml requires no tier in which only
+    sums leave. They are marked as unverified in the log of disclosures.
+    """
+
+    _current: FollowedRun | None = None
+    _current_id = ""
+
+    def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        header = frame.header
+        kind, before = get_text(header, "kind"), decode_entry(frame)
+        step = header.pop("step", None)
+        if kind == FOLLOW:
+            position = self._open(header, caller)
+            return encode_reply(None, answers=id, client=self._name, values={"next": position})
+        if kind != CATCH_UP and step is None:
+            self._allow_unfollowed()
+            entry |= {"verified": False}
+            return super()._respond(frame, id, caller, entry)
+        run = self._followed(caller)
+        if before is not None:
+            run.take(before)
+        if kind == CATCH_UP:
+            return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
+        request = decode(frame)
+        number = get_integer({"step": step}, "step")
+        entry |= {"step": number, "verified": True}
+        return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
+
+    def _allow_unfollowed(self) -> None:
+        consent = self._session.admission
+        if consent.follows:
+            raise Refusal(
+                "this client follows studies and answers no request outside of one, because its "
+                "client.toml requires a tier in which only sums leave",
+                code=Code.CONSENT,
+            )
+
+    def _open(self, header: Mapping[str, Any], caller: Caller) -> int:
+        """Begin to follow a study, or continue; the position of this client in it."""
+        version = get_text(header, "version")
+        if version != __version__:
+            raise Refusal(
+                f"the server runs fedclust {version}, this client {__version__}; a study is "
+                "followed by the same version everywhere",
+                code=Code.STUDY,
+            )
+        members = header.get("members")
+        if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
+            raise Refusal("the study names no clients", code=Code.REQUEST)
+        folder, text = self._folder_of(caller.run), get_text(header, "text")
+        memory = RunMemory(folder)
+        if memory.ended:
+            raise Refusal(memory.ended, code=Code.STUDY)
+        study = open_study(folder, caller.study, text)
+        hash = study_hash(study)
+        if hash != get_text(header, "hash"):
+            raise Refusal("the hash of the study is not that of its settings", code=Code.STUDY)
+        self._session.admission.allow_caller(caller)
+        self._allow_study(study, members)
+        if self._config.consent.approval == "ask":
+            Approvals(self._config.path.parent).require(study, text)
+        self._fix(folder, {"study": caller.study, "hash": hash, "members": sorted(members)}, memory)
+        return self._followed(caller).position
+
+    def _allow_study(self, study: Study, members: list[str]) -> None:
+        """Refuse a study that breaks a rule of client.toml, before its first request."""
+        tier = resolve_tier(study, DEFAULT_TIER)
+        if not is_followed(study, tier):
+            raise Refusal(f"tier {tier.name!r} cannot be followed", code=Code.STUDY)
+        if self._name not in members:
+            raise Refusal("the study does not name this client", code=Code.STUDY)
+        peers = self._session.policy.peers
+        unknown = sorted(set(members) - set(peers) - {self._name}) if peers is not None else []
+        if unknown:
+            raise Refusal(
+                f"{', '.join(unknown)}: not among the peers that this client knows from "
+                "enrolment; its peers.json has to be brought up to date",
+                code=Code.CONSENT,
+            )
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
+        self._session.admission.allow_preflight(algorithm.key, study.features or ())
+
+    def _fix(self, folder: Path, opening: dict[str, Any], memory: RunMemory) -> None:
+        """Note what this run is about; it cannot change once a step is answered."""
+        file = folder / _OPENING
+        if file.exists() and json.loads(file.read_text(encoding="utf-8")) != opening:
+            if memory.last is not None or memory.entries:
+                raise Refusal("the study or its clients changed during the run", code=Code.STUDY)
+            self._forget()
+        if not file.exists() or json.loads(file.read_text(encoding="utf-8")) != opening:
+            write_text(file, json.dumps(opening))
+
+    def _forget(self) -> None:
+        if self._current is not None:
+            self._current.close()
+        self._current, self._current_id = None, ""
+
+    def _followed(self, caller: Caller) -> FollowedRun:
+        """The run that a request belongs to; a new process continues where another ended."""
+        if self._current is not None and self._current_id == caller.run:
+            return self._current
+        self._forget()
+        folder = self._folder_of(caller.run)
+        file = folder / _OPENING
+        if not file.exists():
+            raise Refusal("this client does not follow this run", code=Code.BEHIND)
+        opening = json.loads(file.read_text(encoding="utf-8"))
+        if opening["study"] != caller.study:
+            raise Refusal("the run belongs to another study", code=Code.STUDY)
+        path = folder / f"{caller.study}.toml"
+        study = open_study(folder, caller.study, path.read_text(encoding="utf-8"))
+        memory = RunMemory(folder)
+        if memory.ended:
+            raise Refusal(memory.ended, code=Code.STUDY)
+        name = name_run(caller.run, opening["hash"])
+        policy = self._session.policy
+        self._current = FollowedRun(memory, study, self._name, name, opening["members"], policy)
+        self._current_id = caller.run
+        return self._current
+
+    def _folder_of(self, run: str) -> Path:
+        if not run.isalnum() or len(run) > _LONGEST_RUN:
+            raise Refusal("the id of the run is not usable", code=Code.REQUEST)
+        return self._config.path.parent / FOLDER / run
+
+
+class FollowingEndpoints:
+    """The component that a job names at every client, for the study that it was signed for."""
+
+    def __init__(self, study: str) -> None:
+        self._study = study
+
+    def open(self, folder: Path, name: str) -> FollowingEndpoint:
+        """The endpoint of that name, whose client.toml is in its folder."""
+        return FollowingEndpoint(folder, name, self._study)
