@@ -235,6 +235,7 @@ def encode_answer(reply: AnyReply, *, answers: str, client: str, seal: str = "")
 
 
 def values_of(reply: AnyReply) -> dict[str, Any]:
+    """A reply other than a message, as plain values."""
     match reply:
         case PreflightReport():
             problems = [[p.column, p.code, p.blocking] for p in reply.problems]
