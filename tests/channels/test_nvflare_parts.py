@@ -20,8 +20,8 @@ from nvflare.fuel.flare_api.api_spec import NoConnection
 from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
-from fedclust.follow.endpoint import FollowingEndpoints
 from fedclust.core import ConfigError, FedclustError
+from fedclust.follow.endpoint import FollowingEndpoints
 
 
 class Engine:

@@ -21,7 +21,7 @@ from .agreement import agree, asked_digest, describe
 from .entries import Entry, layout_of, to_words
 from .follower import Follower, Over
 from .memory import Reply, RunMemory
-from .seals import Sealer, content_of, round_content, values_content
+from .seals import Sealer, round_content, values_content
 
 
 class FollowedRun:
@@ -87,7 +87,7 @@ class FollowedRun:
         seal = self._sealer.seal(step, asked, content, cohort, masks)
         text = base64.b64encode(seal.tobytes()).decode()
         raw = encode_answer(reply, answers=id, client=self._me, seal=text)
-        return Reply(step, asked, content, raw)
+        return Reply(step, asked, raw)
 
     def take(self, entry: Entry) -> None:
         """Continue with the replies of a finished step, once they are checked."""
@@ -137,39 +137,32 @@ class FollowedRun:
             return  # the study goes on without this client, and the follower ends it here
         if problem := self._find_problem(entry, expected):
             raise self._end(f"step {entry.step}: {problem}")
-        if not entry.absent:
-            masks, cohort = _masks_of(expected)
-            try:
-                self._sealer.check(entry, self._last_reply.asked, cohort, masks)
-            except Refusal as refusal:
-                raise self._end(str(refusal)) from None
+        if entry.absent:
+            return
+        masks, cohort = _masks_of(expected)
+        last = self._memory.last
+        answered = last is not None and last.step == entry.step
+        asked = last.asked if last is not None and answered else asked_digest(expected)
+        try:
+            self._sealer.check(entry, asked, cohort, masks)
+        except Refusal as refusal:
+            raise self._end(str(refusal)) from None
 
     def _find_problem(self, entry: Entry, expected: AnyRequest) -> str:
         masks, cohort = _masks_of(expected)
         if entry.absent:
             fits = masks is not None and set(entry.absent) <= set(cohort) - {self._me}
             return "" if fits else "the clients that are left out do not fit"
-        if self._memory.last is None or self._memory.last.step != entry.step:
-            return "it has no record of its own reply"
-        if isinstance(expected, RunRound):
-            complete = entry.clients == cohort
-            if not complete and (expected.plan.needs_all or not set(entry.clients) <= set(cohort)):
-                return "the replies are not those of the cohort"
-        if isinstance(expected, RunRound) != entry.is_round or not self._is_own(entry):
-            return "its own reply is not among the replies"
+        if isinstance(expected, RunRound) != entry.is_round:
+            return "the replies are of another kind"
+        if not isinstance(expected, RunRound):
+            return ""
+        if len(entry.words) != len(entry.clients):
+            return "the replies of single clients are missing"
+        complete = entry.clients == cohort
+        if not complete and (expected.plan.needs_all or not set(entry.clients) <= set(cohort)):
+            return "the replies are not those of the cohort"
         return ""
-
-    @property
-    def _last_reply(self) -> Reply:
-        if self._memory.last is None:
-            raise RuntimeError("no reply yet")
-        return self._memory.last
-
-    def _is_own(self, entry: Entry) -> bool:
-        """Whether the entry holds what this client sent."""
-        if entry.is_round and len(entry.words) != len(entry.clients):
-            return False
-        return content_of(entry, entry.clients.index(self._me)) == self._last_reply.content
 
 
 def _masks_of(request: AnyRequest) -> tuple[PairwiseMasks | None, tuple[str, ...]]:

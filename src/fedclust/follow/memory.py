@@ -20,16 +20,15 @@ from .entries import Entry, decode_entry, encode_entry
 _STATE, _SECRET, _LOG = "state.json", "secret", "steps.bin"
 _REPLY, _ENTRY = b"R", b"E"
 _HASH = 32
-_HEAD = 1 + 8 + 2 * _HASH + 8  # kind, step, request, content, length
+_HEAD = 1 + 8 + _HASH + 8  # kind, step, request, length
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of this client, with hashes of the request and of its own content."""
+    """An answer of this client, and the request that it answers in a hash."""
 
     step: int
     asked: bytes
-    content: bytes
     raw: bytes
 
 
@@ -71,13 +70,12 @@ class RunMemory:
 
     def keep_entry(self, entry: Entry) -> None:
         """Keep the outcome of a finished step."""
-        none = bytes(_HASH)
         raw = pack(*encode_entry(entry))
-        self._append(_ENTRY, Reply(entry.step, none, none, raw), sync=False)
+        self._append(_ENTRY, Reply(entry.step, bytes(_HASH), raw), sync=False)
         self.entries.append(entry)
 
     def _append(self, kind: bytes, record: Reply, *, sync: bool) -> None:
-        head = kind + record.step.to_bytes(8, "little") + record.asked + record.content
+        head = kind + record.step.to_bytes(8, "little") + record.asked
         with open(self.folder / _LOG, "ab") as file:
             file.write(head + len(record.raw).to_bytes(8, "little") + record.raw)
             file.flush()
@@ -108,6 +106,5 @@ def _records(raw: bytes) -> Iterator[tuple[bytes, Reply, int]]:
         end = start + _HEAD + size
         if end > len(raw):
             return
-        asked, content = head[9 : 9 + _HASH], head[9 + _HASH : 9 + 2 * _HASH]
-        yield head[:1], Reply(step, asked, content, raw[start + _HEAD : end]), end
+        yield head[:1], Reply(step, head[9 : 9 + _HASH], raw[start + _HEAD : end]), end
         start = end

@@ -114,12 +114,14 @@ class RelayPool(RemotePool):
         self._transcript.open(self._study.hash, members)
 
     def _await_approval(self, members: Sequence[str]) -> Collection[str]:
-        """The clients that follow; wait for owners who have not decided yet."""
-        end = time.monotonic() + self._approval_wait
+        """The clients that follow; wait for owners who have not decided yet, and for answers."""
+        start = time.monotonic()
+        waits = {Code.APPROVAL: self._approval_wait, Code.SILENT: self._remote.deadline}
         while True:
             accepted = self._greet(members)
-            codes = {c: r.code for c, r in self._remote.reasons().items() if c in members}
-            if Code.APPROVAL not in codes.values() or time.monotonic() > end:
+            codes = {r.code for c, r in self._remote.reasons().items() if c in members}
+            longest = max((waits.get(code, 0.0) for code in codes), default=0.0)
+            if len(accepted) == len(members) or time.monotonic() - start >= longest:
                 return accepted
             time.sleep(_PAUSE)
 

@@ -73,21 +73,18 @@ class Sealer:
             identity, signed = self._policy.keys.sign(text)
             return np.frombuffer(identity + signed, np.uint8)
         keys = self._shared_keys(cohort, masks)
-        tags = [_tag(keys[c], text) if c != self._me else bytes(TAG_BYTES) for c in cohort]
-        return np.frombuffer(b"".join(tags), np.uint8)
+        return np.frombuffer(b"".join(_tag(keys[c], text) for c in cohort), np.uint8)
 
     def check(
         self, entry: Entry, asked: bytes, cohort: Sequence[str], masks: PairwiseMasks | None
     ) -> None:
-        """Refuse an entry in which any reply of another client has no valid seal."""
+        """Refuse an entry in which any reply has no valid seal, this client's own included."""
         width = SIGNED_BYTES if masks is None else TAG_BYTES * len(cohort)
         if entry.seals.shape != (len(entry.clients), width):
             raise _refuse(entry.step, "the seals do not fit the cohort")
         keys = {} if masks is None else self._shared_keys(cohort, masks)
         mine = 0 if masks is None else list(cohort).index(self._me)
         for number, client in enumerate(entry.clients):
-            if client == self._me:
-                continue  # compared with what this client sent
             content = content_of(entry, number)
             text = sealed_text(self._run, entry.step, asked, client, content)
             seal = entry.seals[number].tobytes()
@@ -100,7 +97,9 @@ class Sealer:
 
     def _check_signature(self, step: int, client: str, text: bytes, seal: bytes) -> None:
         identity, signed = seal[:KEY_BYTES], seal[KEY_BYTES:]
-        if self._policy.peers is not None and client not in self._identities:
+        if client == self._me:
+            self._identities[client] = self._policy.keys.identity
+        elif self._policy.peers is not None and client not in self._identities:
             raise _refuse(
                 step,
                 f"{client!r} is not among the peers that this client knows from enrolment: its "
@@ -111,11 +110,12 @@ class Sealer:
             raise _refuse(step, f"the reply of {client!r} is not signed by its identity")
 
     def _shared_keys(self, cohort: Sequence[str], masks: PairwiseMasks) -> Mapping[str, bytes]:
-        """A key for seals with every other client of the cohort."""
+        """A key for seals with every client of the cohort; the own one only this client has."""
         public = {client: bytes.fromhex(key) for client, key, *_ in masks.roster}
         found = {}
         for client in cohort:
             if client == self._me:
+                found[client] = self._policy.keys.own_key(masks.run, b"own seal")
                 continue
             key = public[client]
             if key not in self._keys:

@@ -19,6 +19,7 @@ from .crypto import (
     digest,
     exchange_public,
     fresh_secret,
+    key_for,
     shared_secret,
     signature,
     signing_public,
@@ -116,6 +117,10 @@ class Keyring:
                 raise Refusal(f"invalid X25519 public key for client {peer!r}")
             own.shared[public] = found
         return own.shared[public]
+
+    def own_key(self, run: str, purpose: bytes) -> bytes:
+        """A key that only this client has in a run."""
+        return key_for(self._of(run).secret, purpose)
 
     def once(self, what: bytes, check: Callable[[], None]) -> None:
         """Do a check that need not be done again if it went well."""
