@@ -59,8 +59,8 @@ class ClientPolicy:
 
     ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
     known from enrolment, not from the server; without them the server is trusted. With limits or
-    a ledger every query is checked before it is answered. ``keys`` is a file that remembers
-    keys of running runs, where every message is answered by a new process.
+    a ledger, and under masks, every query is checked before it is answered. ``keys`` is a file that
+    remembers keys of running runs, where every message is answered by a new process.
     """
 
     def __init__(
@@ -107,15 +107,16 @@ class ClientPolicy:
         """
         plan = context.plan
         query_limits = [t.max_queries for t in plan.transforms if isinstance(t, QueryLimit)]
-        if not (self._watchful or query_limits) or not plan.algorithm.traits.reads_rows:
+        stages = {t.stage for t in plan.transforms}
+        masked = Stage.MASK in stages
+        counted = self._watchful or query_limits or masked
+        if not counted or not plan.algorithm.traits.reads_rows:
             return
         what = f"{plan.algorithm.key}, round {context.round}"
         if self._watchful:
             self._check_limits(context, what)
         if self.limits.max_queries is not None:
             query_limits.append(self.limits.max_queries)
-        stages = {t.stage for t in plan.transforms}
-        masked = Stage.MASK in stages
         if masked:
             for transform in plan.transforms:
                 transform.check_cohort(context)
