@@ -222,7 +222,9 @@ def test_where_noise_is_added_nobody_is_left_out() -> None:
 
 def test_owners_of_columns_are_all_needed() -> None:
     chosen = Plan(make("vertical-llf-cm", 3, init=np.array([0, 20, 40])), (EXACT,))
-    data = {f"o{i}": Data.of(rows(60)) for i in range(10)}  # of clients with rows, three could leave
+    data = {
+        f"o{i}": Data.of(rows(60)) for i in range(10)
+    }  # of clients with rows, three could leave
     channel = Recording(data, lost((1, "o1", 99)))
     with pytest.raises(TooFewClients, match="no usable answer from o1"):
         run(chosen, SecureChannel(channel, attempts=2), replace(SCHEMA, n_records=60))
