@@ -60,8 +60,8 @@ class FollowingEndpoint(ClientEndpoint):
             run.take(before)
         if kind == CATCH_UP:
             return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
-        request = decode(frame)
         number = get_integer({"step": step}, "step")
+        request = run.recognise(number, frame)
         entry |= {"step": number, "verified": True}
         return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
 
