@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..core import Code, ConfigError, Refusal
+from ..core import Code, ConfigError, Refusal, Summed
 from ..core.codec import one_line
 from ..core.files import append_line, make_folder, write_text
 from ..privacy.crypto import digest
@@ -62,15 +63,24 @@ def study_hash(study: Study, version: str = __version__) -> str:
     return digest(json.dumps(parts, sort_keys=True, default=str).encode()).hex()
 
 
-def is_followed(study: Study, tier: Tier) -> bool:
-    """Whether clients can follow the study: only sums that hide single clients may be relayed."""
-    rows = study.data.split == "rows"
-    return rows and tier.sums_only and (study.clustering.algorithm == "lossless" or _sums(study))
+class Following(StrEnum):
+    """How far clients can check what a study asks of them."""
+
+    STEPS = "steps"  # they compute every request themselves
+    SCRIPT = "script"  # over split columns: everything but assignments
+    NONE = "none"  # single clients' messages may not be shown to the others
+
+
+def following_of(study: Study, tier: Tier) -> Following:
+    """How clients follow a study: only sums that hide single clients can be relayed."""
+    if not tier.sums_only:
+        return Following.NONE
+    if study.data.split == "columns":
+        return Following.SCRIPT
+    return Following.STEPS if _sums(study) else Following.NONE
 
 
 def _sums(study: Study) -> bool:
-    from ..core import Summed  # few studies name another algorithm
-
     return issubclass(make_algorithm(study.clustering, study.n_clusters[0]).up, Summed)
 
 

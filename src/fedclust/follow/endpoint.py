@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import __version__
 from ..client.codec import decode
@@ -15,7 +15,8 @@ from ..core.files import write_text
 from ..core.wire import Frame
 from ..study.read import resolve_tier
 from ..study.settings import Study, make_algorithm
-from .approval import DEFAULT_TIER, Approvals, is_followed, open_study, study_hash
+from .approval import DEFAULT_TIER, Approvals, Following, following_of, open_study, study_hash
+from .column_script import ColumnScript
 from .entries import decode_entry
 from .followed_run import FollowedRun
 from .memory import RunMemory
@@ -37,8 +38,7 @@ class FollowingEndpoint(ClientEndpoint):
     sums leave. They are marked as unverified in the log of disclosures.
     """
 
-    _current: FollowedRun | None = None
-    _current_id = ""
+    _current: "_Opened | None" = None
 
     def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
         header = frame.header
@@ -48,8 +48,12 @@ class FollowingEndpoint(ClientEndpoint):
             position = self._open(header, caller)
             return encode_reply(None, answers=id, client=self._name, values={"next": position})
         if kind != CATCH_UP and step is None:
-            self._allow_unfollowed()
-            entry |= {"verified": False}
+            script = self._script(caller)
+            if script is None:
+                self._allow_unfollowed()
+            else:
+                script.admit(decode(frame))
+            entry |= {"verified": script is not None}
             return super()._respond(frame, id, caller, entry)
         run = self._followed(caller)
         if before is not None:
@@ -95,12 +99,12 @@ class FollowingEndpoint(ClientEndpoint):
         if self._config.consent.approval == "ask":
             Approvals(self._config.path.parent).require(study, text)
         self._fix(folder, {"study": caller.study, "hash": hash, "members": sorted(members)}, memory)
-        return self._followed(caller).position
+        return 0 if self._script(caller) is not None else self._followed(caller).position
 
     def _allow_study(self, study: Study, members: list[str]) -> None:
         """Refuse a study that breaks a rule of client.toml, before its first request."""
         tier = resolve_tier(study, DEFAULT_TIER)
-        if not is_followed(study, tier):
+        if following_of(study, tier) is Following.NONE:
             raise Refusal(f"tier {tier.name!r} cannot be followed", code=Code.STUDY)
         if self._name not in members:
             raise Refusal("the study does not name this client", code=Code.STUDY)
@@ -127,18 +131,31 @@ class FollowingEndpoint(ClientEndpoint):
 
     def _forget(self) -> None:
         if self._current is not None:
-            self._current.close()
-        self._current, self._current_id = None, ""
+            self._current.run.close()
+        self._current = None
 
     def _followed(self, caller: Caller) -> FollowedRun:
         """The run that a request belongs to; a new process continues where another ended."""
-        if self._current is not None and self._current_id == caller.run:
+        run = self._opened(caller)
+        if run is None or not isinstance(run.run, FollowedRun):
+            raise Refusal("this client does not follow this run", code=Code.BEHIND)
+        return run.run
+
+    def _script(self, caller: Caller) -> ColumnScript | None:
+        """The script of a run over split columns that was opened."""
+        run = self._opened(caller)
+        return run.run if run is not None and isinstance(run.run, ColumnScript) else None
+
+    def _opened(self, caller: Caller) -> "_Opened | None":
+        if self._current is not None and self._current.id == caller.run:
             return self._current
-        self._forget()
+        if not _is_run_id(caller.run):
+            return None
         folder = self._folder_of(caller.run)
         file = folder / _OPENING
         if not file.exists():
-            raise Refusal("this client does not follow this run", code=Code.BEHIND)
+            return None
+        self._forget()
         opening = json.loads(file.read_text(encoding="utf-8"))
         if opening["study"] != caller.study:
             raise Refusal("the run belongs to another study", code=Code.STUDY)
@@ -147,16 +164,31 @@ class FollowingEndpoint(ClientEndpoint):
         memory = RunMemory(folder)
         if memory.ended:
             raise Refusal(memory.ended, code=Code.STUDY)
+        tier, policy = resolve_tier(study, DEFAULT_TIER), self._session.policy
         name = name_run(caller.run, opening["hash"])
-        policy = self._session.policy
-        self._current = FollowedRun(memory, study, self._name, name, opening["members"], policy)
-        self._current_id = caller.run
+        run: FollowedRun | ColumnScript
+        if following_of(study, tier) is Following.SCRIPT:
+            run = ColumnScript(memory, study, tier)
+        else:
+            run = FollowedRun(memory, study, self._name, name, opening["members"], policy)
+        self._current = _Opened(caller.run, run)
         return self._current
 
     def _folder_of(self, run: str) -> Path:
-        if not run.isalnum() or len(run) > _LONGEST_RUN:
+        if not _is_run_id(run):
             raise Refusal("the id of the run is not usable", code=Code.REQUEST)
         return self._config.path.parent / FOLDER / run
+
+
+class _Opened(NamedTuple):
+    """The run that this process takes part in."""
+
+    id: str
+    run: FollowedRun | ColumnScript
+
+
+def _is_run_id(run: str) -> bool:
+    return run.isascii() and run.isalnum() and len(run) <= _LONGEST_RUN
 
 
 class FollowingEndpoints:

@@ -38,6 +38,7 @@ class RunMemory:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.last: Reply | None = None  # the newest reply
+        self.slots: dict[int, bytes] = {}  # what was asked at each place, over split columns
         self.entries: list[Entry] = []
         make_folder(folder)
         self._load()
@@ -66,7 +67,12 @@ class RunMemory:
     def keep_reply(self, reply: Reply, *, sync: bool) -> None:
         """Keep a reply before it leaves."""
         self._append(_REPLY, reply, sync=sync)
+        self._note(reply)
+
+    def _note(self, reply: Reply) -> None:
         self.last = reply
+        if not reply.raw:
+            self.slots[reply.step] = reply.asked
 
     def keep_entry(self, entry: Entry) -> None:
         """Keep the outcome of a finished step."""
@@ -89,7 +95,7 @@ class RunMemory:
         complete = 0
         for kind, reply, end in _records(file.read_bytes()):
             if kind == _REPLY:
-                self.last = reply
+                self._note(reply)
             elif (entry := decode_entry(unpack(reply.raw))) is not None:
                 self.entries.append(entry)
             complete = end
