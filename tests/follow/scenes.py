@@ -120,6 +120,9 @@ def is_refused(answer: Frame, code: str) -> bool:
     """Whether an answer is a refusal with this code, and nothing else."""
     header = answer.header
     known = {"kind", "code", "why", "answers", "client"}
-    return header["kind"] == "refusal" and header["code"] == code and set(header) <= known and (
-        not answer.arrays
+    return (
+        header["kind"] == "refusal"
+        and header["code"] == code
+        and set(header) <= known
+        and (not answer.arrays)
     )

@@ -11,17 +11,18 @@ import pytest
 
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import Schema
-from fedclust.core.wire import Frame
+from fedclust.core.wire import Frame, pack
 from fedclust.privacy.crypto import exchange_public, fresh_secret, signature, signing_public
 from fedclust.privacy.keyring import offered
 
+from ..support.damage import resealed
 from ..support.following import tables
 from .scenes import Recorded, Scene, is_refused, record_run
 
 pytest.importorskip("cryptography")
 
 ROWS = tables(5)
-Tamper = Callable[[Frame], Frame]
+Tamper = Callable[[Frame], Frame | bytes]
 Patch = tuple[Any, str, Any]
 
 
@@ -164,9 +165,11 @@ def other_columns(frame: Frame) -> Frame:
     return Frame({**frame.header, "columns": columns}, frame.arrays)
 
 
-def infinite_bounds(frame: Frame) -> Frame:
-    columns = [{**column, "high": 1e999} for column in frame.header["columns"]]
-    return Frame({**frame.header, "columns": columns}, frame.arrays)
+def infinite_bounds(frame: Frame) -> bytes:
+    """JSON has no infinity, but a number may be too large for a float."""
+    columns = [{**column, "high": 1.25e99} for column in frame.header["columns"]]
+    raw = pack({**frame.header, "columns": columns}, frame.arrays)
+    return resealed(raw.replace(b"1.25e+99", b"1.0e+999"))
 
 
 def preflight_instead(frame: Frame) -> Frame:
@@ -191,6 +194,8 @@ ANYBODY: tuple[Patch, ...] = (
 )
 ANY_PLAN: Patch = ("fedclust.client.admission", "allow_plan", lambda *args: None)
 ANY_GRID: Patch = ("fedclust.client.admission", "allow_bounds", lambda *args: None)
+ANY_COHORT: Patch = ("fedclust.privacy.ledger", "find_conflict", lambda *args: "")
+ANY_TYPE: Patch = ("fedclust.follow.followed_run", "to_words", lambda message: np.zeros(1, int))
 
 ATTACKS = {
     "centres, a millionth off": Attack("CMeans", shifted("down.centers", 1e-6)),
@@ -199,7 +204,7 @@ ATTACKS = {
     "centres and start": Attack("CMeans", crafted_everywhere),
     "start of the plan": Attack("CMeans", shifted("plan.init", 1e-6)),
     "another algorithm": Attack("CMeans", inertia_instead),
-    "statistics of columns": Attack("CMeans", moments_instead, (ANY_PLAN,)),
+    "statistics of columns": Attack("CMeans", moments_instead, (ANY_PLAN, ANY_TYPE)),
     "another seed": Attack("CMeans", header(seed=7)),
     "another round": Attack("CMeans", header(round=1)),
     "a wider grid": Attack("CMeans", with_transform("FixedPoint", high=[1.5, 1.0])),
@@ -214,12 +219,14 @@ ATTACKS = {
     "silence of small clusters": Attack(
         "CMeans", before_the_masks("MinCount", count=5), (ANYWHERE,)
     ),
-    "a smaller cohort": Attack("CMeans", smaller_cohort),
+    "a smaller cohort": Attack("CMeans", smaller_cohort, (ANY_COHORT,)),
     "a column of another scale": Attack(
-        "CMeans", with_preparation("scale", lambda scale: [2 * v for v in scale])
+        "CMeans", with_preparation("scale", lambda scale: [2 * v for v in scale]), (ANY_GRID,)
     ),
     "a column of another offset": Attack(
-        "CMeans", with_preparation("offset", lambda offset: [v - 1e-6 for v in offset])
+        "CMeans",
+        with_preparation("offset", lambda offset: [v - 1e-6 for v in offset]),
+        (ANY_GRID,),
     ),
     "missing values filled": Attack("CMeans", with_preparation("fill", lambda fill: [0.5, 0.5])),
     "more rounds": Attack("CMeans", with_setting("max_rounds", 39)),

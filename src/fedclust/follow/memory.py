@@ -56,8 +56,7 @@ class RunMemory:
     @property
     def ended(self) -> str:
         """Why this client takes no further part; empty while it does."""
-        file = self.folder / _STATE
-        return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
+        return is_ended(self.folder)
 
     def end(self, why: str) -> None:
         """Note that the study is over for this client, and remove its secret."""
@@ -101,6 +100,12 @@ class RunMemory:
             complete = end
         if complete < file.stat().st_size:  # a crash while writing: nothing of it has left
             os.truncate(file, complete)
+
+
+def is_ended(folder: Path) -> str:
+    """Why this client takes no further part in a run; empty while it does."""
+    file = folder / _STATE
+    return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
 
 
 def _records(raw: bytes) -> Iterator[tuple[bytes, Reply, int]]:
