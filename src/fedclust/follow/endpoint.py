@@ -9,8 +9,8 @@ from ..client.codec import decode
 from ..client.consent import allow_clusters, required_tier
 from ..client.endpoint import ClientEndpoint
 from ..client.requests import Caller
-from ..core import Code, Refusal
-from ..core.codec import encode_reply, get_integer, get_text
+from ..core import Code, MessageError, Refusal
+from ..core.codec import encode_reply, get_integer, get_text, one_line
 from ..core.wire import Frame
 from ..study.read import resolve_tier
 from ..study.settings import Study, make_algorithm
@@ -60,9 +60,13 @@ class FollowingEndpoint(ClientEndpoint):
             run.take(before)
         if kind == CATCH_UP:
             return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
-        request = decode(frame)
         number = get_integer({"step": step}, "step")
         entry |= {"step": number, "verified": True}
+        try:
+            request = decode(frame)
+        except MessageError as problem:
+            asked = f"{header.get('algorithm', kind)}, round {header.get('round', 0)}"
+            raise run.reject(number, one_line(asked), str(problem)) from None
         return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
 
     def _allow_unfollowed(self) -> None:
