@@ -102,7 +102,7 @@ def before_the_masks(name: str, **settings: Any) -> Tamper:
 def with_preparation(name: str, change: Callable[[Any], Any]) -> Tamper:
     def tamper(frame: Frame) -> Frame:
         changed = deepcopy(frame.header)
-        form = changed["data"] if "data" in changed else changed
+        form = changed["data"]
         form["preparation"][name] = change(form["preparation"][name])
         return Frame(changed, frame.arrays)
 

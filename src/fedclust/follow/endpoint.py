@@ -18,7 +18,7 @@ from .approval import DEFAULT_TIER, Approvals, Following, following_of
 from .column_script import ColumnScript
 from .entries import decode_entry
 from .followed_run import FollowedRun
-from .memory import RunMemory, is_ended
+from .memory import RunMemory, hold_run, is_ended
 from .openings import Opening, read_opening
 
 FOLLOW, CATCH_UP = "follow", "catch-up"
@@ -41,20 +41,31 @@ class FollowingEndpoint(ClientEndpoint):
     _current: "_Opened | None" = None
 
     def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
-        header = frame.header
-        kind, before = get_text(header, "kind"), decode_entry(frame)
-        step = header.pop("step", None)
-        if kind == FOLLOW:
-            position = self._open(header, caller)
-            return encode_reply(None, answers=id, client=self._name, values={"next": position})
-        if kind != CATCH_UP and step is None:
-            script = self._script(caller)
-            if script is None:
-                self._allow_unfollowed()
-            else:
-                script.admit(decode(frame))
-            entry |= {"verified": script is not None}
-            return super()._respond(frame, id, caller, entry)
+        kind = get_text(frame.header, "kind")
+        if kind != FOLLOW and kind != CATCH_UP and "step" not in frame.header:
+            return self._respond_outside(frame, id, caller, entry)
+        with hold_run(self._folder_of(caller.run)):
+            if kind == FOLLOW:
+                position = self._open(frame.header, caller)
+                return encode_reply(None, answers=id, client=self._name, values={"next": position})
+            return self._take_step(frame, id, caller, entry)
+
+    def _respond_outside(
+        self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]
+    ) -> bytes:
+        """Answer a request that is no step: one of a script, or of no study at all."""
+        script = self._script(caller)
+        if script is None:
+            self._allow_unfollowed()
+        else:
+            script.admit(decode(frame))
+        entry |= {"verified": script is not None}
+        return super()._respond(frame, id, caller, entry)
+
+    def _take_step(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        """Take in the replies of the step before, and answer the request of the next one."""
+        header, before = frame.header, decode_entry(frame)
+        kind, step = header["kind"], header.pop("step", None)
         run = self._followed(caller)
         if before is not None:
             run.take(before)
@@ -174,8 +185,9 @@ class FollowingEndpoint(ClientEndpoint):
         return run.run if run is not None and isinstance(run.run, ColumnScript) else None
 
     def _opened(self, caller: Caller) -> "_Opened | None":
-        if self._current is not None and self._current.id == (caller.run, caller.study):
-            return self._current
+        known = self._current
+        if known is not None and known.id == (caller.run, caller.study) and known.is_current:
+            return known
         if not _is_run_id(caller.run):
             return None
         folder = self._folder_of(caller.run)
@@ -195,13 +207,13 @@ class FollowingEndpoint(ClientEndpoint):
             run = ColumnScript(memory, study, tier)
         else:
             run = FollowedRun(memory, study, self._name, name, opening.members, policy)
-        self._current = _Opened((caller.run, caller.study), run)
+        self._current = _Opened((caller.run, caller.study), run, memory)
         return self._current
 
     def _folder_of(self, run: str) -> Path:
         if not _is_run_id(run):
             raise Refusal("the id of the run is not usable", code=Code.REQUEST)
-        return self._config.path.parent / FOLDER / run
+        return self._folder / FOLDER / run
 
 
 class _Opened(NamedTuple):
@@ -209,6 +221,12 @@ class _Opened(NamedTuple):
 
     id: tuple[str, str]  # and the name of its study
     run: FollowedRun | ColumnScript
+    memory: RunMemory
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no other process of this client has taken part since."""
+        return self.memory.is_current
 
 
 def _is_run_id(run: str) -> bool:
