@@ -9,6 +9,7 @@ the tolerance of the border of two clusters.
 
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def _rows_agree(expected: AnyRequest, given: AnyRequest) -> bool:
 
 def _values_agree(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, float) and isinstance(theirs, float):
-        return bool(abs(ours - theirs) <= TOLERANCE * max(abs(ours), abs(theirs)))
+        near = isfinite(theirs) and abs(ours - theirs) <= TOLERANCE * abs(ours)
+        return bool(near or ours == theirs)
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         same = ours.keys() == theirs.keys()
         return same and all(_values_agree(ours[name], theirs[name]) for name in ours)

@@ -26,6 +26,7 @@ from ..tiers import Tier
 DEFAULT_TIER = "secure"  # of studies across machines
 APPROVALS, PENDING = "approvals.jsonl", "pending"
 _LONGEST_STUDY = 200_000  # characters of a study file
+MOST_PENDING = 50  # studies that wait for a decision; a server may send any number
 _SHOWN = 16  # digits of a hash that people compare
 
 
@@ -85,7 +86,15 @@ def _sums(study: Study) -> bool:
 
 
 def describe_study(study: Study) -> Iterator[str]:
-    """What the study does, in words, for the owner of a client's data."""
+    """What the study does, in words, for the owner of a client's data.
+
+    The text of a study is not trusted: nothing of it can move the cursor of a console.
+    """
+    for line in _describe(study):
+        yield "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
+def _describe(study: Study) -> Iterator[str]:
     tier = resolve_tier(study, DEFAULT_TIER)
     settings = study.clustering
     low, high = study.n_clusters
@@ -160,6 +169,8 @@ class Approvals:
     def wait_for(self, study: Study, text: str) -> None:
         """Note a study that waits for a decision."""
         folder = self._pending / study_hash(study)
+        if not folder.exists() and len(list(self._pending.glob("*/*.toml"))) >= MOST_PENDING:
+            return  # it is asked for again, once the owner has decided about some
         make_folder(folder)
         write_text(folder / f"{study.path.stem}.toml", text)
 

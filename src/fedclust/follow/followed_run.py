@@ -84,6 +84,15 @@ class FollowedRun:
         self._memory.keep_reply(sealed, sync=noisy)
         return sealed.raw
 
+    def reject(self, step: int, asked: str, problem: str) -> Refusal:
+        """A refusal of a request that no study can have, such as a plan that is not allowed."""
+        if step > self.position:
+            return Refusal(problem, code=Code.REQUEST)
+        return self._end(
+            f"step {step}: the study's next request is {describe(self._next())}, and the server "
+            f"asked for {asked}: {problem}"
+        )
+
     def _seal(
         self, step: int, request: AnyRequest, asked: bytes, reply: AnyReply, id: str
     ) -> Reply:
@@ -131,8 +140,10 @@ class FollowedRun:
         elif isinstance(error, FedclustError):
             why = f"the study is over for this client: {error}"
         else:
-            raise error
+            why = "the study is over for this client: an internal error occurred"
         self._memory.end(why)
+        if error is not None and not isinstance(error, FedclustError):
+            raise error
 
     def _end(self, why: str) -> Refusal:
         """A refusal after which this client takes no further part in the run."""
@@ -141,8 +152,6 @@ class FollowedRun:
 
     def _check(self, entry: Entry, expected: AnyRequest) -> None:
         """Refuse replies that are not those of the expected clients to the expected request."""
-        if self._me not in entry.clients and not entry.absent:
-            return  # the study goes on without this client, and the follower ends it here
         if problem := self._find_problem(entry, expected):
             raise self._end(f"step {entry.step}: {problem}")
         if entry.absent:
@@ -161,8 +170,12 @@ class FollowedRun:
         if entry.absent:
             fits = masks is not None and set(entry.absent) <= set(cohort) - {self._me}
             return "" if fits else "the clients that are left out do not fit"
+        if self._me not in entry.clients:
+            return "the study goes on without this client"
         if isinstance(expected, RunRound) != entry.is_round:
             return "the replies are of another kind"
+        if list(entry.clients) != sorted(entry.clients):
+            return "the replies are not in the order of clients"
         if not isinstance(expected, RunRound):
             return ""
         if len(entry.words) != len(entry.clients):
