@@ -14,15 +14,16 @@ from ..core.codec import encode_reply, get_integer, get_text
 from ..core.files import write_text
 from ..core.wire import Frame
 from ..study.read import resolve_tier
-from ..study.settings import Study, make_algorithm
-from .approval import DEFAULT_TIER, Approvals, Following, following_of, open_study, study_hash
+from .approval import DEFAULT_TIER, Following, following_of, open_study, study_hash
 from .column_script import ColumnScript
+from .decisions import Approvals
 from .entries import decode_entry
 from .followed_run import FollowedRun
 from .memory import RunMemory
+from .rules import allow_study
 
 FOLLOW, CATCH_UP = "follow", "catch-up"
-FOLDER, _OPENING = "following", "opening.json"
+FOLDER, OPENING = "following", "opening.json"
 _LONGEST_RUN = 64  # characters of a run's id
 
 
@@ -45,17 +46,19 @@ class FollowingEndpoint(ClientEndpoint):
         kind, before = get_text(header, "kind"), decode_entry(frame)
         step = header.pop("step", None)
         if kind == FOLLOW:
-            position = self._open(header, caller)
+            position = self._open(header, caller, entry)
             return encode_reply(None, answers=id, client=self._name, values={"next": position})
         if kind != CATCH_UP and step is None:
             script = self._script(caller)
             if script is None:
                 self._allow_unfollowed()
             else:
+                self._note_study(entry)
                 script.admit(decode(frame))
             entry |= {"verified": script is not None}
             return super()._respond(frame, id, caller, entry)
         run = self._followed(caller)
+        self._note_study(entry)
         if before is not None:
             run.take(before)
         if kind == CATCH_UP:
@@ -66,46 +69,60 @@ class FollowingEndpoint(ClientEndpoint):
         return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
 
     def _allow_unfollowed(self) -> None:
-        consent = self._session.admission
-        if consent.follows:
+        if self._session.admission.follows:
             raise Refusal(
                 "this client follows studies and answers no request outside of one, because its "
                 "client.toml requires a tier in which only sums leave",
                 code=Code.CONSENT,
             )
-
-    def _open(self, header: Mapping[str, Any], caller: Caller) -> int:
-        """Begin to follow a study, or continue; the position of this client in it."""
-        version = get_text(header, "version")
-        if version != __version__:
+        if self._asks_owner:
             raise Refusal(
-                f"the server runs fedclust {version}, this client {__version__}; a study is "
-                "followed by the same version everywhere",
-                code=Code.STUDY,
+                "its owner approves every study, and this study cannot be approved, because "
+                "clients cannot follow it; the study needs another [privacy] tier",
+                code=Code.CONSENT,
             )
+
+    @property
+    def _asks_owner(self) -> bool:
+        return self._config.consent.approval == "ask"
+
+    @property
+    def _approvals(self) -> Approvals:
+        return Approvals(self._config.path.parent)
+
+    def _note_study(self, entry: dict[str, Any]) -> None:
+        """Log the hash of the study; refuse one that its owner has refused since it began."""
+        if self._current is not None:
+            entry |= {"study_hash": self._current.hash}
+            self._approvals.refuse_refused(self._current.hash)
+
+    def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
+        """Begin to follow a study, or continue; the position of this client in it."""
+        _check_version(get_text(header, "version"))
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
             raise Refusal("the study names no clients", code=Code.REQUEST)
+        self._session.admission.allow_caller(caller)
         folder, text = self._folder_of(caller.run), get_text(header, "text")
         memory = RunMemory(folder)
         if memory.ended:
             raise Refusal(memory.ended, code=Code.STUDY)
         study = open_study(folder, caller.study, text)
         hash = study_hash(study)
+        entry |= {"study_hash": hash}
         if hash != get_text(header, "hash"):
             raise Refusal("the hash of the study is not that of its settings", code=Code.STUDY)
-        self._session.admission.allow_caller(caller)
-        self._allow_study(study, members)
-        if self._config.consent.approval == "ask":
-            Approvals(self._config.path.parent).require(study, text)
+        self._allow_members(members)
+        begun = memory.last is not None
+        allow_study(self._config, self._session.policy, study, begun=begun)
+        if self._asks_owner:
+            self._approvals.require(study, text, author=caller.author, members=members)
+        self._approvals.refuse_refused(hash)
         self._fix(folder, {"study": caller.study, "hash": hash, "members": sorted(members)}, memory)
         return 0 if self._script(caller) is not None else self._followed(caller).position
 
-    def _allow_study(self, study: Study, members: list[str]) -> None:
-        """Refuse a study that breaks a rule of client.toml, before its first request."""
-        tier = resolve_tier(study, DEFAULT_TIER)
-        if following_of(study, tier) is Following.NONE:
-            raise Refusal(f"tier {tier.name!r} cannot be followed", code=Code.STUDY)
+    def _allow_members(self, members: list[str]) -> None:
+        """Refuse a study without this client, or with clients that it does not know."""
         if self._name not in members:
             raise Refusal("the study does not name this client", code=Code.STUDY)
         peers = self._session.policy.peers
@@ -116,12 +133,10 @@ class FollowingEndpoint(ClientEndpoint):
                 "enrolment; its peers.json has to be brought up to date",
                 code=Code.CONSENT,
             )
-        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
-        self._session.admission.allow_preflight(algorithm.key, study.features or ())
 
     def _fix(self, folder: Path, opening: dict[str, Any], memory: RunMemory) -> None:
         """Note what this run is about; it cannot change once a step is answered."""
-        file = folder / _OPENING
+        file = folder / OPENING
         if file.exists() and json.loads(file.read_text(encoding="utf-8")) != opening:
             if memory.last is not None or memory.entries:
                 raise Refusal("the study or its clients changed during the run", code=Code.STUDY)
@@ -152,7 +167,7 @@ class FollowingEndpoint(ClientEndpoint):
         if not _is_run_id(caller.run):
             return None
         folder = self._folder_of(caller.run)
-        file = folder / _OPENING
+        file = folder / OPENING
         if not file.exists():
             return None
         self._forget()
@@ -161,6 +176,12 @@ class FollowingEndpoint(ClientEndpoint):
             raise Refusal("the run belongs to another study", code=Code.STUDY)
         path = folder / f"{caller.study}.toml"
         study = open_study(folder, caller.study, path.read_text(encoding="utf-8"))
+        if study_hash(study) != opening["hash"]:
+            raise Refusal(
+                f"the run began under another version of fedclust than {__version__} at this "
+                "client",
+                code=Code.STUDY,
+            )
         memory = RunMemory(folder)
         if memory.ended:
             raise Refusal(memory.ended, code=Code.STUDY)
@@ -171,7 +192,7 @@ class FollowingEndpoint(ClientEndpoint):
             run = ColumnScript(memory, study, tier)
         else:
             run = FollowedRun(memory, study, self._name, name, opening["members"], policy)
-        self._current = _Opened(caller.run, run)
+        self._current = _Opened(caller.run, opening["hash"], run)
         return self._current
 
     def _folder_of(self, run: str) -> Path:
@@ -184,7 +205,18 @@ class _Opened(NamedTuple):
     """The run that this process takes part in."""
 
     id: str
+    hash: str  # of the study
     run: FollowedRun | ColumnScript
+
+
+def _check_version(version: str) -> None:
+    """Refuse a server of another version, whose steps could differ."""
+    if version != __version__:
+        raise Refusal(
+            f"the server runs fedclust {version}, this client {__version__}; a study is followed "
+            "by the same version everywhere",
+            code=Code.STUDY,
+        )
 
 
 def _is_run_id(run: str) -> bool:

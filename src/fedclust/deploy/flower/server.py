@@ -7,6 +7,7 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
+from ...follow.words import announce_hash
 from ...study.conflicts import find_ignored_settings
 from ...study.layouts import layout_of
 from ...study.pool import RemotePool
@@ -31,6 +32,7 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     tier = resolve_tier(study, RemotePool.default_tier)
     for text in find_ignored_settings(study):
         _log.warning("%s", text)
+    _log.info("%s", announce_hash(study, tier))
     # Ledgers, groups of rows and keys are kept in files; noise under masks is not.
     if tier.needs_memory:
         raise ConfigError(
@@ -48,12 +50,14 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
         work=str(paths.work),
         run=paths.run,
         deadline=settings.deadline,
+        wait=settings.wait,
         force=paths.force,
         resume=paths.unfinished.exists(),
     ).run(transport, ready)
     outcome = read_outcome(paths)
     if not outcome["done"]:
-        hint = "; continue with --run-config 'resume=true'" if outcome["again"] else ""
+        resumable = outcome["again"] or outcome.get("undecided")
+        hint = "; continue with --run-config 'resume=true'" if resumable else ""
         raise FedclustError(f"{outcome['error']}{hint}")
     clean_up(paths)
 
