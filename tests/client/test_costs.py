@@ -159,7 +159,7 @@ def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
 def test_a_process_for_each_message_takes_two_file_locks_in_a_masked_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One for the ledger and one for the keys, once the columns are described."""
+    """One for the ledger, once the columns are described."""
     pytest.importorskip("cryptography")
     taken = count_locks(monkeypatch)
     kits = tmp_path / "kits"
@@ -167,16 +167,16 @@ def test_a_process_for_each_message_takes_two_file_locks_in_a_masked_round(
 
     class EveryMessage(CountedLocks):
         def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
-            self.sites = {n: ClientEndpoint(kits / n, n, "s", one_message=True) for n in names}
+            self.sites = {n: ClientEndpoint(kits / n, n, "s") for n in names}
             return super().exchange(clients, request, seconds)
 
-    sites = {n: ClientEndpoint(kits / n, n, "s", one_message=True) for n in names}
+    sites = {n: ClientEndpoint(kits / n, n, "s") for n in names}
     transport = EveryMessage(sites, taken)
     masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS, n_init=1)
     run_across(masked, RemoteChannel(transport, about={"study": "s"}), tmp_path / "run")
     rounds = [n for kind, _, n in transport.locks if kind not in ("preflight", "label")]
     assert len(rounds) > 9
-    assert max(rounds) <= 2
+    assert max(rounds) <= 2  # the first round also describes the columns
 
 
 def overhead(raw: bytes) -> int:

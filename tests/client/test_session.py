@@ -374,7 +374,7 @@ def test_a_server_knows_whether_another_attempt_can_help(
     assert {client: reason.code for client, reason in raised.value.reasons.items()} == {
         CLIENT: code
     }
-    assert raised.value.final == (code in (Code.CONSENT, Code.LIMIT))
+    assert raised.value.final == (code in (Code.CONSENT, Code.LIMIT, Code.STUDY))
 
 
 def test_a_query_beyond_the_limit_does_not_open_the_files(tmp_path: Path) -> None:

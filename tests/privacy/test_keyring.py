@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedclust import ConfigError
 from fedclust.core import Data, Message, Refusal, Request, respond
-from fedclust.privacy import ClientPolicy, Limits, PairwiseMasks
+from fedclust.privacy import ClientPolicy, PairwiseMasks
 from fedclust.privacy.crypto import fresh_secret, signing_public
 from fedclust.privacy.keyring import Keyring, MaskedQuery
 
@@ -20,9 +19,9 @@ from .masked import EXACT, SCHEMA, owners, plan
 class Site:
     """One client that a server of our own making asks."""
 
-    def __init__(self, **policy: Any) -> None:
-        self.policies = {f"c{i}": ClientPolicy(**(policy if i == 0 else {})) for i in range(4)}
-        self.data = owners(4, self.policies)
+    def __init__(self, n: int = 4, **policy: Any) -> None:
+        self.policies = {f"c{i}": ClientPolicy(**(policy if i == 0 else {})) for i in range(n)}
+        self.data = owners(n, self.policies)
         roster = []
         for name in sorted(self.policies):
             key, signed = self.policies[name].keys.offer("run")
@@ -69,7 +68,7 @@ def test_a_question_is_answered_twice_in_the_same_bytes_only() -> None:
         ({"cohort": "c0 c1 c9"}, r"does not fit the roster of the run: \['c9'\]"),
         ({"cohort": "c1 c2 c3"}, "does not fit the roster"),
         ({"cohort": "c0 c0 c1 c2"}, "does not fit the roster"),
-        ({"shift": 0.5}, "round 1 was answered before, to another cohort or at other centres"),
+        ({"shift": 0.5}, "round 1 was answered before, in another cohort or at other centres"),
         ({"round": 0}, "round 0 is over; round 1 was answered"),
         ({"round": 300}, "this client answers 300 rounds"),
         ({"run": "other"}, "another key for 'c0' than it offered in this run"),
@@ -82,17 +81,60 @@ def test_crafted_questions_are_refused(question: dict[str, Any], said: str) -> N
         site.asks(**{"round": 1, **question})
 
 
-def test_a_cohort_may_shrink_as_often_as_the_client_allows_and_not_change_otherwise() -> None:
-    site = Site(limits=Limits(max_shrinks=1, max_cohorts=9))
-    site.asks()
-    site.asks(cohort="c0 c1 c2")
-    with pytest.raises(Refusal, match="answered in another cohort"):
-        site.asks(cohort="c0 c1 c3")
-    with pytest.raises(Refusal, match="a cohort may lose members 1 times"):
-        site.asks(shift=0.1, cohort="c0 c1 c3")
-    site.asks(round=1, shift=0.2)
-    with pytest.raises(Refusal, match="a cohort may lose members 1 times"):
-        site.asks(round=1, shift=0.2, cohort="c0 c1 c2")
+def named(*numbers: int) -> str:
+    return " ".join(f"c{i}" for i in numbers)
+
+
+TEN, SEVEN = named(*range(10)), named(*range(7))
+
+
+@pytest.mark.parametrize(
+    ("cohort", "said"),
+    [
+        (named(*range(9)), "differs from an earlier cohort in 1 of its clients"),
+        (named(*range(8)), "differs from an earlier cohort in 2 of its clients"),
+        (named(*range(5)), "has 5 of the 10 clients of the other; at least 6 are needed"),
+        (named(*range(13)), "has 7 of the 13 clients of the other; at least 8 are needed"),
+        (named(0, 1, 2, 3, 4, 5, 7), "neither all of an earlier cohort nor only some of it"),
+        (named(*range(6)), "differs from an earlier cohort in 1 of its clients"),
+        (named(*range(11)), "differs from an earlier cohort in 1 of its clients"),
+        (named(*range(12)), "differs from an earlier cohort in 2 of its clients"),
+    ],
+)
+@pytest.mark.parametrize("shift", [0.0, 1e-12])
+@pytest.mark.parametrize("round", [0, 1])
+def test_cohorts_of_a_data_set_form_a_chain(
+    cohort: str, said: str, round: int, shift: float
+) -> None:
+    """Whatever the round, and however little the centres have moved."""
+    site = Site(13)
+    site.asks(cohort=TEN)
+    site.asks(cohort=SEVEN)
+    with pytest.raises(Refusal, match=said):
+        site.asks(round=round, shift=shift, cohort=cohort)
+    site.asks(round=1, shift=0.2, cohort=TEN)  # both cohorts go on
+    site.asks(round=2, shift=0.2, cohort=SEVEN)
+
+
+def test_a_round_goes_on_in_a_smaller_cohort_and_never_back() -> None:
+    site = Site(10)
+    site.asks(cohort=TEN)
+    site.asks(cohort=SEVEN)
+    with pytest.raises(Refusal, match="round 0 was answered before, in another cohort"):
+        site.asks(cohort=TEN)
+    with pytest.raises(Refusal, match="round 0 was answered before, in another cohort"):
+        site.asks(shift=0.1, cohort=SEVEN)
+
+
+def test_a_refused_cohort_is_not_remembered() -> None:
+    """A mistake of the server does not keep a client from the cohorts that come after it."""
+    site = Site(10)
+    with pytest.raises(Refusal, match="2 clients are too few to hide among"):
+        site.asks(cohort="c0 c1")
+    site.asks(cohort=TEN)
+    with pytest.raises(Refusal, match="differs from an earlier cohort in 1 of its clients"):
+        site.asks(round=1, cohort=named(*range(9)))
+    site.asks(round=1, cohort=SEVEN)
 
 
 def test_a_roster_that_lies_is_refused() -> None:
@@ -160,42 +202,35 @@ def test_a_roster_of_something_else_is_refused(entry: Any) -> None:
         PairwiseMasks("run", (entry,))
 
 
-def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
-    """The same key, the same bytes to the same question, and the same refusals."""
-    memory = tmp_path / "keys.json"
-    site = Site(keys=memory)
-    first = site.asks()
-    assert memory.stat().st_mode & 0o777 == 0o600
-    again = owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
-    assert again.policy.keys.offer("run")[0].hex() == site.roster[0][1]
-    second = site.asks(data=again)
-    assert second.arrays()["total"].tobytes() == first.arrays()["total"].tobytes()
-    with pytest.raises(Refusal, match="round 0 was answered before, to another cohort or at other"):
-        site.asks(
-            shift=0.1, data=owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
-        )
-    site.asks(cohort="c0 c1 c2", data=again)
-    third = owners(4, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
-    with pytest.raises(Refusal, match="may lose members 2 times"):
-        site.asks(cohort="c0 c1 c3", data=third)
-
-
-def test_a_memory_that_is_none_is_a_sentence(tmp_path: Path) -> None:
-    memory = tmp_path / "keys.json"
-    memory.write_text('{"runs": 3}')
-    with pytest.raises(ConfigError, match=r"keys.json: not a memory of keys; remove it"):
-        ClientPolicy(keys=memory).keys.offer("run")
+def test_a_new_process_that_adopts_the_secret_makes_the_same_masks() -> None:
+    site = Site(10)
+    secret = fresh_secret()
+    first, second = Keyring(), Keyring()
+    for keys in (first, second):
+        keys.adopt("run", secret)
+    assert first.offer("run") == second.offer("run")
+    assert first.own_key("run", b"seal") == second.own_key("run", b"seal")
+    other = bytes.fromhex(site.roster[1][1])
+    assert first.shared_with("run", "c1", other) == second.shared_with("run", "c1", other)
 
 
 def test_where_noise_is_added_no_cohort_loses_members() -> None:
     """By the keys as well: a client may have no ledger."""
-    whole = MaskedQuery("run", b"plan", 0, ("a", "b", "c", "d"), b"header")
-    fewer = replace(whole, cohort=("a", "b", "c"))
+    whole = MaskedQuery("run", b"plan", 0, tuple(TEN.split()), b"header")
+    fewer = replace(whole, cohort=tuple(SEVEN.split()))
     for steady in (False, True):
         keys = Keyring()
         keys.admit(whole, b"payload", steady=steady)
         if not steady:
             keys.admit(fewer, b"payload")
             continue
-        with pytest.raises(Refusal, match="answered before, to another cohort"):
+        with pytest.raises(Refusal, match="answered before, in another cohort"):
             keys.admit(fewer, b"payload", steady=True)
+
+
+def test_the_keys_refuse_a_cohort_that_is_too_small_by_themselves() -> None:
+    with pytest.raises(Refusal, match="round 0: 2 clients are too few to hide among"):
+        Keyring().admit(MaskedQuery("run", b"plan", 0, ("a", "b"), b"header"), b"payload")
+    keys = Keyring(min_cohort=5)
+    with pytest.raises(Refusal, match="at least 5 are needed"):
+        keys.admit(MaskedQuery("run", b"plan", 0, tuple("abcd"), b"header"), b"payload")

@@ -150,3 +150,26 @@ def test_a_column_may_be_described_a_few_times(tmp_path: Path) -> None:
     assert "age" not in refusal.value.public
     assert "age" in refusal.value.private
     assert not Ledger(tmp_path / "a.jsonl").has_described("age", "[0, 50]")
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_under_noise_a_broadcast_is_answered_in_one_cohort(on_disk: bool, tmp_path: Path) -> None:
+    """The noise of a query is drawn once; without a client, its share would be missing."""
+    ledger = Ledger(tmp_path / "a.jsonl" if on_disk else None)
+    ten, seven = tuple("abcdefghij"), tuple("abcdefg")
+
+    def join(cohort: tuple[str, ...], sent: int, *, steady: bool) -> None:
+        again = Ledger(ledger.path) if on_disk else ledger
+        with again.transaction() as entries:
+            entries.join(cohort, name(sent), what="round 0", least=3, steady=steady)
+
+    join(ten, 1, steady=True)
+    join(ten[::-1], 1, steady=True)
+    with pytest.raises(Refusal, match="round 0: the same broadcast was answered in another cohort"):
+        join(seven, 1, steady=True)
+    join(seven, 2, steady=True)
+    with pytest.raises(Refusal, match="the same broadcast was answered in another cohort"):
+        join(ten, 2, steady=True)
+    join(ten, 2, steady=False)
+    with pytest.raises(Refusal, match="a total over these clients is refused, because"):
+        join(tuple("abcdefghi"), 3, steady=True)

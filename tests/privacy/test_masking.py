@@ -10,7 +10,7 @@ import pytest
 from fedclust import ConfigError, MessageError, TooFewClients
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Message, Plan, Request, Run, respond, run
+from fedclust.core import Data, Message, Plan, Request, Run, respond, rounds, run
 from fedclust.privacy import PairwiseMasks, SecureChannel
 from fedclust.privacy.key_exchange import KeyExchange
 from fedclust.typing import FloatArray
@@ -147,29 +147,84 @@ def test_a_lost_answer_is_asked_for_again_and_nothing_changes() -> None:
     assert all(len(bytes_sent) == 1 for bytes_sent in answers.values())  # the same masked bytes
 
 
-def test_clients_that_stay_away_are_left_out_twice_and_no_more() -> None:
-    data = owners(6)
-    channel = Recording(data, lost((1, "c0", 99), (2, "c4", 99)))
-    done = run(plan(max_rounds=4, tol=0.0), SecureChannel(channel, attempts=2), SCHEMA)
-    assert [line.n_clients for line in done.history] == [6, 5, 4, 4]
-    gone = lost((0, "c0", 99), (1, "c1", 99), (2, "c2", 99))
-    with pytest.raises(TooFewClients, match="round 2: no usable answer from c2 after 2 attempts"):
-        run(
-            plan(max_rounds=4, tol=0.0),
-            SecureChannel(Recording(data, gone), attempts=2),
-            SCHEMA,
-        )
+class Replayed(LocalChannel):
+    """Given cohorts, round by round, without masks."""
+
+    def __init__(self, data: dict[str, Data], cohorts: list[tuple[str, ...]]) -> None:
+        super().__init__(data)
+        self._left = list(cohorts)
+
+    def clients(self) -> tuple[str, ...]:
+        return self._left.pop(0)
 
 
-def test_a_cohort_does_not_shrink_below_three() -> None:
-    channel = Recording(owners(3), lost((1, "c0", 99)))
+@pytest.mark.parametrize("n", [8, 10, 13, 20])
+@pytest.mark.parametrize("when", [0, 2])
+def test_a_silent_client_is_left_out_with_others(n: int, when: int) -> None:
+    """Three leave together, and the result is that of the rows of those who took part."""
+    chosen = plan(max_rounds=4, tol=0.0)
+    channel = SecureChannel(Recording(owners(n), lost((when, "c1", 99))), attempts=2)
+    done = list(rounds(chosen, channel, SCHEMA))
+    sizes = [len(r.cohort) for r in done]
+    assert sizes == [n] * when + [n - 3] * (4 - when)
+    assert "c1" not in done[-1].cohort
+    assert len({r.cohort for r in done[when:]}) == 1
+    replayed = Replayed(owners(n), [r.cohort for r in done])
+    expected = list(rounds(chosen, replayed, SCHEMA))
+    assert expected[-1].state.centers.tobytes() == done[-1].state.centers.tobytes()
+    if when == 0:
+        left = {c: data for c, data in owners(n).items() if c in done[-1].cohort}
+        pooled = LocalChannel({"pooled": np.vstack([data.X for data in left.values()])})
+        assert run(chosen, pooled, SCHEMA).model.tobytes() == done[-1].state.centers.tobytes()
+
+
+def test_clients_leave_as_long_as_the_cohorts_form_a_chain() -> None:
+    """In every round but the first, the first client that is left falls silent."""
+    silent: dict[int, str] = {}
+
+    def lose(round: int, client: str, asked: int) -> bool:
+        return round > 0 and silent.setdefault(round, min(channel.clients())) == client
+
+    network = Recording(owners(20))
+    channel = SecureChannel(network, attempts=2)
+    network.lose = lose
+    sizes = []
+    with pytest.raises(TooFewClients, match="round 4: no usable answer from c"):
+        for done in rounds(plan(max_rounds=9, tol=0.0), channel, SCHEMA):
+            sizes.append(len(done.cohort))
+    assert sizes == [20, 17, 14, 11]
+
+
+def test_more_silent_clients_than_must_leave_leave_alone() -> None:
+    gone = lost(*((1, f"c{i}", 99) for i in range(4)))
+    channel = SecureChannel(Recording(owners(12), gone), attempts=2)
+    done = run(plan(max_rounds=2, tol=0.0), channel, SCHEMA)
+    assert [line.n_clients for line in done.history] == [12, 8]
+    assert sorted(channel.clients()) == sorted(f"c{i}" for i in range(4, 12))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
+def test_a_small_federation_waits_for_its_client(n: int) -> None:
+    """No three can leave so that the others could go on."""
+    channel = SecureChannel(Recording(owners(n), lost((1, "c0", 99))), attempts=2)
+    with pytest.raises(TooFewClients, match="round 1: no usable answer from c0, and the others"):
+        run(plan(tol=0.0), channel, SCHEMA)
+    back = SecureChannel(Recording(owners(n), lost((1, "c0", 1))), attempts=2)
+    whole = run(plan(tol=0.0), LocalChannel(owners(n)), SCHEMA)
+    assert run(plan(tol=0.0), back, SCHEMA).model.tobytes() == whole.model.tobytes()
+
+
+def test_where_noise_is_added_nobody_is_left_out() -> None:
+    channel = Recording(owners(10), lost((1, "c0", 99)))
     with pytest.raises(TooFewClients, match="round 1: no usable answer from c0"):
-        run(plan(tol=0.0), SecureChannel(channel, attempts=2), SCHEMA)
+        run(plan(tol=0.0), SecureChannel(channel, attempts=2, steady=True), SCHEMA)
 
 
 def test_owners_of_columns_are_all_needed() -> None:
     chosen = Plan(make("vertical-llf-cm", 3, init=np.array([0, 20, 40])), (EXACT,))
-    data = {f"o{i}": Data.of(rows(60)) for i in range(4)}
+    data = {
+        f"o{i}": Data.of(rows(60)) for i in range(10)
+    }  # of clients with rows, three could leave
     channel = Recording(data, lost((1, "o1", 99)))
     with pytest.raises(TooFewClients, match="no usable answer from o1"):
         run(chosen, SecureChannel(channel, attempts=2), replace(SCHEMA, n_records=60))
@@ -236,7 +291,7 @@ def test_a_server_that_tells_clients_different_centres_gets_noise() -> None:
 
 
 def test_a_secure_run_can_be_continued_with_new_keys(tmp_path: Any) -> None:
-    from fedclust.core import load_round, rounds, save_round
+    from fedclust.core import load_round, save_round
 
     chosen = plan(max_rounds=6, tol=0.0)
     whole: Run = run(chosen, LocalChannel(owners()), SCHEMA)

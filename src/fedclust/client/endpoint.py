@@ -40,12 +40,9 @@ class ClientEndpoint:
         name: str,
         study: str | None = None,
         answered: int = 0,
-        *,
-        one_message: bool = False,
     ) -> None:
         self._folder, self._name = folder, name
         self._study = study  # for which the job was signed; None: the engine does not sign jobs
-        self._one_message = one_message  # another process answers the next message
         self._answered = answered
 
     @property
@@ -62,7 +59,7 @@ class ClientEndpoint:
     def _session(self) -> ClientSession:
         try:
             config = self._config
-            policy = config.policy(remembers=self._one_message)
+            policy = config.policy()
         except ConfigError as error:
             why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
             raise Refusal(why, code=Code.FILES, private=str(error)) from None

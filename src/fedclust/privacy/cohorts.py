@@ -1,12 +1,14 @@
 """Which cohorts the totals of one data set may be over.
 
 Two totals over different cohorts differ by the total of the clients that are in one of them only.
-The cohorts of a data set therefore form a chain: of any two, one contains the other, has fewer
-than twice its members, and at least `least` members more. Every total that can be computed from
-totals over a chain is over at least `least` clients (docs/privacy-engineering.md has the proof).
+Each client therefore takes part in a chain of cohorts of at least `least` clients: of any two, one
+contains the other, they differ by at least `least` clients, and the smaller one is so large that any two such cohorts
+within the larger one share at least `least` - 1 clients. Every total that can be computed from
+totals over such cohorts is over at least `least` clients, also if the cohorts are split between
+clients that know nothing of each other (docs/privacy-engineering.md has the proof).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from .crypto import digest
 
@@ -14,31 +16,42 @@ from .crypto import digest
 def find_conflict(cohort: Collection[str], earlier: Iterable[Collection[str]], least: int) -> str:
     """Why a total over this cohort would reveal too much beside earlier ones; empty if it fits."""
     wanted = frozenset(cohort)
+    if len(wanted) < least:
+        return f"{len(wanted)} clients are too few to hide among; at least {least} are needed"
     for other in map(frozenset, earlier):
         small, large = sorted((wanted, other), key=len)
         if small == large:
             continue
         if not small < large:
             return "its clients are neither all of an earlier cohort nor only some of it"
-        if 2 * len(small) <= len(large):
-            return "one of the two cohorts has no more than half of the clients of the other"
         if len(large) - len(small) < least:
             return (
-                f"it differs from an earlier cohort by {len(large) - len(small)} clients, whose "
-                f"own sums would be the difference; at least {least} are needed"
+                f"it differs from an earlier cohort in {len(large) - len(small)} of its clients, "
+                f"whose own sums would be the difference; at least {least} are needed"
+            )
+        if len(small) < (needed := _smallest_within(len(large), least)):
+            return (
+                f"one of the two cohorts has {len(small)} of the {len(large)} clients of the "
+                f"other; at least {needed} are needed, so that any two such cohorts share clients"
             )
     return ""
 
 
+def _smallest_within(size: int, least: int) -> int:
+    """The fewest members of a subset, so that any two of them share at least `least` - 1."""
+    return -(-(size + least - 1) // 2)
+
+
 def remain_without(
-    silent: Collection[str], cohort: Collection[str], least: int, salt: bytes
+    silent: Collection[str], cohorts: Sequence[Collection[str]], least: int, salt: bytes
 ) -> tuple[str, ...]:
-    """The clients that can go on when some are silent; empty if too few would be left.
+    """The clients of the last cohort that can go on without some; empty if too few would be left.
 
     No fewer than `least` clients leave, so that the difference of two totals is never the sum of
-    fewer. The clients that leave with the silent ones are drawn by a hash, not by the server.
+    fewer. All clients draw the same ones to leave with the silent ones, by a hash.
     """
-    others = sorted(set(cohort) - set(silent), key=lambda c: digest(salt, c.encode()))
-    extra = max(0, least - len(silent))
+    cohort = set(cohorts[-1])
+    others = sorted(cohort - set(silent), key=lambda client: digest(salt, client.encode()))
+    extra = max(0, least - len(cohort & set(silent)))
     left = tuple(sorted(others[extra:]))
-    return () if len(left) < least or find_conflict(left, [cohort], least) else left
+    return () if find_conflict(left, cohorts, least) else left

@@ -30,7 +30,7 @@ class Ledger:
         self.path = None if path is None else Path(path)
         self._read = 0  # bytes of the file that were taken in
         self._queries: set[str] = set()
-        self._cohorts: set[tuple[str, ...]] = set()
+        self._cohorts: list[tuple[str, ...]] = []
         self._sent_to: dict[str, tuple[str, ...]] = {}
         self._described: dict[str, set[str]] = {}
         self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
@@ -100,7 +100,7 @@ class Ledger:
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
             self._queries, self.spent = set(), 0.0
-            self._cohorts, self._sent_to, self._described = set(), {}, {}
+            self._cohorts, self._sent_to, self._described = [], {}, {}
             self.grouped, self.resets = set(), self.resets + 1
             self._reset_at = str(entry.get("time", ""))
         elif entry["event"] == "column":
@@ -109,7 +109,8 @@ class Ledger:
             self.grouped.update(entry["columns"])
         elif entry["event"] == "cohort":
             members = tuple(entry["members"])
-            self._cohorts.add(members)
+            if members not in self._cohorts:
+                self._cohorts.append(members)
             self._sent_to.setdefault(entry["sent"], members)
         elif entry["event"] == "noise":
             self.spent += float(entry["cost"])

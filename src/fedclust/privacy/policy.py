@@ -8,7 +8,6 @@ ledger of its answered queries, and the groups of its rows. It belongs to the cl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -59,8 +58,8 @@ class ClientPolicy:
 
     ``identity`` is an Ed25519 secret that lasts; ``peers`` are the public identities of the others,
     known from enrolment, not from the server; without them the server is trusted. With limits or
-    a ledger every query is checked before it is answered. ``keys`` is a file that remembers
-    keys of running runs, where every message is answered by a new process.
+    a ledger, and under masks, every query is checked before it is answered. ``keys`` is a file that
+    remembers keys of running runs, where every message is answered by a new process.
     """
 
     def __init__(
@@ -70,11 +69,10 @@ class ClientPolicy:
         peers: Mapping[str, bytes] | None = None,
         limits: Limits | None = None,
         ledger: Ledger | None = None,
-        keys: Path | None = None,
     ) -> None:
         self.peers = dict(peers) if peers is not None else None
         self.limits = limits or _NO_LIMITS
-        self._identity, self._given, self._keys = identity, ledger, keys
+        self._identity, self._given = identity, ledger
         self._watchful = limits is not None or ledger is not None
         self._noise: dict[bytes, IntArray] = {}
 
@@ -85,7 +83,6 @@ class ClientPolicy:
             self._identity,
             min_cohort=self.limits.min_cohort,
             max_rounds=self.limits.max_rounds,
-            memory=self._keys,
         )
 
     @cached_property
@@ -107,15 +104,16 @@ class ClientPolicy:
         """
         plan = context.plan
         query_limits = [t.max_queries for t in plan.transforms if isinstance(t, QueryLimit)]
-        if not (self._watchful or query_limits) or not plan.algorithm.traits.reads_rows:
+        stages = {t.stage for t in plan.transforms}
+        masked = Stage.MASK in stages
+        counted = self._watchful or query_limits or masked
+        if not counted or not plan.algorithm.traits.reads_rows:
             return
         what = f"{plan.algorithm.key}, round {context.round}"
         if self._watchful:
             self._check_limits(context, what)
         if self.limits.max_queries is not None:
             query_limits.append(self.limits.max_queries)
-        stages = {t.stage for t in plan.transforms}
-        masked = Stage.MASK in stages
         if masked:
             for transform in plan.transforms:
                 transform.check_cohort(context)

@@ -3,7 +3,7 @@
 It wraps any other channel: keys are exchanged in an ordinary round, every plan gets masks at its
 end, and a round in which a client failed is asked again. The same query gets the same
 masked answer, so asking again reveals nothing. A smaller cohort is another query: clients answer
-it only if at least as many leave as a cohort must have (`cohorts`).
+it only if at least as many leave as a cohort must have (`cohorts.py`).
 """
 
 import secrets
@@ -39,7 +39,11 @@ class SecureChannel(Wrapper):
         self._min_cohort, self._steady = max(FEWEST, min_cohort), steady
         self._conservation = Conservation()
         self.masks = self._agreed()
-        self._cohort = tuple(entry[0] for entry in self.masks.roster)
+        self._cohorts = [tuple(entry[0] for entry in self.masks.roster)]  # the last one is asked
+
+    @property
+    def _cohort(self) -> tuple[str, ...]:
+        return self._cohorts[-1]
 
     def _agreed(self) -> PairwiseMasks:
         connected = sorted(self.channel.clients())
@@ -87,7 +91,7 @@ class SecureChannel(Wrapper):
 
     def _leave_out(self, plan: Plan, request: Request, silent: list[str]) -> None:
         salt = digest(self.masks.run.encode(), plan_digest(plan), str(request.round).encode())
-        left = remain_without(silent, self._cohort, self._min_cohort, salt)
+        left = remain_without(silent, self._cohorts, self._min_cohort, salt)
         if plan.algorithm.partition == "vertical" or self._steady or not left:
             raise TooFewClients(
                 f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
@@ -96,7 +100,7 @@ class SecureChannel(Wrapper):
                 self.reasons(),
             )
         self.leave_out(silent)
-        self._cohort = left
+        self._cohorts.append(left)
 
 
 class _Steady(Wrapper):

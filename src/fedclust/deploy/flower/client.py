@@ -3,8 +3,4 @@
 from ...channels.flower.client import client_app
 from ...follow.endpoint import FollowingEndpoint
 
-app = client_app(
-    lambda folder, name, answered: FollowingEndpoint(
-        folder, name, answered=answered, one_message=True
-    )
-)
+app = client_app(lambda folder, name, answered: FollowingEndpoint(folder, name, answered=answered))
