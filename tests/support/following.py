@@ -9,6 +9,7 @@ import numpy as np
 
 from fedclust.channels import Incident, RemoteChannel
 from fedclust.client.identities import IDENTITY, PEERS, write_peers, write_secret
+from fedclust.follow.approval import study_hash
 from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.follow.relay import RelayPool, StudyText
 from fedclust.follow.transcript import Transcript
@@ -131,7 +132,8 @@ class Federation:
         unfinished = unfinished_folder(folder).exists()
         place = RunDirectory(study, folder, force=False, resume=unfinished)
         pool.open()
-        done = carry_out(study, pool, place)
+        hash = study_hash(read_study(self.path, files=False))
+        done = carry_out(study, pool, place, study_hash=hash)
         pool.close()
         return done
 

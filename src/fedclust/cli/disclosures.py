@@ -56,16 +56,15 @@ def disclosures(
 
 
 def _list_messages(lines: list[dict[str, Any]]) -> Table:
-    table = Table(
-        "when (UTC)", "to", "study", "hash", "message", "content", "protected by", "bytes"
-    )
+    columns = ("when (UTC)", "to", "study", "message", "content", "protected by", "bytes", "hash")
+    table = Table(*columns)
     for line in lines:
         what = f"refused: {line['refused']}" if "refused" in line else _shapes(line.get("what"))
         if "wrote" in line:
             what = f"nothing; wrote {line['wrote']} on this machine"
         when, study = line["when"][:19].replace("T", " "), line.get("study", "")
-        place = (when, line["to"], study, _hash(line))
-        row = (*place, _name(line), what, _protection(line), line["bytes"])
+        place, size = (when, line["to"], study, _name(line)), line["bytes"]
+        row = (*place, what, _protection(line), size, _hash(line))
         table.add_row(*map(cell, row))
     return table
 
@@ -74,11 +73,11 @@ def _summarize(lines: list[dict[str, Any]]) -> Table:
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         kind = "refused" if "refused" in line else line.get("plan", line.get("kind", ""))
-        groups[line["to"], line.get("study", ""), _hash(line), kind].append(line)
-    table = Table("to", "study", "hash", "message", "times", "bytes", "last")
-    for names, group in groups.items():
+        groups[line["to"], line.get("study", ""), kind, _hash(line)].append(line)
+    table = Table("to", "study", "message", "times", "bytes", "last", "hash")
+    for (to, study, kind, hash), group in groups.items():
         size, last = sum(line["bytes"] for line in group), group[-1]["when"]
-        row = (*names, len(group), f"{size:,}", last)
+        row = (to, study, kind, len(group), f"{size:,}", last, hash)
         table.add_row(*map(cell, row))
     return table
 

@@ -178,8 +178,8 @@ class FollowingEndpoint(ClientEndpoint):
         study = open_study(folder, caller.study, path.read_text(encoding="utf-8"))
         if study_hash(study) != opening["hash"]:
             raise Refusal(
-                f"the run began under another version of fedclust than {__version__} at this "
-                "client",
+                f"the run began under another version of fedclust; this client runs {__version__} "
+                "now",
                 code=Code.STUDY,
             )
         memory = RunMemory(folder)
