@@ -194,7 +194,7 @@ def show_everything(error: FedclustError) -> str:
     ("kind", "damage", "leak"),
     [
         (FedclustError, bad_files.BAD_FILES["undeclared category"], "Atlantis-Prime"),
-        (FedclustError, bad_settings.BROKEN["damaged keys"], "wallaby_kit"),
+        (Refusal, bad_settings.BROKEN["damaged ledger"], "wallaby_kit"),
         (Refusal, bad_files.BAD_FILES["damaged parquet"], "wombat_data"),
         (Refusal, bad_settings.BROKEN["unknown key"], "platypus"),
         (Refusal, bad_settings.FORBIDDING["queries"], "wallaby_kit"),
