@@ -10,7 +10,7 @@ from ..study.settings import Study, make_algorithm
 from ..tiers import Tier
 from .approval import DEFAULT_TIER, Following, following_of, study_hash
 
-_RUN = "the names of the clients, and how many rounds and bytes each took part with"
+_RUN = "the names of the clients, and the number of rounds and bytes of each"
 
 
 def describe_study(study: Study) -> Iterator[str]:
