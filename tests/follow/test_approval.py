@@ -107,6 +107,7 @@ def test_nothing_is_answered_before_the_owner_has_approved(tmp_path: Path) -> No
     for client in there.rows:
         assert {line["code"] for line in logged(there, client)} == {Code.APPROVAL}
         assert not (there.folder / client / "ledger.jsonl").exists()
+        assert not (there.folder / client / "following").exists()
         (waiting,) = approvals(there, client).pending()
         assert (waiting.author, waiting.members) == ("coordinator", tuple(there.rows))
     approve(there)

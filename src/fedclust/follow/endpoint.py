@@ -14,7 +14,14 @@ from ..core.codec import encode_reply, get_integer, get_text
 from ..core.files import write_text
 from ..core.wire import Frame
 from ..study.read import resolve_tier
-from .approval import DEFAULT_TIER, Following, following_of, open_study, study_hash
+from .approval import (
+    DEFAULT_TIER,
+    Following,
+    following_of,
+    open_study,
+    read_offered_study,
+    study_hash,
+)
 from .column_script import ColumnScript
 from .decisions import Approvals
 from .entries import decode_entry
@@ -104,21 +111,23 @@ class FollowingEndpoint(ClientEndpoint):
             raise Refusal("the study names no clients", code=Code.REQUEST)
         self._session.admission.allow_caller(caller)
         folder, text = self._folder_of(caller.run), get_text(header, "text")
-        memory = RunMemory(folder)
-        if memory.ended:
-            raise Refusal(memory.ended, code=Code.STUDY)
-        study = open_study(folder, caller.study, text)
+        before = RunMemory(folder) if folder.exists() else None
+        if before is not None and before.ended:
+            raise Refusal(before.ended, code=Code.STUDY)
+        study = read_offered_study(caller.study, text)
         hash = study_hash(study)
         entry |= {"study_hash": hash}
         if hash != get_text(header, "hash"):
             raise Refusal("the hash of the study is not that of its settings", code=Code.STUDY)
         self._allow_members(members)
-        begun = memory.last is not None
+        begun = before is not None and before.last is not None
         allow_study(self._config, self._session.policy, study, begun=begun)
         if self._asks_owner:
             self._approvals.require(study, text, author=caller.author, members=members)
         self._approvals.refuse_refused(hash)
-        self._fix(folder, {"study": caller.study, "hash": hash, "members": sorted(members)}, memory)
+        open_study(folder, caller.study, text)
+        opening = {"study": caller.study, "hash": hash, "members": sorted(members)}
+        self._fix(folder, opening, before or RunMemory(folder))
         return 0 if self._script(caller) is not None else self._followed(caller).position
 
     def _allow_members(self, members: list[str]) -> None:
