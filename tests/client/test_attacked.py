@@ -201,7 +201,10 @@ def test_under_noise_no_cohort_loses_members(tmp_path: Path) -> None:
     plan = replace(plan, transforms=(*plan.transforms, masks(sites)))
     down = around(plan)
     assert asked(sites["c0"], plan, down, cohort=names)[0] == ""
-    for n, why in ((7, "same broadcast was answered in another cohort"), (9, "in 1 of its clients")):
+    for n, why in (
+        (7, "same broadcast was answered in another cohort"),
+        (9, "in 1 of its clients"),
+    ):
         assert why in asked(sites["c0"], plan, down, cohort=names[:n])[0]
 
 

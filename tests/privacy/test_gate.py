@@ -114,7 +114,10 @@ assert ASIDE[1][1] != 0.8
 @pytest.mark.parametrize(
     ("cohort", "said"),
     [
-        ("abcdefghi", "differs from an earlier cohort in 1 of its clients, whose own sums would be"),
+        (
+            "abcdefghi",
+            "differs from an earlier cohort in 1 of its clients, whose own sums would be",
+        ),
         ("abcdefghijk", "differs from an earlier cohort in 1 of its clients"),
         ("abcdefghik", "neither all of an earlier cohort nor only some of it"),
         ("abcde", "has 5 of the 10 clients of the other; at least 6 are needed"),
@@ -156,7 +159,9 @@ def test_a_client_may_demand_larger_cohorts_and_larger_differences() -> None:
     with pytest.raises(Refusal, match="3 clients are too few to hide among; at least 4 are needed"):
         answer(policy, transforms=MASKS)
     answer(policy, cohort=tuple("abcdefghijkl"), transforms=MASKS)
-    with pytest.raises(Refusal, match="in 3 of its clients, whose own sums .*; at least 4 are needed"):
+    with pytest.raises(
+        Refusal, match="in 3 of its clients, whose own sums .*; at least 4 are needed"
+    ):
         answer(policy, cohort=tuple("abcdefghi"), transforms=MASKS)
     answer(policy, cohort=tuple("abcdefgh"), transforms=MASKS)
 

@@ -9,7 +9,7 @@ import pytest
 
 from fedclust import ConfigError
 from fedclust.core import Data, Message, Refusal, Request, respond
-from fedclust.privacy import ClientPolicy, Limits, PairwiseMasks
+from fedclust.privacy import ClientPolicy, PairwiseMasks
 from fedclust.privacy.crypto import fresh_secret, signing_public
 from fedclust.privacy.keyring import Keyring, MaskedQuery
 
@@ -219,7 +219,9 @@ def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
     assert second.arrays()["total"].tobytes() == first.arrays()["total"].tobytes()
     with pytest.raises(Refusal, match="round 0 was answered before, in another cohort or at other"):
         site.asks(cohort=TEN, shift=0.1, data=next_process())
-    with pytest.raises(Refusal, match="centres: it differs from an earlier cohort in 1 of its clients"):
+    with pytest.raises(
+        Refusal, match="centres: it differs from an earlier cohort in 1 of its clients"
+    ):
         site.asks(cohort=named(*range(9)), data=next_process())
     site.asks(cohort=SEVEN, data=next_process())
     with pytest.raises(Refusal, match="round 0 was answered before, in another cohort"):
@@ -250,6 +252,6 @@ def test_where_noise_is_added_no_cohort_loses_members() -> None:
 def test_the_keys_refuse_a_cohort_that_is_too_small_by_themselves() -> None:
     with pytest.raises(Refusal, match="round 0: 2 clients are too few to hide among"):
         Keyring().admit(MaskedQuery("run", b"plan", 0, ("a", "b"), b"header"), b"payload")
+    four = MaskedQuery("run", b"plan", 0, tuple("abcd"), b"header")
     with pytest.raises(Refusal, match="at least 5 are needed"):
-        keys = Keyring(min_cohort=5)
-        keys.admit(MaskedQuery("run", b"plan", 0, tuple("abcd"), b"header"), b"payload")
+        Keyring(min_cohort=5).admit(four, b"payload")
