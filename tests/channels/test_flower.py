@@ -116,19 +116,8 @@ def study_under(tier: str | None, folder: Path) -> Path:
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize("tier", ['"secure+dp"'])
-def test_a_tier_that_needs_memory_is_refused_before_anybody_is_asked(
-    tier: str, tmp_path: Path
-) -> None:
-    """Flower ends a client's process after every message, and with it what it last sent."""
-    grid = grid_of(tmp_path)
-    with pytest.raises(ConfigError, match="needs clients that remember"):
-        run_app(grid, study_under(tier, tmp_path))
-    assert grid.sent == []
-
-
 @pytest.mark.parametrize("tier", [None, "secure"])
-def test_masks_are_made_with_keys_in_a_file(tier: str | None, tmp_path: Path) -> None:
+def test_a_study_is_followed_by_processes_of_one_message(tier: str | None, tmp_path: Path) -> None:
     """Every message is a new process; what is found is what one process finds, bit for bit."""
     pytest.importorskip("cryptography")
     path = study_under(tier, tmp_path)
@@ -143,14 +132,15 @@ def test_masks_are_made_with_keys_in_a_file(tier: str | None, tmp_path: Path) ->
     )
     assert found == expected
     for name in NAMES:
-        kept = tmp_path / name / "keys.json"
-        assert kept.stat().st_mode & 0o777 == 0o600
-        assert len(json.loads(kept.read_text())["runs"]) == 1
+        (run,) = (tmp_path / name / "following").iterdir()
+        assert json.loads((run / "state.json").read_text())["ended"] == "the study is finished"
+        assert not (run / "secret").exists(), "the secret is removed with the end of the study"
 
 
-def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tier", ["dp", "secure+dp"])
+def test_noise_is_paid_for_in_a_ledger_that_outlives_processes(tier: str, tmp_path: Path) -> None:
     pytest.importorskip("opendp")
-    run_app(grid_of(tmp_path), study_under("dp", tmp_path))
+    run_app(grid_of(tmp_path), study_under(tier, tmp_path))
     rounds = (tmp_path / "s-run" / "history.jsonl").read_text().count("\n")
     paid = (tmp_path / "west" / "ledger.jsonl").read_text().count('"noise"')
     assert paid >= rounds

@@ -20,8 +20,8 @@ from nvflare.fuel.flare_api.api_spec import NoConnection
 from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
-from fedclust.client.endpoint import Endpoints
 from fedclust.core import ConfigError, FedclustError
+from fedclust.follow.endpoint import FollowingEndpoints
 
 
 class Engine:
@@ -113,7 +113,7 @@ def test_the_executor_hands_requests_to_the_site_and_says_who_signed(
     assert executor.execute("x", Shareable(), Context(engine), Signal()).get_return_code() == (
         ReturnCode.TASK_UNKNOWN
     )
-    assert Endpoints("s").open(tmp_path, "west").answer(b"").startswith(b"fedclust")
+    assert FollowingEndpoints("s").open(tmp_path, "west").answer(b"").startswith(b"fedclust")
 
 
 @pytest.mark.parametrize(

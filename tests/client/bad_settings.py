@@ -86,9 +86,6 @@ BROKEN: dict[str, Damage] = {
     "disclosures under a file": settings(output='disclosures = "client.toml/platypus.jsonl"'),
     "disclosures that cannot be": settings(output='disclosures = "platypus\\u0000.jsonl"'),
     "labels under a file": settings(output='labels = "client.toml"'),
-    "damaged keys": with_file("keys.json", '{"runs": {"platypus": ["bandicoot", 1]}}'),
-    "keys are a folder": with_folder("keys.json"),
-    "keys of other types": with_file("keys.json", "[]"),
 }
 
 FORBIDDING: dict[str, Damage] = {

@@ -57,8 +57,8 @@ def write_kit(folder: Path, text: str | None = None) -> Path:
     return kit
 
 
-def endpoint(kit: Path, *, one_message: bool = False) -> ClientEndpoint:
-    return ClientEndpoint(kit, CLIENT, STUDY, one_message=one_message)
+def endpoint(kit: Path) -> ClientEndpoint:
+    return ClientEndpoint(kit, CLIENT, STUDY)
 
 
 class Wire:

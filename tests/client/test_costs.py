@@ -23,7 +23,7 @@ from fedclust.client.files import ClientFiles
 from fedclust.core import files
 from fedclust.core.codec import ROUND
 from fedclust.core.wire import unpack
-from fedclust.privacy import keyring, ledger
+from fedclust.privacy import ledger
 from fedclust.study.settings import Study
 
 from ..support.hostile_server import PLAN, request
@@ -125,7 +125,7 @@ def count_locks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         taken.append(file)
         real(file)
 
-    for module in (files, ledger, keyring):
+    for module in (files, ledger):
         monkeypatch.setattr(module, "lock", counting)
     return taken
 
@@ -154,29 +154,6 @@ def test_a_masked_round_takes_two_file_locks_however_many_columns_there_are(
         assert keys + first <= 2  # whichever of the two prepares the rows
         assert len(later) > 2
         assert set(later) == {1}
-
-
-def test_a_process_for_each_message_takes_two_file_locks_in_a_masked_round(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One for the ledger and one for the keys, once the columns are described."""
-    pytest.importorskip("cryptography")
-    taken = count_locks(monkeypatch)
-    kits = tmp_path / "kits"
-    names = list(write_kits(kits))
-
-    class EveryMessage(CountedLocks):
-        def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
-            self.sites = {n: ClientEndpoint(kits / n, n, "s", one_message=True) for n in names}
-            return super().exchange(clients, request, seconds)
-
-    sites = {n: ClientEndpoint(kits / n, n, "s", one_message=True) for n in names}
-    transport = EveryMessage(sites, taken)
-    masked = write_study(tmp_path, "llf-cm", "min-max", tier="secure", more=BOUNDS, n_init=1)
-    run_across(masked, RemoteChannel(transport, about={"study": "s"}), tmp_path / "run")
-    rounds = [n for kind, _, n in transport.locks if kind not in ("preflight", "label")]
-    assert len(rounds) > 9
-    assert max(rounds) <= 2
 
 
 def overhead(raw: bytes) -> int:

@@ -346,10 +346,10 @@ def test_a_session_raises_what_the_endpoint_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", Code)
-def test_only_consent_and_limits_are_final(code: Code) -> None:
+def test_only_consent_limits_and_broken_studies_are_final(code: Code) -> None:
     reasons = {"east": Reason(Code.SILENT, "no answer"), "west": Reason(code, "why")}
     error = TooFewClients("round 1", reasons)
-    assert error.final == (code in (Code.CONSENT, Code.LIMIT))
+    assert error.final == (code in (Code.CONSENT, Code.LIMIT, Code.STUDY))
     assert "west: why" in str(error)
 
 
@@ -374,7 +374,7 @@ def test_a_server_knows_whether_another_attempt_can_help(
     assert {client: reason.code for client, reason in raised.value.reasons.items()} == {
         CLIENT: code
     }
-    assert raised.value.final == (code in (Code.CONSENT, Code.LIMIT))
+    assert raised.value.final == (code in (Code.CONSENT, Code.LIMIT, Code.STUDY))
 
 
 def test_a_query_beyond_the_limit_does_not_open_the_files(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_site_lets_in_no_code_and_lets_nobody_read(kits: Path) -> None:
     resources = json.loads((local / "resources.json").read_text())
     assert resources["class_allow_list"] == [
         "fedclust.channels.nvflare.client.SiteExecutor",
-        "fedclust.client.endpoint.Endpoints",
+        "fedclust.follow.endpoint.FollowingEndpoints",
     ]
     assert resources["class_list_enforcement_mode"] == "enforce"
     assert resources["allow_log_streaming"] is False

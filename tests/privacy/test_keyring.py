@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,36 +202,16 @@ def test_a_roster_of_something_else_is_refused(entry: Any) -> None:
         PairwiseMasks("run", (entry,))
 
 
-def test_a_new_process_knows_what_the_one_before_did(tmp_path: Path) -> None:
-    """The same key, the same bytes to the same question, and the same refusals."""
-    memory = tmp_path / "keys.json"
-    site = Site(10, keys=memory)
-
-    def next_process() -> Data:  # it has the keys, and a ledger that knows nothing
-        return owners(10, {**site.policies, "c0": ClientPolicy(keys=memory)})["c0"]
-
-    first = site.asks(cohort=TEN)
-    assert memory.stat().st_mode & 0o777 == 0o600
-    again = next_process()
-    assert again.policy.keys.offer("run")[0].hex() == site.roster[0][1]
-    second = site.asks(cohort=TEN, data=again)
-    assert second.arrays()["total"].tobytes() == first.arrays()["total"].tobytes()
-    with pytest.raises(Refusal, match="round 0 was answered before, in another cohort or at other"):
-        site.asks(cohort=TEN, shift=0.1, data=next_process())
-    with pytest.raises(
-        Refusal, match="centres: it differs from an earlier cohort in 1 of its clients"
-    ):
-        site.asks(cohort=named(*range(9)), data=next_process())
-    site.asks(cohort=SEVEN, data=next_process())
-    with pytest.raises(Refusal, match="round 0 was answered before, in another cohort"):
-        site.asks(cohort=named(0, 1, 2, 3, 4, 5, 7), data=next_process())
-
-
-def test_a_memory_that_is_none_is_a_sentence(tmp_path: Path) -> None:
-    memory = tmp_path / "keys.json"
-    memory.write_text('{"runs": 3}')
-    with pytest.raises(ConfigError, match=r"keys.json: not a memory of keys; remove it"):
-        ClientPolicy(keys=memory).keys.offer("run")
+def test_a_new_process_that_adopts_the_secret_makes_the_same_masks() -> None:
+    site = Site(10)
+    secret = fresh_secret()
+    first, second = Keyring(), Keyring()
+    for keys in (first, second):
+        keys.adopt("run", secret)
+    assert first.offer("run") == second.offer("run")
+    assert first.own_key("run", b"seal") == second.own_key("run", b"seal")
+    other = bytes.fromhex(site.roster[1][1])
+    assert first.shared_with("run", "c1", other) == second.shared_with("run", "c1", other)
 
 
 def test_where_noise_is_added_no_cohort_loses_members() -> None:
@@ -252,6 +231,6 @@ def test_where_noise_is_added_no_cohort_loses_members() -> None:
 def test_the_keys_refuse_a_cohort_that_is_too_small_by_themselves() -> None:
     with pytest.raises(Refusal, match="round 0: 2 clients are too few to hide among"):
         Keyring().admit(MaskedQuery("run", b"plan", 0, ("a", "b"), b"header"), b"payload")
-    four = MaskedQuery("run", b"plan", 0, tuple("abcd"), b"header")
+    keys = Keyring(min_cohort=5)
     with pytest.raises(Refusal, match="at least 5 are needed"):
-        Keyring(min_cohort=5).admit(four, b"payload")
+        keys.admit(MaskedQuery("run", b"plan", 0, tuple("abcd"), b"header"), b"payload")

@@ -11,6 +11,7 @@ import numpy as np
 from fedclust.channels import RemoteChannel
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Data
+from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.study.pool import RemotePool
 from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import RunDirectory
@@ -57,7 +58,7 @@ def rows(n: int = 60, seed: int = 0) -> dict[str, FloatArray]:
 
 def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str, ClientEndpoint]:
     """A folder for each client, with its file and client.toml; and the sites that answer there."""
-    sites = {}
+    sites: dict[str, ClientEndpoint] = {}
     for name, table in (tables or rows()).items():
         kit = folder / name
         kit.mkdir(parents=True)
@@ -68,13 +69,13 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
         )
-        sites[name] = ClientEndpoint(kit, name, "s")
+        sites[name] = FollowingEndpoint(kit, name, "s")
     return sites
 
 
 def reopened(folder: Path, sites: Iterable[str]) -> dict[str, ClientEndpoint]:
     """The same sites after a restart."""
-    return {name: ClientEndpoint(folder / name, name, "s") for name in sites}
+    return {name: FollowingEndpoint(folder / name, name, "s") for name in sites}
 
 
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:

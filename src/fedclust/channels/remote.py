@@ -56,8 +56,8 @@ class RemoteChannel:
         quorum: int = 1,
         record: Callable[[Incident], object] = lambda incident: None,
     ) -> None:
-        self._transport, self._run, self._about = transport, run, dict(about or {})
-        self._deadline, self._limit, self.quorum = deadline, limit, quorum
+        self._transport, self._run, self.about = transport, run, dict(about or {})
+        self.deadline, self._limit, self.quorum = deadline, limit, quorum
         self._record = record
         self._n_requests = 0
         self._silence: dict[
@@ -75,28 +75,32 @@ class RemoteChannel:
 
         Unresponsive clients are skipped with exponential back-off while a quorum remains.
         """
-        connected = sorted(set(self._transport.clients()) - self._excluded)
+        connected = self.connected()
         awake = [c for c in connected if self._silence.get(c, (0, 0))[1] <= self._n_requests]
         return awake if len(awake) >= self.quorum else connected
+
+    def connected(self) -> list[str]:
+        """All connected clients that take part in this run."""
+        return sorted(set(self._transport.clients()) - self._excluded)
 
     def send(
         self, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array] | None = None
     ) -> dict[str, Any]:
         """Send a request other than a round to every client, and collect the values they reply."""
         id = self._next_id()
-        raw = pack({"kind": kind, "id": id, "about": self._about, **header}, arrays or {})
-        cohort = sorted(set(self._transport.clients()) - self._excluded)
-        return dict(self._collect(cohort, raw, id, lambda f: f.header.get("values"), (kind, 0)))
+        raw = pack({"kind": kind, "id": id, "about": self.about, **header}, arrays or {})
+        cohort = self.connected()
+        return dict(self.collect(cohort, raw, id, lambda f: f.header.get("values"), (kind, 0)))
 
     def ask(
         self, plan: Plan, request: Request, data: Any, schema: Schema
     ) -> Iterator[tuple[str, Message]]:
         """Send a round's request and yield the valid messages."""
         id, algorithm = self._next_id(), plan.algorithm
-        raw = encode_request(plan, request, id=id, about=self._about, data=data)
+        raw = encode_request(plan, request, id=id, about=self.about, data=data)
         sizes = algorithm.sizes(schema)
         place = (algorithm.key, request.round)
-        return self._collect(
+        return self.collect(
             request.to, raw, id, lambda frame: decode_message(frame, algorithm.up, sizes), place
         )
 
@@ -104,7 +108,7 @@ class RemoteChannel:
         self._n_requests += 1
         return f"{self._run}/{self._n_requests}"
 
-    def _collect(
+    def collect(
         self,
         cohort: Sequence[str],
         raw: bytes,
@@ -112,8 +116,9 @@ class RemoteChannel:
         read: Callable[[Frame], T],
         place: tuple[str, int],
     ) -> Iterator[tuple[str, T]]:
+        """Send bytes to some clients and yield what `read` makes of each valid answer."""
         waiting = set(cohort)
-        for client, answer in self._transport.exchange(cohort, raw, self._deadline):
+        for client, answer in self._transport.exchange(cohort, raw, self.deadline):
             if client not in waiting:
                 twice = client in cohort
                 what = (
@@ -138,7 +143,7 @@ class RemoteChannel:
             else:
                 self._reasons.pop(client, None)
         for client in sorted(waiting):
-            self._note_silence(client, f"no answer within {self._deadline:g} seconds", place)
+            self._note_silence(client, f"no answer within {self.deadline:g} seconds", place)
 
     def exclude(self, client: str, reason: Reason, place: str) -> None:
         """Send a client no more requests, and record why."""

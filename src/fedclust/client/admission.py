@@ -50,6 +50,7 @@ class Admission:
     """Checks for a study in one process, where every request is allowed."""
 
     counts_hidden = False  # whether row counts stay with the client
+    follows = False  # whether requests outside of a followed study are refused
 
     def allow_caller(self, caller: Caller) -> None:
         """Check the study and its author."""
@@ -108,6 +109,11 @@ class ConsentAdmission(Admission):
     @property
     def counts_hidden(self) -> bool:  # type: ignore[override]
         """Whether the required tier hides row counts."""
+        return self.tier.sums_only
+
+    @property
+    def follows(self) -> bool:  # type: ignore[override]
+        """Whether the required tier lets only sums leave, which can be followed."""
         return self.tier.sums_only
 
     @property

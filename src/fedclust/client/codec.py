@@ -227,14 +227,15 @@ def _decode_task(given: Any) -> ColumnTask:
     return ColumnTask(None if columns is None else _decode_columns(columns), scaling, missing)
 
 
-def encode_answer(reply: AnyReply, *, answers: str, client: str) -> bytes:
+def encode_answer(reply: AnyReply, *, answers: str, client: str, seal: str = "") -> bytes:
     """A reply as bytes: arrays for a round, plain values for everything else."""
     if isinstance(reply, Message):
-        return encode_reply(reply, answers=answers, client=client)
-    return encode_reply(None, answers=answers, client=client, values=_values(reply))
+        return encode_reply(reply, answers=answers, client=client, seal=seal)
+    return encode_reply(None, answers=answers, client=client, values=values_of(reply), seal=seal)
 
 
-def _values(reply: AnyReply) -> dict[str, Any]:
+def values_of(reply: AnyReply) -> dict[str, Any]:
+    """A reply other than a message, as plain values."""
     match reply:
         case PreflightReport():
             problems = [[p.column, p.code, p.blocking] for p in reply.problems]

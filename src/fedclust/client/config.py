@@ -17,7 +17,8 @@ from ..tiers import TIERS
 from .files import ClientFiles
 from .identities import read_enrolment
 
-CLIENT_FILE, KEYS_FILE = "client.toml", "keys.json"
+CLIENT_FILE = "client.toml"
+APPROVAL = ("rules", "ask")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,13 @@ class ConsentSettings:
         Key("minimum number of records behind a number, unless an algorithm is lossless", low=1),
     ] = 2
     privacy: Annotated[str, Key("minimum tier of a study", TIERS)] = "none"
+    approval: Annotated[
+        str,
+        Key(
+            'who approves a study: "rules" (those of this file), or "ask" (its owner, each time)',
+            APPROVAL,
+        ),
+    ] = "rules"
     max_rounds: Annotated[int, Key("maximum number of rounds in one job", low=1)] = 10_000
     max_queries: Annotated[
         int, Key("maximum number of queries to these data, over all studies", low=1)
@@ -106,11 +114,8 @@ class ClientConfig:
         settings = replace(self.data, batch_rows=0) if in_memory else self.data
         return ClientFiles(name, self.files(), settings)
 
-    def policy(self, *, remembers: bool = False) -> ClientPolicy:
-        """The policy of this client: its keys, its limits and its ledger.
-
-        With `remembers`, keys are kept in a file, because every message has its own process.
-        """
+    def policy(self) -> ClientPolicy:
+        """The policy of this client: its keys, its limits and its ledger."""
         consent = self.consent
         limits = Limits(
             max_rounds=consent.max_rounds,
@@ -120,8 +125,7 @@ class ClientConfig:
         )
         identity, peers = read_enrolment(self.path.parent)
         ledger = Ledger(self.place(self.output.ledger))
-        keys = self.place(KEYS_FILE) if remembers else None
-        return ClientPolicy(identity, peers=peers, limits=limits, ledger=ledger, keys=keys)
+        return ClientPolicy(identity, peers=peers, limits=limits, ledger=ledger)
 
     def place(self, name: str) -> Path:
         """A path relative to the folder of client.toml."""

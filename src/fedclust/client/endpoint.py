@@ -40,12 +40,9 @@ class ClientEndpoint:
         name: str,
         study: str | None = None,
         answered: int = 0,
-        *,
-        one_message: bool = False,
     ) -> None:
         self._folder, self._name = folder, name
         self._study = study  # for which the job was signed; None: the engine does not sign jobs
-        self._one_message = one_message  # another process answers the next message
         self._answered = answered
 
     @property
@@ -62,7 +59,7 @@ class ClientEndpoint:
     def _session(self) -> ClientSession:
         try:
             config = self._config
-            policy = config.policy(remembers=self._one_message)
+            policy = config.policy()
         except ConfigError as error:
             why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
             raise Refusal(why, code=Code.FILES, private=str(error)) from None
@@ -97,16 +94,24 @@ class ClientEndpoint:
             caller = decode_caller(frame, author)
             entry |= {"study": caller.study}
             self._check_signed(caller)
-            request = decode(frame)
-            reply = self._session.handle(request, caller)
-            _log_problems(reply)
-            reply = _releasable(request, reply)
-            entry |= describe_reply(request, reply)
-            entry |= {"queries": self._session.policy.ledger.n_queries}
-            answer = encode_answer(reply, answers=id, client=self._name)
+            answer = self._respond(frame, id, caller, entry)
         except Exception as error:
             answer = self._refuse(error, id, entry)
         return self._log_answer(answer, entry, id)
+
+    def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        """Answer the request in a frame; `entry` gets what the disclosure log shows of it."""
+        reply = self._reply(decode(frame), caller, entry)
+        return encode_answer(reply, answers=id, client=self._name)
+
+    def _reply(self, request: AnyRequest, caller: Caller, entry: dict[str, Any]) -> AnyReply:
+        """The session's reply, as it may leave."""
+        reply = self._session.handle(request, caller)
+        _log_problems(reply)
+        reply = _releasable(request, reply)
+        entry |= describe_reply(request, reply)
+        entry |= {"queries": self._session.policy.ledger.n_queries}
+        return reply
 
     def _check_signed(self, caller: Caller) -> None:
         if self._study is not None and caller.study != self._study:
@@ -173,14 +178,3 @@ def _materialize(reply: Message) -> Message:
     if not message.is_finite():
         raise MessageError("the result has values that are not finite")
     return message
-
-
-class Endpoints:
-    """The component that a job names at every client, for the study that it was signed for."""
-
-    def __init__(self, study: str) -> None:
-        self._study = study
-
-    def open(self, folder: Path, name: str) -> ClientEndpoint:
-        """The endpoint of that name, whose client.toml is in its folder."""
-        return ClientEndpoint(folder, name, self._study)

@@ -88,7 +88,9 @@ def cluster_columns(
         runs: list[Run] = []
         if isinstance(init, str):
             plan = Plan(
-                _seeding(algorithm, init), transforms, derive_seed(seed, "seeding", attempt)
+                make_record_seeding(algorithm, init),
+                transforms,
+                derive_seed(seed, "seeding", attempt),
             )
             runs = [runner(replace(plan, purpose="start"), channel, schema)]
         start = runs[0].model if runs else _as_records(init)
@@ -111,7 +113,8 @@ def cluster_columns(
     return best
 
 
-def _seeding(algorithm: AnyRecordAlgorithm, init: str) -> AnyAlgorithm:
+def make_record_seeding(algorithm: AnyRecordAlgorithm, init: str) -> AnyAlgorithm:
+    """The seeding of a name, for an algorithm over split columns."""
     key = {"auto": str(algorithm.seeding), "k-means++": "vertical-k-means++"}.get(init, init)
     if key not in VERTICAL_SEEDINGS:
         names = ("k-means++", "records", "partition")

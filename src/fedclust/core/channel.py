@@ -85,3 +85,8 @@ class Wrapper:
     def run_name(self) -> str:
         """The name of the followed run behind it, if there is one."""
         return run_name(self.channel)
+
+    def leave_out(self, clients: Iterable[str]) -> None:
+        """Tell a followed channel that a round is repeated without some clients."""
+        if self.run_name:
+            self.channel.leave_out(clients)  # type: ignore[attr-defined]

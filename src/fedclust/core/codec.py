@@ -107,10 +107,19 @@ def decode_request(frame: Frame, build: Build) -> DecodedRequest:
 
 
 def encode_reply(
-    message: Message | None, *, answers: str = "", client: str = "", values: Any = None
+    message: Message | None,
+    *,
+    answers: str = "",
+    client: str = "",
+    values: Any = None,
+    seal: str = "",
 ) -> bytes:
-    """Encode a client's message, or plain values, and the id of the request they answer."""
+    """Encode a client's message, or plain values, and the id of the request they answer.
+
+    In a followed study the seal shows other clients whose reply it is.
+    """
     header = {"kind": REPLY, "answers": answers, "client": client, "values": values}
+    header |= {"seal": seal} if seal else {}
     return pack(header, message.arrays() if message else {})
 
 

@@ -16,12 +16,16 @@ from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
 from ..core import FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
+from ..follow.approval import Following, following_of
+from ..follow.relay import RelayPool, StudyText
+from ..follow.transcript import Transcript
 from ..study.phases import Phase
 from ..study.pool import RemotePool
-from ..study.read import read_study
+from ..study.read import read_study, resolve_tier
 from ..study.run import carry_out
 from ..study.run_directory import RunDirectory
-from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS
+from ..study.settings import Study
+from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS, TRANSCRIPT
 
 _LOCK_TIMEOUT = 30.0  # seconds to wait until an earlier job of the same run has ended
 _log = logging.getLogger(__name__)
@@ -81,6 +85,7 @@ class StudyJob:
             self._record(Incident("start", 0, client, "its job process did not start in time"))
         read = read_study(self._study, files=False)
         study = replace(read, clients={})  # clients name their files in client.toml
+        tier = resolve_tier(study, RemotePool.default_tier)
         channel = RemoteChannel(
             ReadyClients(transport, tuple(ready)),
             run=self._run,
@@ -96,8 +101,21 @@ class StudyJob:
             resume=self._resume,
             run_id=self._run[:RUN_ID_LENGTH],  # as in the names of the clients' label files
         )
-        pool = RemotePool(channel, tuple(read.clients))
+        pool = self._open_pool(read, channel, following_of(study, tier))
         carry_out(study, pool, folder, on_round=self._report_round)
+        if isinstance(pool, RelayPool):
+            pool.close()
+
+    def _open_pool(self, study: Study, channel: RemoteChannel, how: Following) -> RemotePool:
+        """The clients; where they follow the study, they have it before the first request."""
+        named = tuple(study.clients)
+        if how is Following.NONE:
+            return RemotePool(channel, named)
+        text = StudyText(study, self._study.read_text(encoding="utf-8"))
+        transcript = Transcript(self._work / TRANSCRIPT)
+        relay = RelayPool(channel, named, text, self._run, transcript)
+        relay.open()
+        return RemotePool(channel, named) if how is Following.SCRIPT else relay
 
     def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

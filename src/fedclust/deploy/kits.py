@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..client.config import CLIENT_FILE
-from ..client.endpoint import Endpoints
 from ..client.identities import (
     IDENTITY,
     PEERS,
@@ -33,6 +32,7 @@ from ..client.identities import (
 )
 from ..core import ConfigError
 from ..core.files import write_text
+from ..follow.endpoint import FollowingEndpoints
 from ..privacy.crypto import fresh_secret, signing_public
 from ..settings import TomlFile
 from .federation_file import Federation, FederationSettings
@@ -42,7 +42,7 @@ from .templates import client_readme, client_toml, coordinator_readme, server_re
 ABOUT = "fedclust.json"
 # Paths of the only fedclust classes that a job may name at the server and at a client.
 SERVER_COMPONENT, CLIENT_COMPONENT = (
-    f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyJob, Endpoints)
+    f"{kind.__module__}.{kind.__qualname__}" for kind in (StudyJob, FollowingEndpoints)
 )
 
 

@@ -28,6 +28,7 @@ LOCK = "lock"  # held by the job: only one job of a run at a time
 PROGRESS = "progress.jsonl"  # written by the job: one line per round or incident
 INCIDENTS = "incidents.jsonl"  # written by the job: only the incidents
 OUTCOME = "outcome.json"  # written by the job at its end
+TRANSCRIPT = "transcript"  # written by the job: the replies of every step of a followed study
 # In the coordinator's kit:
 RUNNING = "running.json"  # written by the command: the study that is running, for `fedclust status`
 

@@ -1,24 +1,22 @@
 """A client's keys: its identity, its secrets of running runs, and what went out under masks.
 
-They are in memory, and gone with the process; unless a new process answers every message, which
-must then remember what the one before knew, in a file that its owner alone can read.
+They are in memory, and gone with the process. A client that follows a study keeps its secret of the
+run in a file (`adopt`), so that its next process continues.
 """
 
-import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..core import ConfigError, Refusal
-from ..core.files import lock, write_text
 from .cohorts import find_conflict
 from .crypto import (
     KEY_BYTES,
     digest,
     exchange_public,
     fresh_secret,
+    key_for,
     shared_secret,
     signature,
     signing_public,
@@ -59,9 +57,8 @@ class Keyring:
         *,
         min_cohort: int = FEWEST,
         max_rounds: int = 300,
-        memory: Path | None = None,
     ) -> None:
-        self._identity, self._memory = identity, memory
+        self._identity = identity
         self._min_cohort, self._max_rounds = max(FEWEST, min_cohort), max_rounds
         self._runs: dict[str, _Secrets] = {}
         self._done: set[bytes] = set()
@@ -79,9 +76,22 @@ class Keyring:
 
     def offer(self, run: str) -> tuple[bytes, bytes]:
         """The public key of this client for a run, and its signature; the same when asked again."""
-        with self._remembering():
-            public = exchange_public(self._of(run).secret)
+        public = exchange_public(self._of(run).secret)
         return public, signature(self._secret_identity(), offered(run, public))
+
+    def sign(self, text: bytes) -> tuple[bytes, bytes]:
+        """The public identity, and its signature of a text."""
+        return self.identity, signature(self._secret_identity(), text)
+
+    def adopt(self, run: str, secret: bytes) -> None:
+        """Use the secret of a run that an earlier process of this client may have offered.
+
+        A client that was never enrolled signs with it, too, in this run.
+        """
+        if run not in self._runs:
+            self._runs[run] = _Secrets(secret)
+        if self._identity is None:
+            self._identity = key_for(secret, b"identity")
 
     def _of(self, run: str) -> _Secrets:
         if run not in self._runs:
@@ -94,8 +104,6 @@ class Keyring:
 
     def has_offered(self, run: str, public: bytes) -> bool:
         """Whether this is the key that was offered for the run."""
-        if self._memory is not None and self._memory.exists():  # replaced, never changed
-            self._runs, self._answers = _read(self._memory)
         return run in self._runs and exchange_public(self._runs[run].secret) == public
 
     def shared_with(self, run: str, peer: str, public: bytes) -> bytes:
@@ -107,6 +115,10 @@ class Keyring:
                 raise Refusal(f"invalid X25519 public key for client {peer!r}")
             own.shared[public] = found
         return own.shared[public]
+
+    def own_key(self, run: str, purpose: bytes) -> bytes:
+        """A key that only this client has in a run."""
+        return key_for(self._of(run).secret, purpose)
 
     def once(self, what: bytes, check: Callable[[], None]) -> None:
         """Do a check that need not be done again if it went well."""
@@ -126,17 +138,14 @@ class Keyring:
             )
         if query.round >= self._max_rounds:
             raise Refusal(f"round {query.round}: this client answers {self._max_rounds} rounds")
-        with self._remembering():
-            answered = self._answers.setdefault((query.run, query.plan), {})
-            before = answered.get(query.round)
-            if before is None:
-                if answered and query.round < max(answered):
-                    raise Refusal(
-                        f"round {query.round} is over; round {max(answered)} was answered"
-                    )
-            else:
-                self._same_again(query, payload, *before, steady=steady)
-            answered[query.round] = query, payload
+        answered = self._answers.setdefault((query.run, query.plan), {})
+        before = answered.get(query.round)
+        if before is None:
+            if answered and query.round < max(answered):
+                raise Refusal(f"round {query.round} is over; round {max(answered)} was answered")
+        else:
+            self._same_again(query, payload, *before, steady=steady)
+        answered[query.round] = query, payload
 
     def _same_again(
         self, query: MaskedQuery, payload: bytes, before: MaskedQuery, sent: bytes, *, steady: bool
@@ -152,45 +161,6 @@ class Keyring:
                 f"round {query.round} was answered before, in another cohort or at other centres"
                 + (f": {conflict}" if conflict else "")
             )
-
-    @contextmanager
-    def _remembering(self) -> Iterator[None]:
-        """What other processes of this client knew before; what this one knows after."""
-        if self._memory is None:
-            yield
-            return
-        with open(self._memory.with_suffix(".lock"), "a") as file:
-            lock(file)
-            if self._memory.exists():
-                self._runs, self._answers = _read(self._memory)
-            yield
-            write_text(self._memory, _written(self._runs, self._answers), mode=0o600)
-
-
-def _written(runs: dict[str, _Secrets], answers: Answers) -> str:
-    listed = [
-        [run, plan.hex(), number, list(query.cohort), query.header.hex(), payload.hex()]
-        for (run, plan), rounds in answers.items()
-        for number, (query, payload) in rounds.items()
-    ]
-    secrets = {run: own.secret.hex() for run, own in runs.items()}
-    return json.dumps({"runs": secrets, "answers": listed})
-
-
-def _read(path: Path) -> tuple[dict[str, _Secrets], Answers]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        runs = {run: _Secrets(bytes.fromhex(secret)) for run, secret in found["runs"].items()}
-        answers: Answers = {}
-        for run, plan, number, cohort, header, payload in found["answers"]:
-            key = bytes.fromhex(plan)
-            query = MaskedQuery(run, key, number, tuple(cohort), bytes.fromhex(header))
-            answers.setdefault((run, key), {})[number] = query, bytes.fromhex(payload)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ConfigError(
-            f"{path}: not a memory of keys; remove it when no study is running"
-        ) from None
-    return runs, answers
 
 
 def offered(run: str, public: bytes) -> bytes:

@@ -8,7 +8,6 @@ ledger of its answered queries, and the groups of its rows. It belongs to the cl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -70,11 +69,10 @@ class ClientPolicy:
         peers: Mapping[str, bytes] | None = None,
         limits: Limits | None = None,
         ledger: Ledger | None = None,
-        keys: Path | None = None,
     ) -> None:
         self.peers = dict(peers) if peers is not None else None
         self.limits = limits or _NO_LIMITS
-        self._identity, self._given, self._keys = identity, ledger, keys
+        self._identity, self._given = identity, ledger
         self._watchful = limits is not None or ledger is not None
         self._noise: dict[bytes, IntArray] = {}
 
@@ -85,7 +83,6 @@ class ClientPolicy:
             self._identity,
             min_cohort=self.limits.min_cohort,
             max_rounds=self.limits.max_rounds,
-            memory=self._keys,
         )
 
     @cached_property

@@ -106,6 +106,7 @@ class SecureChannel(Wrapper):
                 f"cannot go on without: {why}",
                 self.reasons(),
             )
+        self.leave_out(silent)
         self._cohorts.append(left)
 
 

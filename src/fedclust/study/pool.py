@@ -126,7 +126,7 @@ class RemotePool:
         encoded = encode(request)
         replies = {}
         for client, values in sorted(self._remote.send(*encoded).items()):
-            reply = _decode(request, client, values)
+            reply = decode_reply(request, client, values)
             if reply is None:
                 self._remote.record_malformed(client, encoded.kind)
             else:
@@ -151,7 +151,8 @@ class RemotePool:
         return self._remote.reasons()
 
 
-def _decode(request: AnyRequest, client: str, values: Any) -> Any:
+def decode_reply(request: AnyRequest, client: str, values: Any) -> Any:
+    """A client's reply to a request other than a round; None if it is malformed."""
     match request:
         case Preflight():
             return decode_preflight_report(client, values)

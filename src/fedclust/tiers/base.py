@@ -136,11 +136,6 @@ class Tier(ABC):
         """Queries to a data set after which clients stop answering; None: no limit."""
         return None
 
-    @property
-    def needs_memory(self) -> bool:
-        """Whether clients must remember in memory what they last sent."""
-        return False
-
     def for_columns(self) -> "Tier | None":
         """The same protection where columns are split between clients; None: there is none."""
         return None

@@ -141,10 +141,6 @@ class SecurePrivate(Private):
     def fewest_clients(self) -> int:
         return self.min_cohort
 
-    @property
-    def needs_memory(self) -> bool:
-        return True  # the noise of a round, which must be the same if the round is repeated
-
     def variance_share(self, n_clients: int) -> float:
         """Half of the clients are enough for all the noise, so half may be dishonest."""
         return 1.0 / math.ceil(n_clients / 2)

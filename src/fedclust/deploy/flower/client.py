@@ -1,8 +1,6 @@
 """The app of a SuperNode. Flower loads it for every message, so it imports little."""
 
 from ...channels.flower.client import client_app
-from ...client.endpoint import ClientEndpoint
+from ...follow.endpoint import FollowingEndpoint
 
-app = client_app(
-    lambda folder, name, answered: ClientEndpoint(folder, name, answered=answered, one_message=True)
-)
+app = client_app(lambda folder, name, answered: FollowingEndpoint(folder, name, answered=answered))

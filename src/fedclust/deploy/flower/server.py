@@ -28,16 +28,9 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             "shared records, but over Flower every message starts a new process; run it over "
             "NVFlare"
         )
-    tier = resolve_tier(study, RemotePool.default_tier)
+    resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
     for text in find_ignored_settings(study):
         _log.warning("%s", text)
-    # Ledgers, groups of rows and keys are kept in files; noise under masks is not.
-    if tier.needs_memory:
-        raise ConfigError(
-            f"{study.path}: tier = {tier.name!r} needs clients that remember their last reply, but "
-            "over Flower every message starts a new process; set [privacy] tier to secure, "
-            "guarded, dp or none, or run the study over NVFlare"
-        )
     folder = Path(settings.out) if settings.out else study.path.with_name(f"{study.path.stem}-run")
     paths = prepare_paths(study, folder, resume=settings.resume, force=settings.force)
     needed = max(settings.min_clients, study.sampling.min_clients)

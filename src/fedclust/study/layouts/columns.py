@@ -102,7 +102,7 @@ class ColumnsLayout(Layout):
     # Preflight
 
     def survey(self, pool: ClientPool, tier: Tier) -> Survey:
-        task = self._task(tier)
+        task = self.make_task(tier)
         offers: dict[str, RecordsOffer] = pool.send(OfferRecords(task))
         least = self.study.sampling.min_clients
         absent = ", ".join(sorted(set(pool.named) - set(offers)))
@@ -117,7 +117,8 @@ class ColumnsLayout(Layout):
         columns = tuple(column for offer in offers.values() for column in offer.columns)
         return Survey(columns, counts, tuple(problems), offers=offers)
 
-    def _task(self, tier: Tier) -> ColumnTask:
+    def make_task(self, tier: Tier) -> ColumnTask:
+        """What every owner is asked to do with its columns."""
         data = self.study.data
         scaling = data.scaling or ("min-max" if tier.sums_only else "standard")
         return ColumnTask(self.study.features, scaling, data.missing)
@@ -130,7 +131,7 @@ class ColumnsLayout(Layout):
         This step is repeated when a run resumes, because clients that were restarted must align
         again. The records and values must not have changed.
         """
-        task, offers = self._task(tier), survey.offers
+        task, offers = self.make_task(tier), survey.offers
         _check_comparable(pool, task)
         tokens = _AllOf(pool.over(RecordTokens(task), Schema(2)), tuple(offers))
         done = run(Plan(RecordAlignment()), tokens, Schema(2))

@@ -1,0 +1,201 @@
+"""``python -m benchmarks.following``: what it costs that clients follow a study.
+
+The same masked study, once with clients that answer plans and once with clients that follow it,
+round by round in turn. Requests and replies are bytes, as over a network. Clients are on machines
+of their own, so a round takes the time of the server and of one client. It is processor time, which
+other programs on the machine do not change; the disk, which both kinds of clients wait for alike, is
+not in it. Everything else is as in a federation: signatures, masks, ledgers, logs, the transcript.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from fedclust.channels import RemoteChannel
+from fedclust.client.endpoint import ClientEndpoint
+from fedclust.client.identities import IDENTITY, PEERS, write_peers, write_secret
+from fedclust.core.wire import unpack
+from fedclust.follow.endpoint import FollowingEndpoint
+from fedclust.follow.relay import RelayPool, StudyText
+from fedclust.follow.transcript import Transcript
+from fedclust.privacy.crypto import fresh_secret, signing_public
+from fedclust.study.pool import RemotePool
+from fedclust.study.read import read_study
+from fedclust.study.run import Outcome, carry_out
+from fedclust.study.run_directory import RunDirectory
+
+K, F, ROUNDS = 60, 16, 30  # 60 weights and 60 x 16 sums: 1,020 values
+N_ROWS = 500
+MOST_RATIO, MOST_BYTES, MOST_CPU = 1.3, 2e6, 0.020
+STUDY = """
+[features]
+{features}
+[clustering]
+algorithm = "lossless"
+n_clusters = {k}
+init = "uniform"
+tol = 0.0
+max_rounds = {rounds}
+[privacy]
+tier = "secure"
+max_queries = 1000
+[outputs]
+labels = "none"
+report = false
+"""
+
+
+@dataclass
+class Costs:
+    """Seconds and bytes of the rounds of one study."""
+
+    server: list[float] = field(default_factory=list)
+    clients: list[list[float]] = field(default_factory=list)
+    down: list[int] = field(default_factory=list)
+
+    @property
+    def round(self) -> float:
+        """A round with every client on a machine of its own."""
+        return median(self.server) + self.client
+
+    @property
+    def client(self) -> float:
+        """Processor time of a client in a round."""
+        return median(seconds for one in self.clients for seconds in one)
+
+
+class Timed:
+    """A transport to endpoints in this process, which measures clustering rounds."""
+
+    def __init__(self, sites: dict[str, ClientEndpoint]) -> None:
+        self._sites, self.costs = sites, Costs()
+        self._since = time.process_time()
+
+    def clients(self) -> list[str]:
+        """All of them."""
+        return list(self._sites)
+
+    def exchange(
+        self, clients: Sequence[str], request: bytes, seconds: float
+    ) -> Iterator[tuple[str, bytes | str]]:
+        """Every client's answer, one after the other."""
+        server = time.process_time() - self._since
+        used, answers = [], []
+        for client in clients:
+            start = time.process_time()
+            answers.append((client, self._sites[client].answer(request, "ana@example.org")))
+            used.append(time.process_time() - start)
+        if unpack(request).header.get("algorithm") == "CMeans":
+            self.costs.server.append(server)
+            self.costs.clients.append(used)
+            self.costs.down.append(len(request))
+        self._since = time.process_time()
+        yield from answers
+
+
+def write_kits(folder: Path, n_clients: int) -> dict[str, Path]:
+    """A folder for each client, with its rows, its client.toml and everybody's identities."""
+    rng = np.random.default_rng(0)
+    centers = rng.uniform(0.1, 0.9, (K, F))
+    secrets = {f"client{i:03d}": fresh_secret() for i in range(n_clients)}
+    kits = {}
+    for name, secret in secrets.items():
+        kits[name] = kit = folder / name
+        kit.mkdir(parents=True)
+        rows = np.clip(rng.normal(centers[rng.integers(0, K, N_ROWS)], 0.1), 0, 1)
+        np.savetxt(
+            kit / "rows.csv",
+            rows,
+            delimiter=",",
+            header=",".join(columns()),
+            comments="",
+            fmt="%.6f",
+        )
+        (kit / "client.toml").write_text('[data]\nfile = "rows.csv"\n[consent]\nprivacy = "none"\n')
+        write_secret(kit / IDENTITY, secret)
+        write_peers(kit / PEERS, {c: signing_public(s) for c, s in secrets.items()})
+    return kits
+
+
+def columns() -> list[str]:
+    """The names of the features."""
+    return [f"x{i}" for i in range(F)]
+
+
+def run_study(
+    folder: Path, n_clients: int, rounds: int, *, followed: bool
+) -> tuple[Outcome, Costs]:
+    """One study over all clients, and its costs."""
+    folder.mkdir(parents=True)
+    kits = write_kits(folder / "kits", n_clients)
+    kind = FollowingEndpoint if followed else ClientEndpoint
+    transport = Timed({name: kind(kit, name) for name, kit in kits.items()})
+    path = folder / "costs.toml"
+    features = "\n".join(f"{name} = {{ low = 0, high = 1 }}" for name in columns())
+    path.write_text(STUDY.format(features=features, k=K, rounds=rounds))
+    study = replace(read_study(path, files=False), clients={})
+    remote = RemoteChannel(transport, run="a1b2c3d4", about={"study": "costs"})
+    pool = RemotePool(remote)
+    if followed:
+        text = StudyText(study, path.read_text())
+        pool = RelayPool(remote, (), text, "a1b2c3d4", Transcript(folder / "transcript"))
+        pool.open()
+    place = RunDirectory(study, folder / "run", force=False, resume=False)
+    return carry_out(study, pool, place), transport.costs
+
+
+def table() -> Iterator[str]:
+    """The costs of rounds, with and without following."""
+    yield "| what | plans | followed | ratio or bar |"
+    yield "|---|---|---|---|"
+    with tempfile.TemporaryDirectory() as place:
+        base = Path(place)
+        runs = [
+            (
+                run_study(base / f"p{i}", 20, ROUNDS, followed=False),
+                run_study(base / f"f{i}", 20, ROUNDS, followed=True),
+            )
+            for i in range(2)
+        ]
+        (plain, _), (followed, _) = runs[0]
+        same = np.array_equal(plain.model.centers, followed.model.centers)
+        ratio = median(f.round / p.round for (_, p), (_, f) in runs)
+        walls = [median(side[1].round for side in sides) for sides in zip(*runs, strict=True)]
+        cpus = [median(side[1].client for side in sides) for sides in zip(*runs, strict=True)]
+        yield (
+            f"| a round of 20 clients, 1,020 values | {walls[0] * 1e3:.1f} ms | "
+            f"{walls[1] * 1e3:.1f} ms | {ratio:.2f} ({_met(ratio <= MOST_RATIO)} <= 1.3) |"
+        )
+        above = cpus[1] - cpus[0]
+        servers = [
+            median(median(side[1].server) for side in sides) for sides in zip(*runs, strict=True)
+        ]
+        yield f"| of it the server | {servers[0] * 1e3:.1f} ms | {servers[1] * 1e3:.1f} ms | |"
+        yield (
+            f"| of it a client | {cpus[0] * 1e3:.1f} ms | {cpus[1] * 1e3:.1f} ms "
+            f"| +{above * 1e3:.1f} ms ({_met(above <= MOST_CPU)} <= 20 ms) |"
+        )
+        yield f"| centres | | | {'the same bits' if same else 'DIFFERENT'} |"
+        _, many = run_study(base / "many", 100, 4, followed=True)
+        yield (
+            f"| bytes down to each of 100 clients in a round | | {max(many.down) / 1e6:.2f} MB | "
+            f"{_met(max(many.down) <= MOST_BYTES)} <= 2 MB |"
+        )
+        yield (
+            f"| processor time of each of 100 clients in a round | | {many.client * 1e3:.1f} ms | |"
+        )
+
+
+def _met(good: bool) -> str:
+    return "met:" if good else "MISSED:"
+
+
+if __name__ == "__main__":
+    for line in table():
+        sys.stdout.write(line + "\n")

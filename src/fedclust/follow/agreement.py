@@ -1,0 +1,138 @@
+"""Whether a request of the server is the one that a client has computed itself.
+
+Names, integers, texts and shapes must be equal. Real numbers may differ by rounding: processors
+and BLAS libraries add in different orders. The server's numbers are then used, so that the masks
+of all clients cancel. Within the tolerance the server can do nothing with them: each step is
+answered once, so that it cannot compare two choices, and a sum changes only if a row lies within
+the tolerance of the border of two clusters.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..client.codec import encode
+from ..client.requests import AnyRequest, RunRound
+from ..core.codec import ROUND, encode_plan
+from ..core.wire import Frame
+from ..privacy.crypto import digest
+from ..privacy.queries import array_parts, plan_digest
+from ..typing import Array
+
+TOLERANCE = 2.0**-32  # of the largest value of an array: rounding is a thousand times smaller
+
+
+def as_frame(request: AnyRequest) -> Frame:
+    """A request as plain values and arrays; a round without the form of its rows."""
+    if not isinstance(request, RunRound):
+        kind, header, arrays = encode(request)
+        return Frame({"kind": kind, **header}, arrays)
+    header, arrays = encode_plan(request.plan)
+    asked = request.request
+    header |= {"round": asked.round, "cohort": list(asked.cohort)}
+    return Frame(header, arrays | {f"down.{n}": a for n, a in asked.down.arrays().items()})
+
+
+def agree(expected: AnyRequest, given: AnyRequest) -> bool:
+    """Whether both are the same request, up to rounding."""
+    if type(expected) is not type(given):
+        return False
+    if not _rows_agree(expected, given):
+        return False
+    ours, theirs = as_frame(expected), as_frame(given)
+    if ours.header == theirs.header:  # the usual case; comparing value by value takes longer
+        return _arrays_agree(ours.arrays, theirs.arrays)
+    return _values_agree(ours.header, theirs.header) and _arrays_agree(ours.arrays, theirs.arrays)
+
+
+def is_same(expected: AnyRequest, frame: Frame) -> bool:
+    """Whether a frame holds exactly the expected request; it need not be decoded then."""
+    if not isinstance(expected, RunRound):
+        return False  # such requests are few
+    header, arrays = as_frame(expected)
+    theirs = frame.header
+    if any(name not in theirs for name in (*header, "data")):
+        return False
+    if json.dumps(theirs["data"], sort_keys=True).encode() != expected.rows.key:
+        return False
+    given = {name: theirs[name] for name in header}
+    return (
+        theirs.get("kind") == ROUND
+        and json.dumps(given) == json.dumps(header)
+        and arrays.keys() == frame.arrays.keys()
+        and all(_identical(arrays[name], frame.arrays[name]) for name in arrays)
+    )
+
+
+def asked_digest(request: AnyRequest) -> bytes:
+    """A request in a hash, for the seals of the replies to it."""
+    if not isinstance(request, RunRound):
+        kind, header, arrays = encode(request)
+        return digest(kind.encode(), repr(sorted(header.items())).encode(), *array_parts(arrays))
+    asked = request.request
+    names = (client.encode() for client in asked.cohort)
+    return digest(
+        plan_digest(request.plan),
+        str(asked.round).encode(),
+        request.rows.key,
+        digest(*names),
+        *array_parts(asked.down.arrays()),
+    )
+
+
+def describe(request: AnyRequest) -> str:
+    """A request in a few words, for refusals."""
+    if isinstance(request, RunRound):
+        return f"{request.plan.algorithm.key}, round {request.request.round}"
+    return type(request).__name__
+
+
+def _rows_agree(expected: AnyRequest, given: AnyRequest) -> bool:
+    """Whether two rounds want the same rows; most often the same object in canonical bytes."""
+    if not isinstance(expected, RunRound) or not isinstance(given, RunRound):
+        return True
+    ours, theirs = expected.rows, given.rows
+    if type(ours) is not type(theirs):
+        return False
+    return ours.key == theirs.key or _values_agree(ours.as_config(), theirs.as_config())
+
+
+def _values_agree(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, float) and isinstance(theirs, float):
+        near = isfinite(theirs) and abs(ours - theirs) <= TOLERANCE * abs(ours)
+        return bool(near or ours == theirs)
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        same = ours.keys() == theirs.keys()
+        return same and all(_values_agree(ours[name], theirs[name]) for name in ours)
+    if _is_list(ours) and _is_list(theirs):
+        same = len(ours) == len(theirs)
+        return same and all(_values_agree(a, b) for a, b in zip(ours, theirs, strict=True))
+    return bool(type(ours) is type(theirs) and ours == theirs)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _arrays_agree(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
+    return ours.keys() == theirs.keys() and all(_close(ours[n], theirs[n]) for n in ours)
+
+
+def _identical(ours: Array, theirs: Array) -> bool:
+    a = np.asarray(ours)
+    return a.dtype == theirs.dtype and a.shape == theirs.shape and np.array_equal(a, theirs)
+
+
+def _close(ours: Array, theirs: Array) -> bool:
+    a, b = np.asarray(ours), np.asarray(theirs)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    if np.array_equal(a, b):
+        return True
+    largest = float(np.abs(a).max(initial=0.0))
+    return bool(np.isfinite(b).all() and (np.abs(a - b) <= TOLERANCE * largest).all())

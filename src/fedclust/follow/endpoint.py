@@ -1,0 +1,245 @@
+"""The endpoint of a client that follows studies."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..client.codec import decode
+from ..client.consent import allow_clusters, required_tier
+from ..client.endpoint import ClientEndpoint
+from ..client.requests import Caller
+from ..core import Code, MessageError, Refusal
+from ..core.codec import encode_reply, get_integer, get_text, one_line
+from ..core.wire import Frame
+from ..study.read import resolve_tier
+from ..study.settings import Study, make_algorithm
+from .approval import DEFAULT_TIER, Approvals, Following, following_of
+from .column_script import ColumnScript
+from .entries import decode_entry
+from .followed_run import FollowedRun
+from .memory import RunMemory, hold_run, is_ended
+from .openings import Opening, read_opening
+
+FOLLOW, CATCH_UP = "follow", "catch-up"
+FOLDER = "following"
+_LONGEST_RUN = 64  # characters of a run's id
+
+
+def name_run(run: str, hash: str) -> str:
+    """The name of a run in seals and masks; it binds them to the study."""
+    return f"{run} {hash}"
+
+
+class FollowingEndpoint(ClientEndpoint):
+    """Answers the next request of a study that this client follows, and no other.
+
+    Requests outside of a study are answered only if client.toml requires no tier in which only
+    sums leave. They are marked as unverified in the log of disclosures.
+    """
+
+    _current: "_Opened | None" = None
+
+    def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        kind = get_text(frame.header, "kind")
+        if kind != FOLLOW and kind != CATCH_UP and "step" not in frame.header:
+            return self._respond_outside(frame, id, caller, entry)
+        with hold_run(self._folder_of(caller.run)):
+            if kind == FOLLOW:
+                position = self._open(frame.header, caller)
+                return encode_reply(None, answers=id, client=self._name, values={"next": position})
+            return self._take_step(frame, id, caller, entry)
+
+    def _respond_outside(
+        self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]
+    ) -> bytes:
+        """Answer a request that is no step: one of a script, or of no study at all."""
+        script = self._script(caller)
+        if script is None:
+            self._allow_unfollowed()
+        else:
+            script.admit(decode(frame))
+        entry |= {"verified": script is not None}
+        return super()._respond(frame, id, caller, entry)
+
+    def _take_step(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        """Take in the replies of the step before, and answer the request of the next one."""
+        header, before = frame.header, decode_entry(frame)
+        kind, step = header["kind"], header.pop("step", None)
+        run = self._followed(caller)
+        if before is not None:
+            run.take(before)
+        if kind == CATCH_UP:
+            return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
+        number = get_integer({"step": step}, "step")
+        request = run.recognise(number, frame)
+        entry |= {"step": number, "verified": True}
+        try:
+            request = decode(frame)
+        except MessageError as problem:
+            asked = f"{header.get('algorithm', kind)}, round {header.get('round', 0)}"
+            raise run.reject(number, one_line(asked), str(problem)) from None
+        return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
+
+    def _allow_unfollowed(self) -> None:
+        consent = self._session.admission
+        if consent.follows:
+            raise Refusal(
+                "this client follows studies and answers no request outside of one, because its "
+                "client.toml requires a tier in which only sums leave",
+                code=Code.CONSENT,
+            )
+
+    def _open(self, header: Mapping[str, Any], caller: Caller) -> int:
+        """Begin to follow a study, or continue; the position of this client in it."""
+        version = get_text(header, "version")
+        if version != __version__:
+            raise Refusal(
+                f"the server runs fedclust {version}, this client {__version__}; a study is "
+                "followed by the same version everywhere",
+                code=Code.STUDY,
+            )
+        self._session.admission.allow_caller(caller)
+        members = header.get("members")
+        if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
+            raise Refusal("the study names no clients", code=Code.REQUEST)
+        hash, text = get_text(header, "hash"), get_text(header, "text")
+        opening = Opening(caller.study, hash, tuple(sorted(set(members))), text)
+        folder = self._folder_of(caller.run)
+        if ended := is_ended(folder):
+            raise Refusal(ended, code=Code.STUDY)
+        self._admit(opening)
+        self._fix(folder, opening)
+        return 0 if self._script(caller) is not None else self._followed(caller).position
+
+    def _admit(self, opening: Opening) -> Study:
+        """The study, once it keeps to client.toml and its owner has nothing against it."""
+        study = opening.read()
+        self._allow_study(study, opening.members)
+        if self._config.consent.approval == "ask":
+            Approvals(self._config.path.parent).require(study, opening.text)
+        return study
+
+    def _allow_study(self, study: Study, members: Sequence[str]) -> None:
+        """Refuse a study that breaks a rule of client.toml, before its first request."""
+        tier, required = resolve_tier(study, DEFAULT_TIER), required_tier(self._config)
+        if following_of(study, tier) is Following.NONE:
+            raise Refusal(f"tier {tier.name!r} cannot be followed", code=Code.STUDY)
+        if required.masks > tier.masks or required.noisy > tier.noisy:
+            raise Refusal(
+                f"the study has tier = {tier.name!r}, and client.toml requires {required.name!r}",
+                code=Code.CONSENT,
+            )
+        self._allow_members(members, masked=required.masks)
+        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
+        allow_clusters(self._config, study.n_clusters[1])
+        self._session.admission.allow_preflight(algorithm.key, study.features or ())
+
+    def _allow_members(self, members: Sequence[str], *, masked: bool) -> None:
+        """Refuse clients that only the server knows, among which no sum would be hidden."""
+        if self._name not in members:
+            raise Refusal("the study does not name this client", code=Code.STUDY)
+        peers = self._session.policy.peers
+        if peers is None and masked:
+            raise Refusal(
+                "client.toml requires masks, and without peers.json the server could pose as all "
+                "other clients",
+                code=Code.CONSENT,
+            )
+        unknown = sorted(set(members) - set(peers) - {self._name}) if peers is not None else []
+        if unknown:
+            raise Refusal(
+                f"{', '.join(unknown)}: not among the peers that this client knows from "
+                "enrolment; its peers.json has to be brought up to date",
+                code=Code.CONSENT,
+            )
+
+    def _fix(self, folder: Path, opening: Opening) -> None:
+        """Note what this run is about; it cannot change once a step is answered."""
+        known = read_opening(folder)
+        if known is not None and known.is_like(opening):
+            return
+        if known is not None:
+            memory = RunMemory(folder)
+            if memory.last is not None or memory.entries:
+                why = "the study or its clients changed during the run"
+                memory.end(f"this client has left the study: {why}")
+                raise Refusal(f"{why}; this client leaves the study", code=Code.STUDY)
+            self._forget()
+        opening.write(folder)
+
+    def _forget(self) -> None:
+        if self._current is not None:
+            self._current.run.close()
+        self._current = None
+
+    def _followed(self, caller: Caller) -> FollowedRun:
+        """The run that a request belongs to; a new process continues where another ended."""
+        run = self._opened(caller)
+        if run is None or not isinstance(run.run, FollowedRun):
+            raise Refusal("this client does not follow this run", code=Code.BEHIND)
+        return run.run
+
+    def _script(self, caller: Caller) -> ColumnScript | None:
+        """The script of a run over split columns that was opened."""
+        run = self._opened(caller)
+        return run.run if run is not None and isinstance(run.run, ColumnScript) else None
+
+    def _opened(self, caller: Caller) -> "_Opened | None":
+        known = self._current
+        if known is not None and known.id == (caller.run, caller.study) and known.is_current:
+            return known
+        if not _is_run_id(caller.run):
+            return None
+        folder = self._folder_of(caller.run)
+        opening = read_opening(folder)
+        if opening is None:
+            return None
+        self._forget()
+        if opening.study != caller.study:
+            raise Refusal("the run belongs to another study", code=Code.STUDY)
+        if ended := is_ended(folder):
+            raise Refusal(ended, code=Code.STUDY)
+        study, memory = self._admit(opening), RunMemory(folder)
+        tier, policy = resolve_tier(study, DEFAULT_TIER), self._session.policy
+        name = name_run(caller.run, opening.hash)
+        run: FollowedRun | ColumnScript
+        if following_of(study, tier) is Following.SCRIPT:
+            run = ColumnScript(memory, study, tier)
+        else:
+            run = FollowedRun(memory, study, self._name, name, opening.members, policy)
+        self._current = _Opened((caller.run, caller.study), run, memory)
+        return self._current
+
+    def _folder_of(self, run: str) -> Path:
+        if not _is_run_id(run):
+            raise Refusal("the id of the run is not usable", code=Code.REQUEST)
+        return self._folder / FOLDER / run
+
+
+class _Opened(NamedTuple):
+    """The run that this process takes part in."""
+
+    id: tuple[str, str]  # and the name of its study
+    run: FollowedRun | ColumnScript
+    memory: RunMemory
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no other process of this client has taken part since."""
+        return self.memory.is_current
+
+
+def _is_run_id(run: str) -> bool:
+    return run.isascii() and run.isalnum() and len(run) <= _LONGEST_RUN
+
+
+class FollowingEndpoints:
+    """The component that a job names at every client, for the study that it was signed for."""
+
+    def __init__(self, study: str) -> None:
+        self._study = study
+
+    def open(self, folder: Path, name: str) -> FollowingEndpoint:
+        """The endpoint of that name, whose client.toml is in its folder."""
+        return FollowingEndpoint(folder, name, self._study)

@@ -1,0 +1,142 @@
+"""What a client keeps on disk about a run that it follows, so that a restart changes nothing.
+
+The folder of a run holds the study, the client's secret for masks, the client's own replies and
+the outcomes of finished steps. A reply is written before it leaves: the same request gets the same
+bytes, from any process. The secret is removed when the study is over.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import ConfigError
+from ..core.files import lock, make_folder, write_text
+from ..core.wire import pack, unpack
+from ..privacy.crypto import KEY_BYTES, fresh_secret
+from .entries import Entry, decode_entry, encode_entry
+
+_STATE, _SECRET, _LOG, _LOCK = "state.json", "secret", "steps.bin", "lock"
+_REPLY, _ENTRY = b"R", b"E"
+_HASH = 32
+_HEAD = 1 + 8 + _HASH + 8  # kind, step, request, length
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of this client, and the request that it answers in a hash."""
+
+    step: int
+    asked: bytes
+    raw: bytes
+
+
+class RunMemory:
+    """The folder of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.last: Reply | None = None  # the newest reply
+        self.slots: dict[int, bytes] = {}  # what was asked at each place, over split columns
+        self.entries: list[Entry] = []
+        self._size = 0  # of the log, as far as it is known here
+        make_folder(folder)
+        self._load()
+
+    def secret(self) -> bytes:
+        """The client's secret for masks in this run, made on the first call."""
+        file = self.folder / _SECRET
+        if not file.exists():
+            write_text(file, fresh_secret().hex(), mode=0o600)
+        secret = bytes.fromhex(file.read_text(encoding="utf-8"))
+        if len(secret) != KEY_BYTES:
+            raise ConfigError(f"{file}: not a secret; start the study again with --force")
+        return secret
+
+    @property
+    def ended(self) -> str:
+        """Why this client takes no further part; empty while it does."""
+        return is_ended(self.folder)
+
+    def end(self, why: str) -> None:
+        """Note that the study is over for this client, and remove its secret."""
+        write_text(self.folder / _STATE, json.dumps({"ended": why}))
+        (self.folder / _SECRET).unlink(missing_ok=True)
+
+    def keep_reply(self, reply: Reply, *, sync: bool) -> None:
+        """Keep a reply before it leaves."""
+        self._append(_REPLY, reply, sync=sync)
+        self._note(reply)
+
+    def _note(self, reply: Reply) -> None:
+        self.last = reply
+        if not reply.raw:
+            self.slots[reply.step] = reply.asked
+
+    def keep_entry(self, entry: Entry) -> None:
+        """Keep the outcome of a finished step."""
+        raw = pack(*encode_entry(entry))
+        self._append(_ENTRY, Reply(entry.step, bytes(_HASH), raw), sync=False)
+        self.entries.append(entry)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no other process of this client has written since."""
+        file = self.folder / _LOG
+        return (file.stat().st_size if file.exists() else 0) == self._size
+
+    def _append(self, kind: bytes, record: Reply, *, sync: bool) -> None:
+        head = kind + record.step.to_bytes(8, "little") + record.asked
+        with open(self.folder / _LOG, "ab") as file:
+            file.write(head + len(record.raw).to_bytes(8, "little") + record.raw)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+            self._size = file.tell()
+
+    def _load(self) -> None:
+        file = self.folder / _LOG
+        if not file.exists():
+            return
+        complete = 0
+        for kind, reply, end in _records(file.read_bytes()):
+            if kind == _REPLY:
+                self._note(reply)
+            elif (entry := decode_entry(unpack(reply.raw))) is not None:
+                self.entries.append(entry)
+            complete = end
+        self._size = complete
+        if complete < file.stat().st_size:  # a crash while writing: nothing of it has left
+            os.truncate(file, complete)
+
+
+@contextmanager
+def hold_run(folder: Path) -> Iterator[None]:
+    """Keep other processes of this client out of a run, while one of them takes a step."""
+    if not folder.exists():
+        yield
+        return
+    with open(folder / _LOCK, "a", encoding="utf-8") as file:
+        lock(file)
+        yield
+
+
+def is_ended(folder: Path) -> str:
+    """Why this client takes no further part in a run; empty while it does."""
+    file = folder / _STATE
+    return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
+
+
+def _records(raw: bytes) -> Iterator[tuple[bytes, Reply, int]]:
+    """Complete records of the log, and where each ends."""
+    start = 0
+    while start + _HEAD <= len(raw):
+        head = raw[start : start + _HEAD]
+        step, size = (int.from_bytes(part, "little") for part in (head[1:9], head[-8:]))
+        end = start + _HEAD + size
+        if end > len(raw):
+            return
+        yield head[:1], Reply(step, head[9 : 9 + _HASH], raw[start + _HEAD : end]), end
+        start = end

@@ -1,0 +1,136 @@
+"""Seals: by which clients know that a relayed reply is another client's, and to which request.
+
+Before clients share keys, and where there are no masks, a reply is signed with the client's
+identity (Ed25519). Under masks it has one tag for each client of the cohort, under the key that the
+pair shares (HMAC-SHA256): a tag is a hundred times cheaper to check, and as hard to forge.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Refusal
+from ..core.errors import Code
+from ..privacy import ClientPolicy
+from ..privacy.crypto import KEY_BYTES, SIGNATURE_BYTES, digest, is_signed, key_for
+from ..privacy.masking import PairwiseMasks
+from ..typing import Array, IntArray
+from .entries import Entry, Layout
+
+TAG_BYTES = 16
+SIGNED_BYTES = KEY_BYTES + SIGNATURE_BYTES  # the identity, and its signature
+
+
+def content_of(entry: Entry, number: int) -> bytes:
+    """The hash of one reply of an entry."""
+    if entry.is_round:
+        return round_content(entry.layout, entry.words[number])
+    return values_content(entry.values[number])
+
+
+def round_content(layout: Layout, words: IntArray) -> bytes:
+    """The hash of a message."""
+    found = hashlib.sha256(repr(layout).encode())
+    found.update(words.tobytes())
+    return found.digest()
+
+
+def values_content(values: Any) -> bytes:
+    """The hash of a reply of plain values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
+
+
+def sealed_text(question: bytes, sender: str, content: bytes) -> bytes:
+    """What a seal stands for: who replied what to which question."""
+    return digest(question, sender.encode(), content)
+
+
+class Sealer:
+    """Makes and checks the seals of one client in one run."""
+
+    def __init__(self, policy: ClientPolicy, me: str, run: str) -> None:
+        self._policy, self._me, self._run = policy, me, run
+        self._keys: dict[bytes, bytes] = {}
+        self._identities: dict[str, bytes] = dict(policy.peers or {})
+
+    def seal(
+        self,
+        step: int,
+        asked: bytes,
+        content: bytes,
+        cohort: Sequence[str],
+        masks: PairwiseMasks | None,
+    ) -> Array:
+        """The seal of this client's own reply."""
+        text = sealed_text(self._question(step, asked), self._me, content)
+        if masks is None:
+            identity, signed = self._policy.keys.sign(text)
+            return np.frombuffer(identity + signed, np.uint8)
+        keys = self._shared_keys(cohort, masks)
+        return np.frombuffer(b"".join(_tag(keys[c], text) for c in cohort), np.uint8)
+
+    def check(
+        self, entry: Entry, asked: bytes, cohort: Sequence[str], masks: PairwiseMasks | None
+    ) -> None:
+        """Refuse an entry in which any reply has no valid seal, this client's own included."""
+        width = SIGNED_BYTES if masks is None else TAG_BYTES * len(cohort)
+        if entry.seals.shape != (len(entry.clients), width):
+            raise _refuse(entry.step, "the seals do not fit the cohort")
+        keys = {} if masks is None else self._shared_keys(cohort, masks)
+        mine = 0 if masks is None else list(cohort).index(self._me)
+        question = self._question(entry.step, asked)
+        for number, client in enumerate(entry.clients):
+            content = content_of(entry, number)
+            text = sealed_text(question, client, content)
+            seal = entry.seals[number].tobytes()
+            if masks is None:
+                self._check_signature(entry.step, client, text, seal)
+            elif not hmac.compare_digest(
+                seal[mine * TAG_BYTES : (mine + 1) * TAG_BYTES], _tag(keys[client], text)
+            ):
+                raise _refuse(entry.step, f"the reply of {client!r} is not sealed by it")
+
+    def _question(self, step: int, asked: bytes) -> bytes:
+        """Which request, in which step of which run."""
+        return digest(b"fedclust step", self._run.encode(), str(step).encode(), asked)
+
+    def _check_signature(self, step: int, client: str, text: bytes, seal: bytes) -> None:
+        identity, signed = seal[:KEY_BYTES], seal[KEY_BYTES:]
+        if client == self._me:
+            self._identities[client] = self._policy.keys.identity
+        elif self._policy.peers is not None and client not in self._identities:
+            raise _refuse(
+                step,
+                f"{client!r} is not among the peers that this client knows from enrolment: its "
+                "peers.json has to be brought up to date",
+            )
+        known = self._identities.setdefault(client, identity)  # without enrolment: as first seen
+        if known != identity or not is_signed(identity, text, signed):
+            raise _refuse(step, f"the reply of {client!r} is not signed by its identity")
+
+    def _shared_keys(self, cohort: Sequence[str], masks: PairwiseMasks) -> Mapping[str, bytes]:
+        """A key for seals with every client of the cohort; the own one only this client has."""
+        public = {client: bytes.fromhex(key) for client, key, *_ in masks.roster}
+        found = {}
+        for client in cohort:
+            if client == self._me:
+                found[client] = self._policy.keys.own_key(masks.run, b"own seal")
+                continue
+            key = public[client]
+            if key not in self._keys:
+                secret = self._policy.keys.shared_with(masks.run, client, key)
+                self._keys[key] = key_for(secret, b"seal")
+            found[client] = self._keys[key]
+        return found
+
+
+def _tag(key: bytes, text: bytes) -> bytes:
+    return hmac.digest(key, text, "sha256")[:TAG_BYTES]
+
+
+def _refuse(step: int, why: str) -> Refusal:
+    return Refusal(f"step {step}: {why}; this client ends the study", code=Code.STUDY)
