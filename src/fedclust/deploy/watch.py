@@ -3,17 +3,16 @@
 The client's processes write files; the command that runs them reads what is new.
 """
 
-import json
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..client.config import ClientConfig
 from ..core import Code, FedclustError
-from ..follow.approval import open_study
 from ..follow.decisions import Approvals, Pending
-from ..follow.endpoint import FOLDER, FOLLOW, OPENING
+from ..follow.endpoint import FOLDER, FOLLOW
+from ..follow.openings import Opening, read_opening
 from ..study.settings import Study
 from .coordinator import Tail
 
@@ -53,7 +52,7 @@ class Watch:
         folder = config.path.parent
         self.approvals, self._following = Approvals(folder), folder / FOLDER
         self._log = Tail(config.place(config.output.disclosures))
-        self._known = {hash for _, hash in self._openings()}
+        self._known = {opening.hash for opening in self._openings()}
         self._told: set[object] = set()
         self._next = 0.0
 
@@ -82,27 +81,19 @@ class Watch:
                 yield Waits(one)
 
     def _find_begun(self) -> Iterator[Begins]:
-        for folder, hash in self._openings():
-            if hash in self._known:
+        for opening in self._openings():
+            if opening.hash in self._known:
                 continue
-            self._known.add(hash)
-            study = _read_opened(folder)
-            if study is not None:
-                yield Begins(study, hash)
+            self._known.add(opening.hash)
+            with contextlib.suppress(FedclustError):
+                yield Begins(opening.read(), opening.hash)
 
-    def _openings(self) -> Iterator[tuple[Path, str]]:
-        """The folder and the study's hash of each run that was followed."""
-        for file in self._following.glob(f"*/{OPENING}"):
+    def _openings(self) -> Iterator[Opening]:
+        """What each run that was followed began with."""
+        for folder in sorted(self._following.glob("*/")):
             try:
-                yield file.parent, str(json.loads(file.read_text(encoding="utf-8"))["hash"])
+                found = read_opening(folder)
             except (OSError, ValueError, KeyError, TypeError):
                 continue  # being replaced
-
-
-def _read_opened(folder: Path) -> Study | None:
-    for file in folder.glob("*.toml"):
-        try:
-            return open_study(folder, file.stem, file.read_text(encoding="utf-8"))
-        except (FedclustError, OSError):
-            continue
-    return None
+            if found is not None:
+                yield found

@@ -5,7 +5,6 @@ version of fedclust. Two participants with the same hash take the same steps.
 """
 
 import json
-import tempfile
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -37,12 +36,6 @@ def open_study(folder: Path, name: str, text: str) -> Study:
         words = one_line(str(problem)).replace(str(path), f"{name}.toml")
         raise Refusal(f"the study file cannot be used: {words}", code=Code.STUDY) from None
     return _without_files(study)
-
-
-def read_offered_study(name: str, text: str) -> Study:
-    """Read the text of a study that a client may refuse; nothing of it is kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        return open_study(Path(folder), name, text)
 
 
 def read_mailed_study(path: Path) -> Study:

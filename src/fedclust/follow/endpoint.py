@@ -1,7 +1,6 @@
 """The endpoint of a client that follows studies."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,28 +8,21 @@ from .. import __version__
 from ..client.codec import decode
 from ..client.endpoint import ClientEndpoint
 from ..client.requests import Caller
-from ..core import Code, Refusal
-from ..core.codec import encode_reply, get_integer, get_text
-from ..core.files import write_text
+from ..core import Code, MessageError, Refusal
+from ..core.codec import encode_reply, get_integer, get_text, one_line
 from ..core.wire import Frame
-from ..study.read import resolve_tier
-from .approval import (
-    DEFAULT_TIER,
-    Following,
-    following_of,
-    open_study,
-    read_offered_study,
-    study_hash,
-)
+from ..study.settings import Study
+from .approval import Following, following_of
 from .column_script import ColumnScript
 from .decisions import Approvals
 from .entries import decode_entry
 from .followed_run import FollowedRun
-from .memory import RunMemory
-from .rules import allow_study
+from .memory import RunMemory, hold_run, is_ended
+from .openings import Opening, read_opening
+from .rules import allow_study, find_tier
 
 FOLLOW, CATCH_UP = "follow", "catch-up"
-FOLDER, OPENING = "following", "opening.json"
+FOLDER = "following"
 _LONGEST_RUN = 64  # characters of a run's id
 
 
@@ -49,30 +41,45 @@ class FollowingEndpoint(ClientEndpoint):
     _current: "_Opened | None" = None
 
     def _respond(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
-        header = frame.header
-        kind, before = get_text(header, "kind"), decode_entry(frame)
-        step = header.pop("step", None)
-        if kind == FOLLOW:
-            position = self._open(header, caller, entry)
-            return encode_reply(None, answers=id, client=self._name, values={"next": position})
-        if kind != CATCH_UP and step is None:
-            script = self._script(caller)
-            if script is None:
-                self._allow_unfollowed()
-            else:
-                self._note_study(entry)
-                script.admit(decode(frame))
-            entry |= {"verified": script is not None}
-            return super()._respond(frame, id, caller, entry)
+        kind = get_text(frame.header, "kind")
+        if kind != FOLLOW and kind != CATCH_UP and "step" not in frame.header:
+            return self._respond_outside(frame, id, caller, entry)
+        with hold_run(self._folder_of(caller.run)):
+            if kind == FOLLOW:
+                position = self._open(frame.header, caller, entry)
+                return encode_reply(None, answers=id, client=self._name, values={"next": position})
+            return self._take_step(frame, id, caller, entry)
+
+    def _respond_outside(
+        self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]
+    ) -> bytes:
+        """Answer a request that is no step: one of a script, or of no study at all."""
+        script = self._script(caller)
+        if script is None:
+            self._allow_unfollowed()
+        else:
+            self._note_study(entry)
+            script.admit(decode(frame))
+        entry |= {"verified": script is not None}
+        return super()._respond(frame, id, caller, entry)
+
+    def _take_step(self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]) -> bytes:
+        """Take in the replies of the step before, and answer the request of the next one."""
+        header, before = frame.header, decode_entry(frame)
+        kind, step = header["kind"], header.pop("step", None)
         run = self._followed(caller)
         self._note_study(entry)
         if before is not None:
             run.take(before)
         if kind == CATCH_UP:
             return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
-        request = decode(frame)
         number = get_integer({"step": step}, "step")
         entry |= {"step": number, "verified": True}
+        try:
+            request = run.recognise(number, frame)
+        except MessageError as problem:
+            asked = f"{header.get('algorithm', kind)}, round {header.get('round', 0)}"
+            raise run.reject(number, one_line(asked), str(problem)) from None
         return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
 
     def _allow_unfollowed(self) -> None:
@@ -106,35 +113,42 @@ class FollowingEndpoint(ClientEndpoint):
     def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
         """Begin to follow a study, or continue; the position of this client in it."""
         _check_version(get_text(header, "version"))
+        self._session.admission.allow_caller(caller)
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
             raise Refusal("the study names no clients", code=Code.REQUEST)
-        self._session.admission.allow_caller(caller)
-        folder, text = self._folder_of(caller.run), get_text(header, "text")
-        before = RunMemory(folder) if folder.exists() else None
-        if before is not None and before.ended:
-            raise Refusal(before.ended, code=Code.STUDY)
-        study = read_offered_study(caller.study, text)
-        hash = study_hash(study)
+        hash, text = get_text(header, "hash"), get_text(header, "text")
+        opening = Opening(caller.study, hash, tuple(sorted(set(members))), text)
+        folder = self._folder_of(caller.run)
+        if ended := is_ended(folder):
+            raise Refusal(ended, code=Code.STUDY)
+        study = opening.read()
         entry |= {"study_hash": hash}
-        if hash != get_text(header, "hash"):
-            raise Refusal("the hash of the study is not that of its settings", code=Code.STUDY)
-        self._allow_members(members)
-        begun = before is not None and before.last is not None
-        allow_study(self._config, self._session.policy, study, begun=begun)
-        if self._asks_owner:
-            self._approvals.require(study, text, author=caller.author, members=members)
-        self._approvals.refuse_refused(hash)
-        open_study(folder, caller.study, text)
-        opening = {"study": caller.study, "hash": hash, "members": sorted(members)}
-        self._fix(folder, opening, before or RunMemory(folder))
+        self._admit(study, opening, folder, caller)
+        self._fix(folder, opening)
         return 0 if self._script(caller) is not None else self._followed(caller).position
 
-    def _allow_members(self, members: list[str]) -> None:
-        """Refuse a study without this client, or with clients that it does not know."""
+    def _admit(self, study: Study, opening: Opening, folder: Path, caller: Caller) -> None:
+        """Refuse a study that breaks a rule of client.toml, or that its owner does not want."""
+        begun = folder.exists() and RunMemory(folder).last is not None
+        allow_study(self._config, self._session.policy, study, begun=begun)
+        self._allow_members(opening.members)
+        approvals = self._approvals
+        if self._asks_owner:
+            approvals.require(study, opening.text, author=caller.author, members=opening.members)
+        approvals.refuse_refused(opening.hash)
+
+    def _allow_members(self, members: Sequence[str]) -> None:
+        """Refuse clients that only the server knows, among which no sum would be hidden."""
         if self._name not in members:
             raise Refusal("the study does not name this client", code=Code.STUDY)
         peers = self._session.policy.peers
+        if peers is None and self._session.admission.masks_required:
+            raise Refusal(
+                "client.toml requires masks, and without peers.json the server could pose as all "
+                "other clients",
+                code=Code.CONSENT,
+            )
         unknown = sorted(set(members) - set(peers) - {self._name}) if peers is not None else []
         if unknown:
             raise Refusal(
@@ -143,15 +157,19 @@ class FollowingEndpoint(ClientEndpoint):
                 code=Code.CONSENT,
             )
 
-    def _fix(self, folder: Path, opening: dict[str, Any], memory: RunMemory) -> None:
+    def _fix(self, folder: Path, opening: Opening) -> None:
         """Note what this run is about; it cannot change once a step is answered."""
-        file = folder / OPENING
-        if file.exists() and json.loads(file.read_text(encoding="utf-8")) != opening:
+        known = read_opening(folder)
+        if known is not None and known.is_like(opening):
+            return
+        if known is not None:
+            memory = RunMemory(folder)
             if memory.last is not None or memory.entries:
-                raise Refusal("the study or its clients changed during the run", code=Code.STUDY)
+                why = "the study or its clients changed during the run"
+                memory.end(f"this client has left the study: {why}")
+                raise Refusal(f"{why}; this client leaves the study", code=Code.STUDY)
             self._forget()
-        if not file.exists() or json.loads(file.read_text(encoding="utf-8")) != opening:
-            write_text(file, json.dumps(opening))
+        opening.write(folder)
 
     def _forget(self) -> None:
         if self._current is not None:
@@ -171,51 +189,55 @@ class FollowingEndpoint(ClientEndpoint):
         return run.run if run is not None and isinstance(run.run, ColumnScript) else None
 
     def _opened(self, caller: Caller) -> "_Opened | None":
-        if self._current is not None and self._current.id == caller.run:
-            return self._current
+        known = self._current
+        if known is not None and known.id == (caller.run, caller.study) and known.is_current:
+            return known
         if not _is_run_id(caller.run):
             return None
         folder = self._folder_of(caller.run)
-        file = folder / OPENING
-        if not file.exists():
+        opening = read_opening(folder)
+        if opening is None:
             return None
         self._forget()
-        opening = json.loads(file.read_text(encoding="utf-8"))
-        if opening["study"] != caller.study:
+        if opening.study != caller.study:
             raise Refusal("the run belongs to another study", code=Code.STUDY)
-        path = folder / f"{caller.study}.toml"
-        study = open_study(folder, caller.study, path.read_text(encoding="utf-8"))
-        if study_hash(study) != opening["hash"]:
-            raise Refusal(
-                f"the run began under another version of fedclust; this client runs {__version__} "
-                "now",
-                code=Code.STUDY,
-            )
-        memory = RunMemory(folder)
-        if memory.ended:
-            raise Refusal(memory.ended, code=Code.STUDY)
-        tier, policy = resolve_tier(study, DEFAULT_TIER), self._session.policy
-        name = name_run(caller.run, opening["hash"])
+        if ended := is_ended(folder):
+            raise Refusal(ended, code=Code.STUDY)
+        study = opening.read()
+        self._admit(study, opening, folder, caller)
+        self._current = self._open_run(study, opening, RunMemory(folder), caller)
+        return self._current
+
+    def _open_run(
+        self, study: Study, opening: Opening, memory: RunMemory, caller: Caller
+    ) -> "_Opened":
+        tier, policy = find_tier(study), self._session.policy
+        name = name_run(caller.run, opening.hash)
         run: FollowedRun | ColumnScript
         if following_of(study, tier) is Following.SCRIPT:
             run = ColumnScript(memory, study, tier)
         else:
-            run = FollowedRun(memory, study, self._name, name, opening["members"], policy)
-        self._current = _Opened(caller.run, opening["hash"], run)
-        return self._current
+            run = FollowedRun(memory, study, self._name, name, opening.members, policy)
+        return _Opened((caller.run, caller.study), opening.hash, run, memory)
 
     def _folder_of(self, run: str) -> Path:
         if not _is_run_id(run):
             raise Refusal("the id of the run is not usable", code=Code.REQUEST)
-        return self._config.path.parent / FOLDER / run
+        return self._folder / FOLDER / run
 
 
 class _Opened(NamedTuple):
     """The run that this process takes part in."""
 
-    id: str
+    id: tuple[str, str]  # and the name of its study
     hash: str  # of the study
     run: FollowedRun | ColumnScript
+    memory: RunMemory
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no other process of this client has taken part since."""
+        return self.memory.is_current
 
 
 def _check_version(version: str) -> None:

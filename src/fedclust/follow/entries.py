@@ -34,12 +34,12 @@ class Entry:
         n = len(self.clients)
         fits = self.words.ndim == 2 and self.seals.ndim == 2 and len(set(self.clients)) == n
         if self.absent:
-            fits = fits and n == 0
+            fits = fits and not (n or self.values or self.words.size or self.seals.size)
         elif self.layout:
             rows, width = self.words.shape if self.words.ndim == 2 else (0, 0)
             fits = fits and rows in (1, n) and width == _size(self.layout)
         else:
-            fits = fits and len(self.values) == n
+            fits = fits and len(self.values) == n and self.words.size == 0
         if not fits:
             raise MessageError(f"step {self.step}: the replies do not fit each other")
 
@@ -135,7 +135,7 @@ def decode_entry(frame: Frame) -> Entry | None:
         if words is None or seals is None or words.dtype != np.int64 or seals.dtype != np.uint8:
             raise ValueError("no replies")
         return Entry(get_integer(header, "step"), clients, layout, words, values, seals, absent)
-    except (TypeError, KeyError, ValueError) as problem:
+    except (TypeError, KeyError, ValueError, OverflowError) as problem:
         raise MessageError(f"the replies of the step before are not readable: {problem}") from None
 
 

@@ -11,13 +11,14 @@ States of a client in a run, by its position (the number of finished steps):
 import base64
 from collections.abc import Callable, Sequence
 
-from ..client.codec import encode_answer, values_of
+from ..client.codec import decode, encode_answer, values_of
 from ..client.requests import AnyReply, AnyRequest, RunRound
 from ..core import Code, FedclustError, Message, Plan, Refusal, Stage
+from ..core.wire import Frame
 from ..privacy import ClientPolicy
 from ..privacy.masking import PairwiseMasks
 from ..study.settings import Study
-from .agreement import agree, asked_digest, describe
+from .agreement import agree, asked_digest, describe, is_same
 from .entries import Entry, layout_of, to_words
 from .follower import Follower, Over
 from .memory import Reply, RunMemory
@@ -52,6 +53,13 @@ class FollowedRun:
         """Stop following in this process; another one can continue."""
         self._follower.close()
 
+    def recognise(self, step: int, frame: Frame) -> AnyRequest:
+        """The request in a frame; most often it is the expected one, to the bit."""
+        expected = self._follower.expected
+        if step == self.position and not isinstance(expected, Over) and is_same(expected, frame):
+            return expected
+        return decode(frame)
+
     def answer(
         self, step: int, request: AnyRequest, id: str, handle: Callable[[], AnyReply]
     ) -> bytes:
@@ -64,7 +72,7 @@ class FollowedRun:
         expected = self._next()
         if step < self.position or (last is not None and last.step == step):
             raise self._end(f"step {step} ({describe(request)}) was answered before, differently")
-        if not agree(expected, request):
+        if request is not expected and not agree(expected, request):
             raise self._end(
                 f"step {step}: the study's next request is {describe(expected)}, and the server "
                 f"asked for {describe(request)} or for other numbers"
@@ -75,6 +83,15 @@ class FollowedRun:
         noisy = plan is not None and any(t.stage == Stage.NOISE for t in plan.transforms)
         self._memory.keep_reply(sealed, sync=noisy)
         return sealed.raw
+
+    def reject(self, step: int, asked: str, problem: str) -> Refusal:
+        """A refusal of a request that no study can have, such as a plan that is not allowed."""
+        if step > self.position:
+            return Refusal(problem, code=Code.REQUEST)
+        return self._end(
+            f"step {step}: the study's next request is {describe(self._next())}, and the server "
+            f"asked for {asked}: {problem}"
+        )
 
     def _seal(
         self, step: int, request: AnyRequest, asked: bytes, reply: AnyReply, id: str
@@ -123,8 +140,10 @@ class FollowedRun:
         elif isinstance(error, FedclustError):
             why = f"the study is over for this client: {error}"
         else:
-            raise error
+            why = "the study is over for this client: an internal error occurred"
         self._memory.end(why)
+        if error is not None and not isinstance(error, FedclustError):
+            raise error
 
     def _end(self, why: str) -> Refusal:
         """A refusal after which this client takes no further part in the run."""
@@ -133,8 +152,6 @@ class FollowedRun:
 
     def _check(self, entry: Entry, expected: AnyRequest) -> None:
         """Refuse replies that are not those of the expected clients to the expected request."""
-        if self._me not in entry.clients and not entry.absent:
-            return  # the study goes on without this client, and the follower ends it here
         if problem := self._find_problem(entry, expected):
             raise self._end(f"step {entry.step}: {problem}")
         if entry.absent:
@@ -153,8 +170,12 @@ class FollowedRun:
         if entry.absent:
             fits = masks is not None and set(entry.absent) <= set(cohort) - {self._me}
             return "" if fits else "the clients that are left out do not fit"
+        if self._me not in entry.clients:
+            return "the study goes on without this client"
         if isinstance(expected, RunRound) != entry.is_round:
             return "the replies are of another kind"
+        if list(entry.clients) != sorted(entry.clients):
+            return "the replies are not in the order of clients"
         if not isinstance(expected, RunRound):
             return ""
         if len(entry.words) != len(entry.clients):

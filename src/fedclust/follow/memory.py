@@ -8,16 +8,17 @@ bytes, from any process. The secret is removed when the study is over.
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import ConfigError
-from ..core.files import make_folder, write_text
+from ..core.files import lock, make_folder, write_text
 from ..core.wire import pack, unpack
 from ..privacy.crypto import KEY_BYTES, fresh_secret
 from .entries import Entry, decode_entry, encode_entry
 
-_STATE, _SECRET, _LOG = "state.json", "secret", "steps.bin"
+_STATE, _SECRET, _LOG, _LOCK = "state.json", "secret", "steps.bin", "lock"
 _REPLY, _ENTRY = b"R", b"E"
 _HASH = 32
 _HEAD = 1 + 8 + _HASH + 8  # kind, step, request, length
@@ -40,6 +41,7 @@ class RunMemory:
         self.last: Reply | None = None  # the newest reply
         self.slots: dict[int, bytes] = {}  # what was asked at each place, over split columns
         self.entries: list[Entry] = []
+        self._size = 0  # of the log, as far as it is known here
         make_folder(folder)
         self._load()
 
@@ -56,8 +58,7 @@ class RunMemory:
     @property
     def ended(self) -> str:
         """Why this client takes no further part; empty while it does."""
-        file = self.folder / _STATE
-        return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
+        return is_ended(self.folder)
 
     def end(self, why: str) -> None:
         """Note that the study is over for this client, and remove its secret."""
@@ -80,6 +81,12 @@ class RunMemory:
         self._append(_ENTRY, Reply(entry.step, bytes(_HASH), raw), sync=False)
         self.entries.append(entry)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether no other process of this client has written since."""
+        file = self.folder / _LOG
+        return (file.stat().st_size if file.exists() else 0) == self._size
+
     def _append(self, kind: bytes, record: Reply, *, sync: bool) -> None:
         head = kind + record.step.to_bytes(8, "little") + record.asked
         with open(self.folder / _LOG, "ab") as file:
@@ -87,6 +94,7 @@ class RunMemory:
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+            self._size = file.tell()
 
     def _load(self) -> None:
         file = self.folder / _LOG
@@ -99,8 +107,26 @@ class RunMemory:
             elif (entry := decode_entry(unpack(reply.raw))) is not None:
                 self.entries.append(entry)
             complete = end
+        self._size = complete
         if complete < file.stat().st_size:  # a crash while writing: nothing of it has left
             os.truncate(file, complete)
+
+
+@contextmanager
+def hold_run(folder: Path) -> Iterator[None]:
+    """Keep other processes of this client out of a run, while one of them takes a step."""
+    if not folder.exists():
+        yield
+        return
+    with open(folder / _LOCK, "a", encoding="utf-8") as file:
+        lock(file)
+        yield
+
+
+def is_ended(folder: Path) -> str:
+    """Why this client takes no further part in a run; empty while it does."""
+    file = folder / _STATE
+    return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
 
 
 def _records(raw: bytes) -> Iterator[tuple[bytes, Reply, int]]:

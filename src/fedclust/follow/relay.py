@@ -294,7 +294,8 @@ class RelayChannel:
     def __init__(
         self, pool: RelayPool, remote: RemoteChannel, form: RowForm, schema: Schema
     ) -> None:
-        self._pool, self._remote, self._form, self._schema = pool, remote, form, schema
+        self._pool, self._remote, self._schema = pool, remote, schema
+        self._rows = form.as_config()  # the same in every round
 
     @property
     def run_name(self) -> str:
@@ -318,7 +319,7 @@ class RelayChannel:
         header |= {
             "round": request.round,
             "cohort": list(request.cohort),
-            "data": self._form.as_config(),
+            "data": self._rows,
         }
 
         def read(frame: Frame) -> tuple[Message, Array]:

@@ -14,7 +14,15 @@ _RUN = "the names of the clients, and the number of rounds and bytes of each"
 
 
 def describe_study(study: Study) -> Iterator[str]:
-    """What the study does with a client's rows, one sentence or list a line."""
+    """What the study does with a client's rows, one sentence or list a line.
+
+    The text of a study is not trusted: nothing of it can move the cursor of a console.
+    """
+    for line in _describe(study):
+        yield "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
+def _describe(study: Study) -> Iterator[str]:
     tier, over_columns = resolve_tier(study, DEFAULT_TIER), study.data.split == "columns"
     yield f"Study {study.path.stem!r} under fedclust {__version__}."
     yield f"Hash: {study_hash(study)}"
