@@ -19,7 +19,7 @@ pytest.importorskip("cryptography")
 pytest.importorskip("opendp")
 
 ROWS = tables(5)
-FEDERATIONS: dict[str, dict[str, str]] = {
+FEDERATIONS: dict[str, dict[str, Any]] = {
     "dp": {
         "tier": "dp",
         "privacy": "epsilon = 4.0",
