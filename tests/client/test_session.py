@@ -346,10 +346,10 @@ def test_a_session_raises_what_the_endpoint_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", Code)
-def test_only_consent_limits_and_broken_studies_are_final(code: Code) -> None:
+def test_only_what_somebody_at_the_client_must_change_is_final(code: Code) -> None:
     reasons = {"east": Reason(Code.SILENT, "no answer"), "west": Reason(code, "why")}
     error = TooFewClients("round 1", reasons)
-    assert error.final == (code in (Code.CONSENT, Code.LIMIT, Code.STUDY))
+    assert error.final == (code in (Code.CONSENT, Code.LIMIT, Code.STUDY, Code.APPROVAL))
     assert "west: why" in str(error)
 
 

@@ -199,7 +199,7 @@ def told(folder: Path) -> tuple[Any, ...]:
     """The results of a run, except for times and for the id column, which is a client's own."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
-    model |= {"created": "", "run_id": "", "id_column": None}
+    model |= {"created": "", "run_id": "", "id_column": None, "study_hash": ""}
     return model, profile, (folder / "history.jsonl").read_text()
 
 

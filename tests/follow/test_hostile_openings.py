@@ -11,8 +11,10 @@ from fedclust.client.endpoint import ClientEndpoint
 from fedclust.client.identities import PEERS
 from fedclust.core.wire import Frame, pack, unpack
 from fedclust.follow import openings
-from fedclust.follow.approval import Approvals, describe_study, open_study, study_hash
+from fedclust.follow.approval import open_study, study_hash
+from fedclust.follow.decisions import Approvals
 from fedclust.follow.endpoint import FollowingEndpoint
+from fedclust.follow.words import describe_study
 
 from ..support.following import RUN, Federation, tables
 from .scenes import AUTHOR, Recorded, is_refused, record_run
@@ -77,7 +79,8 @@ def test_a_study_that_is_refused_does_not_replace_the_approved_one(
     there = Federation(tmp_path / "kits", ROWS, consent='privacy = "secure"\napproval = "ask"')
     kit, text = there.folder / "c00", there.path.read_text()
     approved, other = opening(text, tmp_path), opening(changed(text), tmp_path)
-    Approvals(kit).decide(open_study(tmp_path / "approved", "s", text), approved=True)
+    study = open_study(tmp_path / "approved", "s", text)
+    Approvals(kit).decide("s", study_hash(study), approved=True)
     assert is_answered(ask(there.sites["c00"], approved))
     assert is_refused(ask(there.sites["c00"], other), "approval")
     again = there.open_site("c00")
@@ -133,9 +136,9 @@ def test_an_owner_who_changes_the_mind_is_heard(recorded: Recorded, tmp_path: Pa
     there = Federation(tmp_path / "kits", ROWS, consent='privacy = "secure"\napproval = "ask"')
     text, kit = there.path.read_text(), there.folder / "c00"
     study = open_study(tmp_path / "approved", "s", text)
-    Approvals(kit).decide(study, approved=True)
+    Approvals(kit).decide(study.path.stem, study_hash(study), approved=True)
     assert is_answered(ask(there.sites["c00"], opening(text, tmp_path)))
-    Approvals(kit).decide(study, approved=False)
+    Approvals(kit).decide(study.path.stem, study_hash(study), approved=False)
     assert is_refused(ask(there.open_site("c00"), preflight(recorded)), "consent")
 
 
@@ -289,11 +292,12 @@ def test_runs_do_not_fill_the_disk(
 def test_studies_that_wait_do_not_fill_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fedclust.follow.approval.MOST_PENDING", 3)
+    monkeypatch.setattr("fedclust.follow.decisions._MOST_PENDING", 3)
     there = Federation(tmp_path / "kits", ROWS, consent='privacy = "secure"\napproval = "ask"')
     for seed in range(5):
         text = there.path.read_text().replace("[privacy]", f"seed = {seed}\n[privacy]")
-        assert is_refused(ask(there.sites["c00"], opening(text, tmp_path)), "approval")
+        answer = ask(there.sites["c00"], opening(text, tmp_path))
+        assert is_refused(answer, "approval" if seed < 3 else "consent")
     assert len(Approvals(there.folder / "c00").pending()) == 3
 
 

@@ -188,11 +188,10 @@ def test_clients_leave_as_long_as_the_cohorts_form_a_chain() -> None:
     network = Recording(owners(20))
     channel = SecureChannel(network, attempts=2)
     network.lose = lose
-    sizes = []
+    done = rounds(plan(max_rounds=9, tol=0.0), channel, SCHEMA)
+    assert [len(next(done).cohort) for _ in range(4)] == [20, 17, 14, 11]
     with pytest.raises(TooFewClients, match="round 4: no usable answer from c"):
-        for done in rounds(plan(max_rounds=9, tol=0.0), channel, SCHEMA):
-            sizes.append(len(done.cohort))
-    assert sizes == [20, 17, 14, 11]
+        next(done)
 
 
 def test_more_silent_clients_than_must_leave_leave_alone() -> None:
@@ -207,7 +206,7 @@ def test_more_silent_clients_than_must_leave_leave_alone() -> None:
 def test_a_small_federation_waits_for_its_client(n: int) -> None:
     """No three can leave so that the others could go on."""
     channel = SecureChannel(Recording(owners(n), lost((1, "c0", 99))), attempts=2)
-    with pytest.raises(TooFewClients, match="round 1: no usable answer from c0, and the others"):
+    with pytest.raises(TooFewClients, match="from c0, .*: the difference of two totals would be"):
         run(plan(tol=0.0), channel, SCHEMA)
     back = SecureChannel(Recording(owners(n), lost((1, "c0", 1))), attempts=2)
     whole = run(plan(tol=0.0), LocalChannel(owners(n)), SCHEMA)
@@ -216,7 +215,9 @@ def test_a_small_federation_waits_for_its_client(n: int) -> None:
 
 def test_where_noise_is_added_nobody_is_left_out() -> None:
     channel = Recording(owners(10), lost((1, "c0", 99)))
-    with pytest.raises(TooFewClients, match="round 1: no usable answer from c0"):
+    with pytest.raises(
+        TooFewClients, match="from c0, .*: their share of the noise would be missing"
+    ):
         run(plan(tol=0.0), SecureChannel(channel, attempts=2, steady=True), SCHEMA)
 
 
@@ -226,7 +227,7 @@ def test_owners_of_columns_are_all_needed() -> None:
         f"o{i}": Data.of(rows(60)) for i in range(10)
     }  # of clients with rows, three could leave
     channel = Recording(data, lost((1, "o1", 99)))
-    with pytest.raises(TooFewClients, match="no usable answer from o1"):
+    with pytest.raises(TooFewClients, match="answer from o1, .* needs the columns of all owners"):
         run(chosen, SecureChannel(channel, attempts=2), replace(SCHEMA, n_records=60))
 
 

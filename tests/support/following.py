@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fedclust.channels import RemoteChannel
+from fedclust.channels import Incident, RemoteChannel
 from fedclust.client.identities import IDENTITY, PEERS, write_peers, write_secret
+from fedclust.follow.approval import study_hash
 from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.follow.relay import RelayPool, StudyText
 from fedclust.follow.transcript import Transcript
@@ -105,14 +106,24 @@ class Federation:
     def study(self) -> Study:
         return read_study(self.path)
 
-    def pool(self, transport: Any, *, run: str = RUN, deadline: float = 0.5) -> RelayPool:
+    def pool(
+        self,
+        transport: Any,
+        *,
+        run: str = RUN,
+        deadline: float = 0.5,
+        approval_wait: float = 0.0,
+        record: Callable[[Incident], object] = lambda incident: None,
+        **opening: Any,
+    ) -> RelayPool:
         """The server's side of a run."""
-        replace(read_study(self.path, files=False), clients={})
-        remote = RemoteChannel(transport, run=run, about={"study": "s"}, deadline=deadline)
+        about = {"study": "s"}
+        remote = RemoteChannel(transport, run=run, about=about, deadline=deadline, record=record)
         named = read_study(self.path, files=False)
         text = StudyText(named, self.path.read_text())
         transcript = Transcript(self.folder / f"transcript-{run}")
-        return RelayPool(remote, tuple(self.rows), text, run, transcript, approval_wait=0.0)
+        opening |= {"approval_wait": approval_wait}
+        return RelayPool(remote, tuple(self.rows), text, run, transcript, **opening)
 
     def run(self, folder: Path, transport: Any = None, **options: Any) -> Outcome:
         """The followed study."""
@@ -121,7 +132,8 @@ class Federation:
         unfinished = unfinished_folder(folder).exists()
         place = RunDirectory(study, folder, force=False, resume=unfinished)
         pool.open()
-        done = carry_out(study, pool, place)
+        hash = study_hash(read_study(self.path, files=False))
+        done = carry_out(study, pool, place, study_hash=hash)
         pool.close()
         return done
 

@@ -89,13 +89,14 @@ def told(folder: Path) -> tuple[Any, ...]:
     """What a run says, but for the time, and for comparisons that only one process makes.
 
     Across machines the id column is each client's own setting, and the model does not know it.
+    Clients follow a study, known by its hash, only across machines.
     """
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
     del model["bytes_sent"]  # with the comparisons'
     quality = [{**line, "pooled": None} for line in profile["quality"]]
     return (
-        {**model, "created": "", "run_id": "", "id_column": None},
+        {**model, "created": "", "run_id": "", "id_column": None, "study_hash": ""},
         {**profile, "quality": quality, "phases": None},
         (folder / "history.jsonl").read_text(),
     )

@@ -12,6 +12,7 @@ import pytest
 
 from fedclust.deploy.coordinator import RunOptions, run_federated
 from fedclust.deploy.job import StudyJob
+from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
 
@@ -84,7 +85,9 @@ class Pretended:
 
 def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     """Replace the parts of NVFlare by a server in this process."""
-    made = Pretended(InProcess(write_kits(tmp_path / "sites")), tmp_path)
+    folder = tmp_path / "sites"
+    sites = {name: FollowingEndpoint(folder / name, name, "s") for name in write_kits(folder)}
+    made = Pretended(InProcess(sites), tmp_path)
     for role, name in (("server", "localhost"), ("admin", "ana@example.org")):
         (tmp_path / "kits" / role).mkdir(parents=True)
         about = {"role": role, "name": name, "federation": FEDERATION}

@@ -137,7 +137,7 @@ class RemoteChannel:
                 frame = decode_answer(answer, answers=id, client=client, limit=self._limit)
                 yield client, read(frame)
             except Rejected as refusal:
-                self._note_reason(client, Reason(refusal.code, str(refusal)), place)
+                self._note_refusal(client, Reason(refusal.code, str(refusal)), place)
             except MessageError as error:
                 self._note_reason(client, Reason(Code.REPLY, str(error)), place)
             else:
@@ -166,6 +166,13 @@ class RemoteChannel:
         misses = self._silence.get(client, (0, 0))[0] + 1
         self._silence[client] = misses, self._n_requests + 2 ** min(misses, 16) - 1
         self._note_reason(client, Reason(Code.SILENT, why), place)
+
+    def _note_refusal(self, client: str, reason: Reason, place: tuple[str, int]) -> None:
+        """An owner who has not decided yet is waited for, which is no incident."""
+        if reason.code is Code.APPROVAL:
+            self._reasons[client] = reason
+        else:
+            self._note_reason(client, reason, place)
 
     def _note_reason(self, client: str, reason: Reason, place: tuple[str, int]) -> None:
         reason = reason._replace(text=one_line(reason.text))

@@ -11,6 +11,7 @@ from .. import __version__
 from ..core import FedclustError
 from . import (
     algorithms,
+    approve,
     budget,
     check,
     client,
@@ -87,6 +88,7 @@ app.command(name="simulate", cls=_Command)(simulate.simulate)
 app.command(name="provision", cls=_Command)(provision.provision)
 app.command(name="server", cls=_Command)(server.server)
 app.command(name="client", cls=_Command)(client.client)
+app.command(name="approve", cls=_Command)(approve.approve)
 app.command(name="flower-app", cls=_Command)(flower_app.flower_app)
 app.command(name="doctor", cls=_Command)(doctor.doctor)
 app.command(name="status", cls=_Command)(status.status)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .printing import cell, show
+from .printing import cell, say, show
 
 if TYPE_CHECKING:
     from ..study import Survey
@@ -16,23 +16,59 @@ if TYPE_CHECKING:
 
 def check(
     study: Annotated[Path, typer.Argument(help="The study file.")],
+    across: Annotated[
+        bool,
+        typer.Option(
+            "--across",
+            help="Check a study across machines: only the study file, as the owners will read it.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
 ) -> None:
     """Check the files of all clients and list all problems; nothing is computed.
 
     Exit code 0: the study can run (there may be warnings); 1: it cannot.
     """
+    from ..follow.approval import study_hash
     from ..study import read_study, survey_study
 
-    survey = survey_study(read_study(study))
+    if across:
+        _check_across(study, as_json=as_json)
+        return
+    settings = read_study(study)
+    survey, hash = survey_study(settings), study_hash(settings)
     if as_json:
-        typer.echo(json.dumps(_summarize(survey)))
+        typer.echo(json.dumps(_summarize(survey, hash)))
     else:
-        _show(Console(), survey)
+        _show(Console(), survey, hash)
     raise typer.Exit(0 if survey.passes else 1)
 
 
-def _summarize(survey: "Survey") -> dict[str, Any]:
+def _check_across(file: Path, *, as_json: bool) -> None:
+    """Show a study file as the owners of clients on other machines will read it."""
+    from ..follow.approval import (
+        DEFAULT_TIER,
+        Following,
+        following_of,
+        read_mailed_study,
+        study_hash,
+    )
+    from ..follow.words import announce_hash, describe_study
+    from ..study.read import resolve_tier
+
+    study = read_mailed_study(file)
+    tier = resolve_tier(study, DEFAULT_TIER)
+    followed = following_of(study, tier) is not Following.NONE
+    words = list(describe_study(study)) if followed else [announce_hash(study, tier)]
+    if as_json:
+        hash = study_hash(study) if followed else None
+        typer.echo(json.dumps({"passes": True, "hash": hash, "words": words}))
+        return
+    for line in words:
+        say(line)
+
+
+def _summarize(survey: "Survey", hash: str) -> dict[str, Any]:
     problems = [
         {
             "client": problem.client,
@@ -45,6 +81,7 @@ def _summarize(survey: "Survey") -> dict[str, Any]:
     ]
     return {
         "passes": survey.passes,
+        "hash": hash,
         "rows": survey.rows,
         "columns": [column.name for column in survey.columns],
         "notes": list(survey.notes),
@@ -52,7 +89,7 @@ def _summarize(survey: "Survey") -> dict[str, Any]:
     }
 
 
-def _show(console: Console, survey: "Survey") -> None:
+def _show(console: Console, survey: "Survey", hash: str) -> None:
     from ..client.problems import group_problems
 
     known = {client: n for client, n in survey.rows.items() if n is not None}
@@ -72,3 +109,4 @@ def _show(console: Console, survey: "Survey") -> None:
         console.print(table)
     verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
     console.print(f"The study {verdict}.")
+    show(console, f"Across machines, its hash is {hash}")

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .printing import cell
+from .printing import HASH_DIGITS, cell
 
 
 def disclosures(
@@ -23,7 +23,7 @@ def disclosures(
         ),
     ] = None,
 ) -> None:
-    """Show the messages that left this client: recipient, study and bytes.
+    """Show the messages that left this client: recipient, study, its hash and bytes.
 
     The ledger counts the queries that the client answered, over all studies.
     """
@@ -56,13 +56,15 @@ def disclosures(
 
 
 def _list_messages(lines: list[dict[str, Any]]) -> Table:
-    table = Table("when (UTC)", "to", "study", "message", "content", "protected by", "bytes")
+    columns = ("when (UTC)", "to", "study", "message", "content", "protected by", "bytes", "hash")
+    table = Table(*columns)
     for line in lines:
         what = f"refused: {line['refused']}" if "refused" in line else _shapes(line.get("what"))
         if "wrote" in line:
             what = f"nothing; wrote {line['wrote']} on this machine"
         when, study = line["when"][:19].replace("T", " "), line.get("study", "")
-        row = (when, line["to"], study, _name(line), what, _protection(line), line["bytes"])
+        place, size = (when, line["to"], study, _name(line)), line["bytes"]
+        row = (*place, what, _protection(line), size, _hash(line))
         table.add_row(*map(cell, row))
     return table
 
@@ -71,11 +73,11 @@ def _summarize(lines: list[dict[str, Any]]) -> Table:
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         kind = "refused" if "refused" in line else line.get("plan", line.get("kind", ""))
-        groups[line["to"], line.get("study", ""), kind].append(line)
-    table = Table("to", "study", "message", "times", "bytes", "last")
-    for (to, study, kind), group in groups.items():
+        groups[line["to"], line.get("study", ""), kind, _hash(line)].append(line)
+    table = Table("to", "study", "message", "times", "bytes", "last", "hash")
+    for (to, study, kind, hash), group in groups.items():
         size, last = sum(line["bytes"] for line in group), group[-1]["when"]
-        row = (to, study, kind, len(group), f"{size:,}", last)
+        row = (to, study, kind, len(group), f"{size:,}", last, hash)
         table.add_row(*map(cell, row))
     return table
 
@@ -85,6 +87,11 @@ def _protection(line: dict[str, Any]) -> str:
     names = " ".join(line.get("transforms", ()))
     kinds = {"PairwiseMasks": "masks", "IntegerGaussian": "noise", "GroupedRows": "groups"}
     return ", ".join(word for name, word in kinds.items() if name in names)
+
+
+def _hash(line: dict[str, Any]) -> str:
+    """The first digits of the hash of the study that the message belongs to."""
+    return str(line.get("study_hash", ""))[:HASH_DIGITS]
 
 
 def _name(line: dict[str, Any]) -> str:

@@ -6,6 +6,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+HASH_DIGITS = 16  # of a study's hash, in tables
+
 
 def printable(text: str) -> str:
     """The text with control characters as escapes: a column name must not steer a terminal."""

@@ -30,7 +30,11 @@ def server(
         float, typer.Option(help="Seconds to wait for a client's reply in each round.")
     ] = 120.0,
     wait: Annotated[
-        float, typer.Option(help="Seconds to wait at the start until enough clients are connected.")
+        float,
+        typer.Option(
+            help="Seconds to wait at the start until enough clients are connected, and until their "
+            "owners have approved the study."
+        ),
     ] = 600.0,
     grace: Annotated[
         float, typer.Option(help="Seconds to wait for further clients once there are enough.")
@@ -72,6 +76,10 @@ def _show(console: Console, line: dict[str, Any]) -> None:
     """Print a line of progress; text from clients is not interpreted as markup."""
     if "message" in line:
         show(console, line["message"])
+    elif "waiting" in line:
+        from ..follow.words import describe_wait
+
+        show(console, describe_wait(line["waiting"]))
     elif "incident" in line:
         incident = line["incident"]
         where = f"{incident['plan']}, round {incident['round']}"

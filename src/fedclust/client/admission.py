@@ -51,6 +51,7 @@ class Admission:
 
     counts_hidden = False  # whether row counts stay with the client
     follows = False  # whether requests outside of a followed study are refused
+    masks_required = False  # whether a study needs masks
 
     def allow_caller(self, caller: Caller) -> None:
         """Check the study and its author."""
@@ -115,6 +116,11 @@ class ConsentAdmission(Admission):
     def follows(self) -> bool:  # type: ignore[override]
         """Whether the required tier lets only sums leave, which can be followed."""
         return self.tier.sums_only
+
+    @property
+    def masks_required(self) -> bool:  # type: ignore[override]
+        """Whether the required tier has masks."""
+        return self.tier.masks
 
     @property
     def tier(self) -> Tier:

@@ -54,8 +54,10 @@ def allow_columns(config: ClientConfig, names: Iterable[str]) -> None:
     """Refuse columns that are not listed, and the id column always."""
     allowed, id = config.consent.columns, config.data.id
     for name in names:
-        if name == id or (allowed and name not in allowed):
-            raise ConsentRefusal(f"client.toml does not allow the column {name!r}")
+        if name == id:
+            raise ConsentRefusal(f"the column {name!r} is the id in client.toml, which is not used")
+        if allowed and name not in allowed:
+            raise ConsentRefusal(f"client.toml does not list the column {name!r} under columns")
 
 
 def describe_columns(columns: Iterable[Column]) -> list[tuple[str, str]]:

@@ -41,8 +41,8 @@ class Code(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether a repeated request would be refused again."""
-        return self in (Code.CONSENT, Code.LIMIT, Code.STUDY)
+        """Whether the request would be refused again, unless somebody acts at the client."""
+        return self in (Code.CONSENT, Code.LIMIT, Code.STUDY, Code.APPROVAL)
 
 
 class Reason(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..clustering.model import read_model
 from ..core import FedclustError, TooFewClients
+from ..follow.words import announce_hash
 from ..study.conflicts import find_ignored_settings
 from ..study.layouts import layout_of
 from ..study.pool import RemotePool
@@ -34,7 +35,8 @@ class RunOptions:
     """Time limits and number of attempts."""
 
     deadline: float = 120.0  # seconds to wait for a client's reply
-    wait: float = 600.0  # maximum seconds to wait until enough clients are connected
+    # Maximum seconds to wait until enough clients are connected, and until owners have approved.
+    wait: float = 600.0
     grace: float = 5.0  # seconds to wait for the other clients after that
     attempts: int = 5  # maximum number of jobs, if jobs fail
 
@@ -73,6 +75,7 @@ def run_federated(
         session.abort_study(study.path.stem)  # an interrupted run may have left a job
         if read_outcome(paths).get("done"):
             return _finish(paths, on_message)
+        on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
         _run_jobs(study, paths, session, quorum, options, on_message)
     _finish(paths, on_message)
@@ -159,6 +162,8 @@ def _run_jobs(
         outcome = _run_job(study, paths, session, clients, quorum.needed, options, on_message)
         if outcome.get("done"):
             return
+        if outcome.get("undecided"):
+            raise FedclustError(f"{outcome['error']}; then run the same command with --resume")
         if not outcome.get("again") or attempt == options.attempts - 1:
             raise FedclustError(str(outcome.get("error")))
         on_message({"message": f"{outcome['error']}; submitting the job again"})
@@ -210,6 +215,7 @@ def _server_arguments(
         "work": str(paths.work),
         "run": paths.run,
         "deadline": options.deadline,
+        "wait": options.wait,
         "force": paths.force,
         "resume": resume,
     }

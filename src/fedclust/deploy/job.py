@@ -14,9 +14,9 @@ from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
-from ..core import FedclustError, Plan, Round, TooFewClients
+from ..core import Code, FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
-from ..follow.approval import Following, following_of
+from ..follow.approval import Following, following_of, study_hash
 from ..follow.relay import RelayPool, StudyText
 from ..follow.transcript import Transcript
 from ..study.phases import Phase
@@ -59,9 +59,10 @@ class StudyJob:
         deadline: float,
         force: bool,
         resume: bool,
+        wait: float = 600.0,
     ) -> None:
         self._study, self._folder, self._work = Path(study), Path(folder), Path(work)
-        self._run, self._deadline = run, deadline
+        self._run, self._deadline, self._wait = run, deadline, wait
         self._force, self._resume = force, resume
 
     def run(self, transport: Transport, ready: Sequence[str]) -> None:
@@ -72,6 +73,7 @@ class StudyJob:
             outcome: dict[str, Any] = {"done": True}
         except TooFewClients as error:
             outcome = {"done": False, "error": str(error), "again": not error.final}
+            outcome["undecided"] = any(r.code is Code.APPROVAL for r in error.reasons.values())
         except FedclustError as error:
             outcome = {"done": False, "error": str(error), "again": False}
         except Exception as error:
@@ -101,21 +103,37 @@ class StudyJob:
             resume=self._resume,
             run_id=self._run[:RUN_ID_LENGTH],  # as in the names of the clients' label files
         )
-        pool = self._open_pool(read, channel, following_of(study, tier))
-        carry_out(study, pool, folder, on_round=self._report_round)
+        how = following_of(study, tier)
+        hash = "" if how is Following.NONE else study_hash(read)
+        pool = self._open_pool(read, channel, how, max(channel.quorum, tier.fewest_clients))
+        carry_out(study, pool, folder, on_round=self._report_round, study_hash=hash)
         if isinstance(pool, RelayPool):
             pool.close()
 
-    def _open_pool(self, study: Study, channel: RemoteChannel, how: Following) -> RemotePool:
+    def _open_pool(
+        self, study: Study, channel: RemoteChannel, how: Following, needed: int
+    ) -> RemotePool:
         """The clients; where they follow the study, they have it before the first request."""
         named = tuple(study.clients)
         if how is Following.NONE:
             return RemotePool(channel, named)
         text = StudyText(study, self._study.read_text(encoding="utf-8"))
         transcript = Transcript(self._work / TRANSCRIPT)
-        relay = RelayPool(channel, named, text, self._run, transcript)
+        relay = RelayPool(
+            channel,
+            named,
+            text,
+            self._run,
+            transcript,
+            needed=needed,
+            approval_wait=self._wait,
+            on_wait=self._report_wait,
+        )
         relay.open()
         return RemotePool(channel, named) if how is Following.SCRIPT else relay
+
+    def _report_wait(self, clients: Sequence[str]) -> None:
+        self._append(PROGRESS, {"waiting": list(clients)})
 
     def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)

@@ -25,7 +25,7 @@ from ..study.settings import Study
 RUN_ID = "run"  # written by the command: the id in every message of the run
 JOB = "job"  # written by the command: the folder that is submitted
 LOCK = "lock"  # held by the job: only one job of a run at a time
-PROGRESS = "progress.jsonl"  # written by the job: one line per round or incident
+PROGRESS = "progress.jsonl"  # written by the job: one line per round, incident or wait
 INCIDENTS = "incidents.jsonl"  # written by the job: only the incidents
 OUTCOME = "outcome.json"  # written by the job at its end
 TRANSCRIPT = "transcript"  # written by the job: the replies of every step of a followed study

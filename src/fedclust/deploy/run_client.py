@@ -13,8 +13,13 @@ OnMessage = Callable[[str], object]
 RENEWAL_DAYS = 30  # a certificate that expires sooner should be renewed
 
 
-def run_client(folder: Path, on_message: OnMessage) -> None:
-    """Answer requests until stopped; mistakes in the kit are reported before it connects."""
+def run_client(
+    folder: Path, on_message: OnMessage, meanwhile: Callable[[], object] = lambda: None
+) -> None:
+    """Answer requests until stopped; mistakes in the kit are reported before it connects.
+
+    While the client runs, `meanwhile` is called several times a second.
+    """
     from ..channels.nvflare.process import client_command, running, wait
 
     kit = read_kit(folder, "client")
@@ -34,7 +39,7 @@ def run_client(folder: Path, on_message: OnMessage) -> None:
     on_message(f"client {kit.name!r} of {f.name!r}, data: {', '.join(str(p) for p in files)}")
     on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
     with running(client_command(folder, kit.name), folder, alone=False) as process:
-        code = wait(process)
+        code = wait(process, meanwhile)
     raise FedclustError(
         f"the client process ended with status {code}; see the end of {folder}/console.log"
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core import ConfigError, FedclustError
 from ..core.files import write_text
+from ..follow.words import describe_wait
 from ..study.phases import Phase
 from ..study.settings import Study, make_algorithm
 from .kits import read_kit
@@ -69,7 +70,9 @@ def read_progress(admin: Path) -> dict[str, Any] | None:
         lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
         rounds = [line for line in lines if "phase" in line]
         if not rounds:
-            return {"study": about["study"], "phase": "starting"}
+            waits = [line["waiting"] for line in lines if "waiting" in line]
+            phase = describe_wait(waits[-1]) if waits and waits[-1] else "starting"
+            return {"study": about["study"], "phase": phase}
         last, limit = rounds[-1], about["max_rounds"]
         progress = {name: last[name] for name in ("phase", "plan", "round", "answers")}
         progress |= {"study": about["study"], "seconds_ago": _seconds_since(last["when"])}

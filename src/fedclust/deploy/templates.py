@@ -27,6 +27,7 @@ file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
 # min_count = 5              # minimum number of records behind a number; not for lossless sums
 # privacy = "secure"         # minimum tier of a study
 # split_columns = true       # allow split columns; such studies reveal distances between rows
+# approval = "ask"           # you decide about every study: fedclust approve .
 # max_rounds = 1000          # maximum number of rounds in one job
 # max_queries = 1000         # maximum number of queries to these data, over all studies
 
@@ -56,6 +57,9 @@ secret: anyone who has them can answer in your name.
 3. Read `client.toml` and set what you allow. Nothing that comes over the network can change it.
 4. `fedclust doctor .` checks that everything is in place.
 5. `fedclust client .` runs in the foreground until you stop it (Ctrl-C).
+
+`fedclust approve .` shows in words what a study does with your data, and asks whether your client
+may take part. Set `approval = "ask"` in `client.toml` to decide about every study.
 
 `peers.json` contains the public identities of all clients. With secure tiers your sums are hidden
 only among these clients. When a client joins, the coordinator sends you a new `peers.json`; replace

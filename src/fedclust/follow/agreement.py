@@ -7,6 +7,7 @@ bits of a number once for all steps and runs (`roundings`), so that it cannot co
 and a sum changes only if a row lies within the tolerance of the border of two clusters.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..client.codec import encode
 from ..client.requests import AnyRequest, RunRound
-from ..core.codec import encode_plan
+from ..core.codec import ROUND, encode_plan
 from ..core.wire import Frame
 from ..privacy.crypto import digest
 from ..privacy.queries import array_parts, plan_digest
@@ -25,13 +26,13 @@ TOLERANCE = 2.0**-32  # of the largest value of an array: rounding is a thousand
 
 
 def as_frame(request: AnyRequest) -> Frame:
-    """A request as plain values and arrays."""
+    """A request as plain values and arrays; a round without the form of its rows."""
     if not isinstance(request, RunRound):
         kind, header, arrays = encode(request)
         return Frame({"kind": kind, **header}, arrays)
     header, arrays = encode_plan(request.plan)
     asked = request.request
-    header |= {"round": asked.round, "cohort": list(asked.cohort), "rows": request.rows.as_config()}
+    header |= {"round": asked.round, "cohort": list(asked.cohort)}
     return Frame(header, arrays | {f"down.{n}": a for n, a in asked.down.arrays().items()})
 
 
@@ -39,10 +40,31 @@ def agree(expected: AnyRequest, given: AnyRequest) -> bool:
     """Whether both are the same request, up to rounding."""
     if type(expected) is not type(given):
         return False
+    if not _rows_agree(expected, given):
+        return False
     ours, theirs = as_frame(expected), as_frame(given)
     if ours.header == theirs.header:  # the usual case; comparing value by value takes longer
         return _arrays_agree(ours.arrays, theirs.arrays)
     return _values_agree(ours.header, theirs.header) and _arrays_agree(ours.arrays, theirs.arrays)
+
+
+def is_same(expected: AnyRequest, frame: Frame) -> bool:
+    """Whether a frame holds exactly the expected request; it need not be decoded then."""
+    if not isinstance(expected, RunRound):
+        return False  # such requests are few
+    header, arrays = as_frame(expected)
+    theirs = frame.header
+    if any(name not in theirs for name in (*header, "data")):
+        return False
+    if json.dumps(theirs["data"], sort_keys=True).encode() != expected.rows.key:
+        return False
+    given = {name: theirs[name] for name in header}
+    return (
+        theirs.get("kind") == ROUND
+        and json.dumps(given) == json.dumps(header)
+        and arrays.keys() == frame.arrays.keys()
+        and all(_identical(arrays[name], frame.arrays[name]) for name in arrays)
+    )
 
 
 def asked_digest(request: AnyRequest) -> bytes:
@@ -68,6 +90,16 @@ def describe(request: AnyRequest) -> str:
     return type(request).__name__
 
 
+def _rows_agree(expected: AnyRequest, given: AnyRequest) -> bool:
+    """Whether two rounds want the same rows; most often the same object in canonical bytes."""
+    if not isinstance(expected, RunRound) or not isinstance(given, RunRound):
+        return True
+    ours, theirs = expected.rows, given.rows
+    if type(ours) is not type(theirs):
+        return False
+    return ours.key == theirs.key or _values_agree(ours.as_config(), theirs.as_config())
+
+
 def _values_agree(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, float) and isinstance(theirs, float):
         near = isfinite(theirs) and abs(ours - theirs) <= TOLERANCE * abs(ours)
@@ -87,6 +119,11 @@ def _is_list(value: Any) -> bool:
 
 def _arrays_agree(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
     return ours.keys() == theirs.keys() and all(_close(ours[n], theirs[n]) for n in ours)
+
+
+def _identical(ours: Array, theirs: Array) -> bool:
+    a = np.asarray(ours)
+    return a.dtype == theirs.dtype and a.shape == theirs.shape and np.array_equal(a, theirs)
 
 
 def _close(ours: Array, theirs: Array) -> bool:

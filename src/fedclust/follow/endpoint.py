@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..client.codec import decode
-from ..client.consent import allow_clusters, required_tier
 from ..client.endpoint import ClientEndpoint
 from ..client.requests import Caller
 from ..core import Code, MessageError, Refusal
 from ..core.codec import encode_reply, get_integer, get_text, one_line
 from ..core.wire import Frame
-from ..study.read import resolve_tier
-from ..study.settings import Study, make_algorithm
-from .approval import DEFAULT_TIER, Approvals, Following, following_of
+from ..study.settings import Study
+from .approval import Following, following_of
 from .column_script import ColumnScript
+from .decisions import Approvals
 from .entries import decode_entry
 from .followed_run import FollowedRun
 from .memory import RunMemory, hold_run, is_ended
 from .openings import Opening, read_opening
+from .rules import allow_study, find_tier
 
 FOLLOW, CATCH_UP = "follow", "catch-up"
 FOLDER = "following"
@@ -46,7 +46,7 @@ class FollowingEndpoint(ClientEndpoint):
             return self._respond_outside(frame, id, caller, entry)
         with hold_run(self._folder_of(caller.run)):
             if kind == FOLLOW:
-                position = self._open(frame.header, caller)
+                position = self._open(frame.header, caller, entry)
                 return encode_reply(None, answers=id, client=self._name, values={"next": position})
             return self._take_step(frame, id, caller, entry)
 
@@ -58,6 +58,7 @@ class FollowingEndpoint(ClientEndpoint):
         if script is None:
             self._allow_unfollowed()
         else:
+            self._note_study(entry)
             script.admit(decode(frame))
         entry |= {"verified": script is not None}
         return super()._respond(frame, id, caller, entry)
@@ -67,6 +68,7 @@ class FollowingEndpoint(ClientEndpoint):
         header, before = frame.header, decode_entry(frame)
         kind, step = header["kind"], header.pop("step", None)
         run = self._followed(caller)
+        self._note_study(entry)
         if before is not None:
             run.take(before)
         if kind == CATCH_UP:
@@ -74,30 +76,43 @@ class FollowingEndpoint(ClientEndpoint):
         number = get_integer({"step": step}, "step")
         entry |= {"step": number, "verified": True}
         try:
-            request = decode(frame)
+            request = run.recognise(number, frame)
         except MessageError as problem:
             asked = f"{header.get('algorithm', kind)}, round {header.get('round', 0)}"
             raise run.reject(number, one_line(asked), str(problem)) from None
         return run.answer(number, request, id, lambda: self._reply(request, caller, entry))
 
     def _allow_unfollowed(self) -> None:
-        consent = self._session.admission
-        if consent.follows:
+        if self._session.admission.follows:
             raise Refusal(
                 "this client follows studies and answers no request outside of one, because its "
                 "client.toml requires a tier in which only sums leave",
                 code=Code.CONSENT,
             )
-
-    def _open(self, header: Mapping[str, Any], caller: Caller) -> int:
-        """Begin to follow a study, or continue; the position of this client in it."""
-        version = get_text(header, "version")
-        if version != __version__:
+        if self._asks_owner:
             raise Refusal(
-                f"the server runs fedclust {version}, this client {__version__}; a study is "
-                "followed by the same version everywhere",
-                code=Code.STUDY,
+                "its owner approves every study, and this study cannot be approved, because "
+                "clients cannot follow it; the study needs another [privacy] tier",
+                code=Code.CONSENT,
             )
+
+    @property
+    def _asks_owner(self) -> bool:
+        return self._config.consent.approval == "ask"
+
+    @property
+    def _approvals(self) -> Approvals:
+        return Approvals(self._config.path.parent)
+
+    def _note_study(self, entry: dict[str, Any]) -> None:
+        """Log the hash of the study; refuse one that its owner has refused since it began."""
+        if self._current is not None:
+            entry |= {"study_hash": self._current.hash}
+            self._approvals.refuse_refused(self._current.hash)
+
+    def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
+        """Begin to follow a study, or continue; the position of this client in it."""
+        _check_version(get_text(header, "version"))
         self._session.admission.allow_caller(caller)
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
@@ -107,39 +122,28 @@ class FollowingEndpoint(ClientEndpoint):
         folder = self._folder_of(caller.run)
         if ended := is_ended(folder):
             raise Refusal(ended, code=Code.STUDY)
-        self._admit(opening)
+        study = opening.read()
+        entry |= {"study_hash": hash}
+        self._admit(study, opening, folder, caller)
         self._fix(folder, opening)
         return 0 if self._script(caller) is not None else self._followed(caller).position
 
-    def _admit(self, opening: Opening) -> Study:
-        """The study, once it keeps to client.toml and its owner has nothing against it."""
-        study = opening.read()
-        self._allow_study(study, opening.members)
-        if self._config.consent.approval == "ask":
-            Approvals(self._config.path.parent).require(study, opening.text)
-        return study
+    def _admit(self, study: Study, opening: Opening, folder: Path, caller: Caller) -> None:
+        """Refuse a study that breaks a rule of client.toml, or that its owner does not want."""
+        begun = folder.exists() and RunMemory(folder).last is not None
+        allow_study(self._config, self._session.policy, study, begun=begun)
+        self._allow_members(opening.members)
+        approvals = self._approvals
+        if self._asks_owner:
+            approvals.require(study, opening.text, author=caller.author, members=opening.members)
+        approvals.refuse_refused(opening.hash)
 
-    def _allow_study(self, study: Study, members: Sequence[str]) -> None:
-        """Refuse a study that breaks a rule of client.toml, before its first request."""
-        tier, required = resolve_tier(study, DEFAULT_TIER), required_tier(self._config)
-        if following_of(study, tier) is Following.NONE:
-            raise Refusal(f"tier {tier.name!r} cannot be followed", code=Code.STUDY)
-        if required.masks > tier.masks or required.noisy > tier.noisy:
-            raise Refusal(
-                f"the study has tier = {tier.name!r}, and client.toml requires {required.name!r}",
-                code=Code.CONSENT,
-            )
-        self._allow_members(members, masked=required.masks)
-        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
-        allow_clusters(self._config, study.n_clusters[1])
-        self._session.admission.allow_preflight(algorithm.key, study.features or ())
-
-    def _allow_members(self, members: Sequence[str], *, masked: bool) -> None:
+    def _allow_members(self, members: Sequence[str]) -> None:
         """Refuse clients that only the server knows, among which no sum would be hidden."""
         if self._name not in members:
             raise Refusal("the study does not name this client", code=Code.STUDY)
         peers = self._session.policy.peers
-        if peers is None and masked:
+        if peers is None and self._session.admission.masks_required:
             raise Refusal(
                 "client.toml requires masks, and without peers.json the server could pose as all "
                 "other clients",
@@ -199,16 +203,22 @@ class FollowingEndpoint(ClientEndpoint):
             raise Refusal("the run belongs to another study", code=Code.STUDY)
         if ended := is_ended(folder):
             raise Refusal(ended, code=Code.STUDY)
-        study, memory = self._admit(opening), RunMemory(folder)
-        tier, policy = resolve_tier(study, DEFAULT_TIER), self._session.policy
+        study = opening.read()
+        self._admit(study, opening, folder, caller)
+        self._current = self._open_run(study, opening, RunMemory(folder), caller)
+        return self._current
+
+    def _open_run(
+        self, study: Study, opening: Opening, memory: RunMemory, caller: Caller
+    ) -> "_Opened":
+        tier, policy = find_tier(study), self._session.policy
         name = name_run(caller.run, opening.hash)
         run: FollowedRun | ColumnScript
         if following_of(study, tier) is Following.SCRIPT:
             run = ColumnScript(memory, study, tier)
         else:
             run = FollowedRun(memory, study, self._name, name, opening.members, policy)
-        self._current = _Opened((caller.run, caller.study), run, memory)
-        return self._current
+        return _Opened((caller.run, caller.study), opening.hash, run, memory)
 
     def _folder_of(self, run: str) -> Path:
         if not _is_run_id(run):
@@ -220,6 +230,7 @@ class _Opened(NamedTuple):
     """The run that this process takes part in."""
 
     id: tuple[str, str]  # and the name of its study
+    hash: str  # of the study
     run: FollowedRun | ColumnScript
     memory: RunMemory
 
@@ -227,6 +238,16 @@ class _Opened(NamedTuple):
     def is_current(self) -> bool:
         """Whether no other process of this client has taken part since."""
         return self.memory.is_current
+
+
+def _check_version(version: str) -> None:
+    """Refuse a server of another version, whose steps could differ."""
+    if version != __version__:
+        raise Refusal(
+            f"the server runs fedclust {version}, this client {__version__}; a study is followed "
+            "by the same version everywhere",
+            code=Code.STUDY,
+        )
 
 
 def _is_run_id(run: str) -> bool:

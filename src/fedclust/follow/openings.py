@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .. import __version__
 from ..core import Code, Refusal
 from ..core.files import make_folder, write_text
 from ..study.settings import Study
@@ -35,7 +36,8 @@ class Opening:
             study = open_study(Path(scratch), self.study, self.text)
         if study_hash(study) != self.hash:
             raise Refusal(
-                "the hash of the study is not that of its settings and of this version of fedclust",
+                "the hash of the study is not that of its settings under fedclust "
+                f"{__version__}, which this client runs",
                 code=Code.STUDY,
             )
         return study

@@ -36,6 +36,7 @@ from .transcript import Transcript
 
 T = TypeVar("T")
 _PAUSE = 0.2  # seconds between two requests to a client that cannot be reached
+_LONGEST_PAUSE = 30.0  # seconds between two questions whether an owner has decided
 _TRIES = 2  # deadlines that a silent client has
 
 
@@ -75,11 +76,14 @@ class RelayPool(RemotePool):
         run: str,
         transcript: Transcript,
         *,
+        needed: int = 1,
         approval_wait: float = 600.0,
+        on_wait: Callable[[Sequence[str]], object] = lambda clients: None,
     ) -> None:
         super().__init__(remote, named)
         self._study, self._id, self._transcript = study, run, transcript
-        self._approval_wait = approval_wait
+        self._needed = needed  # fewest clients that must follow the study
+        self._approval_wait, self._on_wait = approval_wait, on_wait
         self.members: tuple[str, ...] = ()
         self._position = 0
 
@@ -108,8 +112,11 @@ class RelayPool(RemotePool):
             if set(accepted) == set(members) or not accepted:
                 break
             members = tuple(sorted(accepted))
-        if not accepted:
-            raise TooFewClients("no client follows the study", self._remote.reasons())
+        self._leave_undecided()
+        if len(accepted) < self._needed:
+            n = f"{len(accepted)} clients follow" if accepted else "no client follows"
+            reasons = self._remote.reasons()
+            raise TooFewClients(f"{n} the study, {self._needed} needed", reasons)
         self.members = members
         self._transcript.open(self._study.hash, members)
 
@@ -117,21 +124,44 @@ class RelayPool(RemotePool):
         """The clients that follow; wait for owners who have not decided yet, and for answers."""
         start = time.monotonic()
         waits = {Code.APPROVAL: self._approval_wait, Code.SILENT: self._remote.deadline}
+        accepted = self._greet(members)
+        undecided: tuple[str, ...] = ()
         while True:
-            accepted = self._greet(members)
-            codes = {r.code for c, r in self._remote.reasons().items() if c in members}
-            longest = max((waits.get(code, 0.0) for code in codes), default=0.0)
-            if len(accepted) == len(members) or time.monotonic() - start >= longest:
+            codes = {c: r.code for c, r in self._remote.reasons().items() if c in members}
+            missing = [client for client in members if client not in accepted]
+            waiting = [client for client in missing if codes.get(client) in waits]
+            if (now := self._find_undecided(waiting)) != undecided:
+                self._on_wait(now)
+                undecided = now
+            possible = len(accepted) + len(waiting) >= self._needed
+            passed = time.monotonic() - start
+            left = max((waits[codes[client]] for client in waiting), default=0.0) - passed
+            if left <= 0 or not possible:
                 return accepted
-            time.sleep(_PAUSE)
+            time.sleep(min(_pause(passed) if undecided else _PAUSE, left))
+            accepted |= self._greet(waiting, members)
 
-    def _greet(self, to: Sequence[str]) -> dict[str, int]:
+    def _find_undecided(self, clients: Sequence[str]) -> tuple[str, ...]:
+        """Clients whose owners have not decided about the study yet."""
+        reasons = self._remote.reasons()
+        return tuple(c for c in clients if c in reasons and reasons[c].code is Code.APPROVAL)
+
+    def _leave_undecided(self) -> None:
+        """Continue without clients whose owners have not decided in time, and record it."""
+        why = (
+            f"its owner has not approved the study within {self._approval_wait:g} s, with "
+            "'fedclust approve KIT' at that client"
+        )
+        for client in self._find_undecided(self._remote.connected()):
+            self._remote.exclude(client, Reason(Code.APPROVAL, why), FOLLOW)
+
+    def _greet(self, to: Sequence[str], members: Sequence[str] = ()) -> dict[str, int]:
         """Send the study, and collect the positions of clients in it."""
         header = {
             "text": self._study.text,
             "version": __version__,
             "hash": self._study.hash,
-            "members": list(self.members or to),
+            "members": list(self.members or members or to),
         }
         return self._positions(to, FOLLOW, Frame(header, {}))
 
@@ -253,13 +283,19 @@ class RelayPool(RemotePool):
             position = after if after != position else None
 
 
+def _pause(passed: float) -> float:
+    """Seconds until an owner is asked for again; owners take minutes or days."""
+    return min(max(_PAUSE, passed / 10), _LONGEST_PAUSE)
+
+
 class RelayChannel:
     """Rounds of a followed study."""
 
     def __init__(
         self, pool: RelayPool, remote: RemoteChannel, form: RowForm, schema: Schema
     ) -> None:
-        self._pool, self._remote, self._form, self._schema = pool, remote, form, schema
+        self._pool, self._remote, self._schema = pool, remote, schema
+        self._rows = form.as_config()  # the same in every round
 
     @property
     def run_name(self) -> str:
@@ -283,7 +319,7 @@ class RelayChannel:
         header |= {
             "round": request.round,
             "cohort": list(request.cohort),
-            "data": self._form.as_config(),
+            "data": self._rows,
         }
 
         def read(frame: Frame) -> tuple[Message, Array]:

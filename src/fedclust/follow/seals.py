@@ -44,11 +44,9 @@ def values_content(values: Any) -> bytes:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
 
 
-def sealed_text(run: str, step: int, asked: bytes, sender: str, content: bytes) -> bytes:
-    """What a seal stands for: who replied what to which request of which run."""
-    return digest(
-        b"fedclust step", run.encode(), str(step).encode(), asked, sender.encode(), content
-    )
+def sealed_text(question: bytes, sender: str, content: bytes) -> bytes:
+    """What a seal stands for: who replied what to which question."""
+    return digest(question, sender.encode(), content)
 
 
 class Sealer:
@@ -68,7 +66,7 @@ class Sealer:
         masks: PairwiseMasks | None,
     ) -> Array:
         """The seal of this client's own reply."""
-        text = sealed_text(self._run, step, asked, self._me, content)
+        text = sealed_text(self._question(step, asked), self._me, content)
         if masks is None:
             identity, signed = self._policy.keys.sign(text)
             return np.frombuffer(identity + signed, np.uint8)
@@ -84,9 +82,10 @@ class Sealer:
             raise _refuse(entry.step, "the seals do not fit the cohort")
         keys = {} if masks is None else self._shared_keys(cohort, masks)
         mine = 0 if masks is None else list(cohort).index(self._me)
+        question = self._question(entry.step, asked)
         for number, client in enumerate(entry.clients):
             content = content_of(entry, number)
-            text = sealed_text(self._run, entry.step, asked, client, content)
+            text = sealed_text(question, client, content)
             seal = entry.seals[number].tobytes()
             if masks is None:
                 self._check_signature(entry.step, client, text, seal)
@@ -94,6 +93,10 @@ class Sealer:
                 seal[mine * TAG_BYTES : (mine + 1) * TAG_BYTES], _tag(keys[client], text)
             ):
                 raise _refuse(entry.step, f"the reply of {client!r} is not sealed by it")
+
+    def _question(self, step: int, asked: bytes) -> bytes:
+        """Which request, in which step of which run."""
+        return digest(b"fedclust step", self._run.encode(), str(step).encode(), asked)
 
     def _check_signature(self, step: int, client: str, text: bytes, seal: bytes) -> None:
         identity, signed = seal[:KEY_BYTES], seal[KEY_BYTES:]

@@ -1,11 +1,11 @@
 """Which cohorts the totals of one data set may be over.
 
 Two totals over different cohorts differ by the total of the clients that are in one of them only.
-Each client therefore takes part in a chain of cohorts of at least `least` clients: of any two, one
-contains the other, they differ by at least `least` clients, and the smaller one is so large that any two such cohorts
-within the larger one share at least `least` - 1 clients. Every total that can be computed from
-totals over such cohorts is over at least `least` clients, also if the cohorts are split between
-clients that know nothing of each other (docs/privacy-engineering.md has the proof).
+Each client therefore takes part in a chain of cohorts of at least `least` clients. Of any two, one
+contains the other, and they differ by at least `least` clients. The smaller one is so large that
+any two such cohorts within the larger one share at least `least` - 1 clients. Every total that can
+be computed from totals over such cohorts is over at least `least` clients, even if no client knows
+of all cohorts (docs/privacy-engineering.md has the proof).
 """
 
 from collections.abc import Collection, Iterable, Sequence

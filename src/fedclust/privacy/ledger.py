@@ -68,6 +68,11 @@ class Ledger:
         """Whether a column was described with these bounds or categories before."""
         return words in self._described.get(column, ())
 
+    def can_describe(self, column: str, words: str, *, most: int) -> bool:
+        """Whether a column may have these bounds or categories."""
+        known = self._described.get(column, set())
+        return words in known or len(known) < most
+
     def record_query(self, query: bytes, *, what: str, most: int | None = None) -> None:
         """Count one query in a transaction of its own."""
         with self.transaction() as entries:
@@ -197,10 +202,9 @@ class Transaction:
 
         Every reply tells whether the values fit the bounds, so many bounds would give a value.
         """
-        known = self._ledger._described.get(column, set())
-        if words in known:
+        if self._ledger.has_described(column, words):
             return
-        if len(known) >= most:
+        if not self._ledger.can_describe(column, words, most=most):
             raise self._refusal(
                 f"a column was described with {most} different bounds or categories, and every "
                 "description tells whether its values fit",

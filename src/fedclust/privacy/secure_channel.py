@@ -92,11 +92,18 @@ class SecureChannel(Wrapper):
     def _leave_out(self, plan: Plan, request: Request, silent: list[str]) -> None:
         salt = digest(self.masks.run.encode(), plan_digest(plan), str(request.round).encode())
         left = remain_without(silent, self._cohorts, self._min_cohort, salt)
-        if plan.algorithm.partition == "vertical" or self._steady or not left:
+        if plan.algorithm.partition == "vertical":
+            why = "every distance needs the columns of all owners"
+        elif self._steady:
+            why = "their share of the noise would be missing"
+        elif not left:
+            why = "the difference of two totals would be the sum of too few clients"
+        else:
+            why = ""
+        if why:
             raise TooFewClients(
                 f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
-                "cannot go on without: the difference of two totals would be the sum of too few "
-                "clients",
+                f"cannot go on without: {why}",
                 self.reasons(),
             )
         self.leave_out(silent)

@@ -48,6 +48,7 @@ class RunDescription:
     created: str  # ISO 8601
     run_id: str = ""  # part of the names of label files
     study: str  # the name of the study file, without its ending
+    study_hash: str = ""  # of the study that all clients followed; empty: they followed none
     settings: Mapping[str, Any]  # of the algorithm, its initialization included
     lossless: bool  # equal to the result of the same algorithm on one table
     soft: bool  # memberships rather than labels

@@ -150,16 +150,29 @@ def _query_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Itera
     n_init, most = study.clustering.n_init, tier.query_limit
     if n_init == 1 or most is None:
         return
-    rounds = min(algorithm.parameter("max_rounds", 1), tier.most_rounds(algorithm) or 1)
-    names = [name for column in study.features or () for name in column.encoded_names]
-    start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
-    needed = n_init * (start + rounds + 1) + _DESCRIBED
+    rounds, needed = limit_rounds(tier, algorithm), count_requests(study, tier)
     if needed > most:
         words = (
             f"tier = {tier.name!r} allows {most} queries, but {n_init} restarts of up to {rounds} "
             f"rounds can need {needed}; choose a smaller n_init or max_rounds"
         )
         yield Conflict(("clustering", "n_init"), words)
+
+
+def count_requests(study: Study, tier: Tier) -> int:
+    """The most rounds and other requests of a study over split rows with one number of clusters."""
+    settings = study.clustering
+    rounds = limit_rounds(tier, make_algorithm(settings, study.n_clusters[1]))
+    names = [name for column in study.features or () for name in column.encoded_names]
+    start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
+    return settings.n_init * (start + rounds + 1) + _DESCRIBED
+
+
+def limit_rounds(tier: Tier, algorithm: AnyAlgorithm) -> int:
+    """The most rounds of one run: those of the algorithm, or fewer under a tier that ends it."""
+    most = tier.most_rounds(algorithm)
+    longest = int(algorithm.parameter("max_rounds", 1))
+    return longest if most is None else min(longest, most)
 
 
 def find_column_conflicts(study: Study) -> Iterator[Conflict]:

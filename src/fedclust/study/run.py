@@ -141,8 +141,12 @@ def carry_out(
     match: Model | None = None,
     on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
+    study_hash: str = "",
 ) -> Outcome:
-    """Take the steps of a study, wherever its clients are, and write the folder of the run."""
+    """Take the steps of a study, wherever its clients are, and write the folder of the run.
+
+    `study_hash` is that of a study that all clients follow.
+    """
     layout, tier = layout_of(study), resolve_tier(study, pool.default_tier)
     journals: list[Journal] = []
 
@@ -158,7 +162,7 @@ def carry_out(
     about = describe_run(
         study, *algorithms, tier, records, directory.run_id, effect, match, described.caveat
     )
-    model = layout.complete(described, about)
+    model = layout.complete(described, replace(about, study_hash=study_hash))
     directory.finish(model, clustered.history, described.profile, clustered.choice)
     return Outcome(
         directory.path,

@@ -94,6 +94,9 @@ class Private(Tier):
         cells = CellSeeding(algorithm.n_clusters, *schema.box())
         return replace(cells, noise=self.noise(cells, n_clients))
 
+    def most_rounds(self, algorithm: AnyAlgorithm) -> int:
+        return self.rounds
+
     def with_rounds(self, max_rounds: int | None) -> Self:
         return self if max_rounds is None else replace(self, rounds=max_rounds)
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -113,8 +113,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=_GRACE)
 
 
-def wait(process: subprocess.Popen[bytes]) -> int:
+def wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] = lambda: None) -> int:
     """Wait for the exit status; signals are handled in the meantime."""
     while process.poll() is None:
+        meanwhile()
         time.sleep(0.2)
     return int(process.returncode)

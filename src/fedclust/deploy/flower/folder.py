@@ -30,7 +30,9 @@ class RunSettings:
     min_clients: Annotated[
         int, Key("minimum number of clients at the start; the study may need more", low=1)
     ] = 1
-    wait: Annotated[float, Key("maximum seconds to wait for them", low=0.0)] = 600.0
+    wait: Annotated[
+        float, Key("maximum seconds to wait for them, and for their owners' approval", low=0.0)
+    ] = 600.0
     grace: Annotated[
         float, Key("seconds to wait for the others, once enough are connected", low=0.0)
     ] = 10.0

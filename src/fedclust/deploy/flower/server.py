@@ -7,6 +7,7 @@ from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
 from ...core import ConfigError, FedclustError
+from ...follow.words import announce_hash
 from ...study.conflicts import find_ignored_settings
 from ...study.layouts import layout_of
 from ...study.pool import RemotePool
@@ -28,9 +29,10 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
             "shared records, but over Flower every message starts a new process; run it over "
             "NVFlare"
         )
-    resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
+    tier = resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
     for text in find_ignored_settings(study):
         _log.warning("%s", text)
+    _log.info("%s", announce_hash(study, tier))
     folder = Path(settings.out) if settings.out else study.path.with_name(f"{study.path.stem}-run")
     paths = prepare_paths(study, folder, resume=settings.resume, force=settings.force)
     needed = max(settings.min_clients, study.sampling.min_clients)
@@ -41,12 +43,14 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
         work=str(paths.work),
         run=paths.run,
         deadline=settings.deadline,
+        wait=settings.wait,
         force=paths.force,
         resume=paths.unfinished.exists(),
     ).run(transport, ready)
     outcome = read_outcome(paths)
     if not outcome["done"]:
-        hint = "; continue with --run-config 'resume=true'" if outcome["again"] else ""
+        resumable = outcome["again"] or outcome.get("undecided")
+        hint = "; continue with --run-config 'resume=true'" if resumable else ""
         raise FedclustError(f"{outcome['error']}{hint}")
     clean_up(paths)
 
