@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..client.requests import AnyRequest
+from ..client.requests import AnyRequest, RunRound
 from ..core.files import lock
 from ..privacy.crypto import digest
 from ..typing import Array
@@ -56,16 +56,20 @@ class Roundings:
 
 
 def pair_numbers(expected: AnyRequest, given: AnyRequest) -> list[Pair]:
-    """Real numbers of two requests that agree: each row of an array, and those of the settings."""
-    ours, theirs = as_frame(expected), as_frame(given)
-    what = str(ours.header.get("algorithm", "")).encode()
-    settings = [_hash(what, repr(list(_reals(f.header))).encode()) for f in (ours, theirs)]
-    found = [(settings[0], settings[1])]
-    for name, array in ours.arrays.items():
-        a, b = np.asarray(array), np.asarray(theirs.arrays[name])
-        if a.dtype.kind == "f":
-            found += zip(_hash_rows(name, a), _hash_rows(name, b), strict=True)
-    return found
+    """Real numbers of two requests that agree: each row of an array, settings, forms of rows."""
+    ours = list(_hash_numbers(expected))
+    return list(zip(ours, ours if given is expected else _hash_numbers(given), strict=True))
+
+
+def _hash_numbers(request: AnyRequest) -> Iterator[bytes]:
+    header, arrays = as_frame(request)
+    what = str(header.get("algorithm", "")).encode()
+    yield _hash(what, repr(list(_reals(header))).encode())
+    if isinstance(request, RunRound):
+        yield _hash(request.rows.key)
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.kind == "f":
+            yield from _hash_rows(name, np.asarray(array))
 
 
 def _hash_rows(name: str, array: Array) -> Iterator[bytes]:
