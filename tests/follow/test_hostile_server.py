@@ -273,6 +273,7 @@ def test_without_the_comparison_it_would_be_answered(
 ) -> None:
     attack = ATTACKS[name]
     monkeypatch.setattr("fedclust.follow.followed_run.agree", lambda ours, theirs: True)
+    monkeypatch.setattr("fedclust.follow.followed_run.pair_numbers", lambda ours, theirs: [])
     for owner, what, other in attack.also:
         monkeypatch.setattr(f"{owner}.{what}", other)
     scene = scene_of(attack, recorded, tmp_path)

@@ -2,9 +2,9 @@
 
 Names, integers, texts and shapes must be equal. Real numbers may differ by rounding: processors
 and BLAS libraries add in different orders. The server's numbers are then used, so that the masks
-of all clients cancel. Within the tolerance the server can do nothing with them: each step is
-answered once, so that it cannot compare two choices, and a sum changes only if a row lies within
-the tolerance of the border of two clusters.
+of all clients cancel. Within the tolerance the server can do nothing with them: it chooses the last
+bits of a number once for all steps and runs (`roundings`), so that it cannot compare two choices,
+and a sum changes only if a row lies within the tolerance of the border of two clusters.
 """
 
 import json

@@ -22,7 +22,10 @@ from .agreement import agree, asked_digest, describe, is_same
 from .entries import Entry, layout_of, to_words
 from .follower import Follower, Over
 from .memory import Reply, RunMemory
+from .roundings import Roundings, pair_numbers
 from .seals import Sealer, round_content, values_content
+
+_ROUNDINGS = "roundings.bin"  # in the client's folder, for all runs
 
 
 class FollowedRun:
@@ -40,6 +43,7 @@ class FollowedRun:
         self._memory, self._me, self.run = memory, me, run
         policy.keys.adopt(run, memory.secret())
         self._sealer = Sealer(policy, me, run)
+        self._roundings = Roundings(memory.folder.parents[1] / _ROUNDINGS)
         self._follower = Follower(study, me, run, members)
         for entry in memory.entries:
             self._follower.feed(entry)
@@ -76,6 +80,11 @@ class FollowedRun:
             raise self._end(
                 f"step {step}: the study's next request is {describe(expected)}, and the server "
                 f"asked for {describe(request)} or for other numbers"
+            )
+        if not self._roundings.settle(pair_numbers(expected, request)):
+            raise self._end(
+                f"step {step} ({describe(request)}): numbers of the server are rounded otherwise "
+                "than before; run the study where it ran first, or with another seed"
             )
         reply = handle()
         sealed = self._seal(step, request, asked, reply, id)

@@ -1,0 +1,94 @@
+"""The last bits of numbers, which the server may choose once.
+
+Two machines round differently, so that a client takes the numbers of the server if they agree with
+its own up to rounding. A server that could choose twice would compare totals at centres that differ
+in their last bits: they differ by the rows on the border of two clusters. Whatever a client has
+computed itself therefore stands for the same bits of the server in all steps, runs and studies.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..client.requests import AnyRequest, RunRound
+from ..core.files import lock
+from ..privacy.crypto import digest
+from ..typing import Array
+from .agreement import as_frame
+
+_HASH = 16  # bytes
+_RECORD = 2 * _HASH
+
+Pair = tuple[bytes, bytes]  # hashes of a client's numbers and of the server's
+
+
+class Roundings:
+    """The numbers of a client and those of the server that stood for them, in a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._read = file, 0
+        self._known: dict[bytes, bytes] = {}
+
+    def settle(self, pairs: Iterable[Pair]) -> bool:
+        """Note which numbers stand for which; False if others have stood for them before."""
+        with open(self._file, "a+b") as file:
+            lock(file)
+            self._catch_up(file)
+            file.truncate(self._read)  # a crash while writing
+            new: dict[bytes, bytes] = {}
+            for ours, theirs in pairs:
+                if self._known.get(ours, new.setdefault(ours, theirs)) != theirs:
+                    return False
+            new = {ours: theirs for ours, theirs in new.items() if ours not in self._known}
+            file.write(b"".join(ours + theirs for ours, theirs in new.items()))
+            file.flush()
+            self._catch_up(file)
+        return True
+
+    def _catch_up(self, file: Any) -> None:
+        file.seek(self._read)
+        raw = file.read()
+        for start in range(0, len(raw) - _RECORD + 1, _RECORD):
+            self._known[raw[start : start + _HASH]] = raw[start + _HASH : start + _RECORD]
+            self._read += _RECORD
+
+
+def pair_numbers(expected: AnyRequest, given: AnyRequest) -> list[Pair]:
+    """Real numbers of two requests that agree: each row of an array, settings, forms of rows."""
+    ours = list(_hash_numbers(expected))
+    return list(zip(ours, ours if given is expected else _hash_numbers(given), strict=True))
+
+
+def _hash_numbers(request: AnyRequest) -> Iterator[bytes]:
+    header, arrays = as_frame(request)
+    what = str(header.get("algorithm", "")).encode()
+    yield _hash(what, repr(list(_reals(header))).encode())
+    if isinstance(request, RunRound):
+        yield _hash(request.rows.key)
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.kind == "f":
+            yield from _hash_rows(name, np.asarray(array))
+
+
+def _hash_rows(name: str, array: Array) -> Iterator[bytes]:
+    """Row by row: the same centres may come in another order."""
+    for row in np.ascontiguousarray(np.atleast_1d(array)):
+        yield _hash(name.encode(), row.tobytes())
+
+
+def _hash(*parts: bytes) -> bytes:
+    return digest(*parts)[:_HASH]
+
+
+def _reals(value: Any) -> Iterator[float]:
+    """All real numbers of plain values."""
+    if isinstance(value, float):
+        yield float(value)
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield from _reals(value[key])
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _reals(part)
