@@ -208,6 +208,17 @@ def test_under_noise_no_cohort_loses_members(tmp_path: Path) -> None:
         assert why in asked(sites["c0"], plan, down, cohort=names[:n])[0]
 
 
+def test_a_client_sets_how_many_clients_a_difference_needs(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    tables = {f"c{i:02d}": rows()["west"] for i in range(12)}
+    sites, names = write_kits(tmp_path, "min_cohort = 4", tables), tuple(tables)
+    plan = Plan(make("llf-cm", 4, init=FOUR, max_rounds=40), (GRID, masks(sites)))
+    said = [asked(sites["c00"], plan, Centers(FOUR), cohort=names[:n])[0] for n in (3, 12, 9, 8)]
+    assert "3 clients are too few to hide among; at least 4 are needed" in said[0]
+    assert "differs from an earlier cohort in 3 of its clients" in said[2]
+    assert [said[1], said[3]] == ["", ""]
+
+
 def test_strangers_do_not_use_up_the_cohorts_of_a_client(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     sites = write_kits(tmp_path)

@@ -1,5 +1,6 @@
 """The owner's side of a study on the command line: fedclust approve, and fedclust client."""
 
+import io
 import json
 import os
 import pty
@@ -13,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from fedclust import __version__
 from fedclust.cli import app
+from fedclust.cli.client import Attendant
+from fedclust.client.config import read_client_config
 from fedclust.core import TooFewClients
+from fedclust.deploy.watch import Watch
 from fedclust.follow.approval import read_mailed_study, study_hash
 from fedclust.follow.decisions import Approvals
 
@@ -359,6 +364,21 @@ def test_a_client_without_a_terminal_says_what_to_run(approval: str, tmp_path: P
     finally:
         client.terminate()
         client.wait(timeout=30)
+
+
+def test_a_damaged_log_does_not_end_the_client(
+    there: Federation, kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fedclust.deploy.watch._INTERVAL", 0.0)
+    out = io.StringIO()
+    watch = Watch(read_client_config(kit / "client.toml"))
+    attendant = Attendant(Console(file=out, width=300), kit, watch, asks=False)
+    (kit / "disclosures.jsonl").write_text("{\n")
+    attendant.attend()
+    assert "studies cannot be shown here: " in out.getvalue()
+    hash = offer(there)
+    attendant.attend()
+    assert f"the study 's' (hash {hash}) waits for your approval" in out.getvalue()
 
 
 def wait_for(file: Path, text: str) -> str:

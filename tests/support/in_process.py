@@ -11,7 +11,6 @@ import numpy as np
 from fedclust.channels import RemoteChannel
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import Data
-from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.study.pool import RemotePool
 from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import RunDirectory
@@ -69,13 +68,13 @@ def write_kits(folder: Path, consent: str = "", tables: Any = None) -> dict[str,
         (kit / "client.toml").write_text(
             f'[data]\nfile = "people.csv"\nid = "person"\n[consent]\n{consent}\n'
         )
-        sites[name] = FollowingEndpoint(kit, name, "s")
+        sites[name] = ClientEndpoint(kit, name, "s")
     return sites
 
 
 def reopened(folder: Path, sites: Iterable[str]) -> dict[str, ClientEndpoint]:
     """The same sites after a restart."""
-    return {name: FollowingEndpoint(folder / name, name, "s") for name in sites}
+    return {name: ClientEndpoint(folder / name, name, "s") for name in sites}
 
 
 def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:

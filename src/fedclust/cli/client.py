@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ..core import FedclustError
 from .asking import (
     Answer,
     discard_input,
@@ -53,7 +54,8 @@ def client(
         return
     read_kit(kit, "client")  # a wrong folder is explained better than a missing client.toml
     watch = Watch(read_client_config(kit / CLIENT_FILE))
-    attendant = Attendant(console, kit, watch, asks=sys.stdin.isatty())
+    terminal = sys.stdin is not None and sys.stdin.isatty()
+    attendant = Attendant(console, kit, watch, asks=terminal)
     with exit_on_signals():
         run_client(kit, tell, attendant.attend)
 
@@ -67,11 +69,14 @@ class Attendant:
         self._asked = False  # whether the question about the first one is on the screen
 
     def attend(self) -> None:
-        """Show what is new, and take an answer if there is one; never waits."""
-        for event in self._watch.find_new():
-            self._show(event)
-        if self._asks and self._waiting:
-            self._ask()
+        """Show what is new, and take an answer if there is one; never waits, and never fails."""
+        try:
+            for event in self._watch.find_new():
+                self._show(event)
+            if self._asks and self._waiting:
+                self._ask()
+        except (FedclustError, OSError, ValueError) as problem:  # the client itself goes on
+            show_words(self._console, [f"studies cannot be shown here: {problem}"])
 
     def _show(self, event: "Event") -> None:
         from ..deploy.watch import Begins, IsRefused

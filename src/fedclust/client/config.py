@@ -12,6 +12,7 @@ from ..data.files import describe_absent, named_files
 from ..data.ids import secret_bytes
 from ..data.settings import FileSettings
 from ..privacy import ClientPolicy, Ledger, Limits
+from ..privacy.keyring import FEWEST
 from ..settings import Key, TomlFile
 from ..tiers import TIERS
 from .files import ClientFiles
@@ -55,6 +56,13 @@ class ConsentSettings:
             APPROVAL,
         ),
     ] = "rules"
+    min_cohort: Annotated[
+        int,
+        Key(
+            "under masks: minimum number of clients in a total, and in a difference of two",
+            low=FEWEST,
+        ),
+    ] = FEWEST
     max_rounds: Annotated[int, Key("maximum number of rounds in one job", low=1)] = 10_000
     max_queries: Annotated[
         int, Key("maximum number of queries to these data, over all studies", low=1)
@@ -118,6 +126,7 @@ class ClientConfig:
         """The policy of this client: its keys, its limits and its ledger."""
         consent = self.consent
         limits = Limits(
+            min_cohort=consent.min_cohort,
             max_rounds=consent.max_rounds,
             max_queries=consent.max_queries,
             epsilon=consent.epsilon,

@@ -19,7 +19,7 @@ def describe_study(study: Study) -> Iterator[str]:
     The text of a study is not trusted: nothing of it can move the cursor of a console.
     """
     for line in _describe(study):
-        yield "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+        yield "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _describe(study: Study) -> Iterator[str]:
