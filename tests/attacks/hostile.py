@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 
 from fedclust.algorithms import make
 from fedclust.core import (
@@ -158,9 +158,11 @@ def used_rows(victim: Victim, transforms: tuple[Transform, ...]) -> FloatArray:
 
 
 def table_of(name: str, n: int, seed: int = 0) -> FloatArray:
-    """Some rows of a data set, in the unit cube; of digits, the columns that vary most."""
-    if name == "digits":
-        X = np.asarray(load_digits().data, dtype=float)
+    """Some rows of a data set, in the unit cube; of many columns those that vary most."""
+    if name in ("digits", "cancer"):
+        load = load_digits if name == "digits" else load_breast_cancer
+        X = np.asarray(load().data, dtype=float)
+        X = X / np.maximum(np.ptp(X, axis=0), 1e-9) if name == "cancer" else X
         X = X[:, np.sort(np.argsort(-X.var(axis=0))[:10])]
     elif name == "blobs":
         X = np.asarray(make_blobs(450, 5, centers=6, random_state=0)[0])
