@@ -15,8 +15,8 @@ import numpy as np
 
 import fedclust
 from fedclust.algorithms import ALGORITHMS
-from fedclust.client.endpoint import ClientEndpoint
 from fedclust.deploy.job import StudyJob
+from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 
@@ -115,7 +115,7 @@ def _run_study(case: Case, folder: Path) -> Result:
 class InProcess:
     """A transport to sites in this process that counts the bytes of their answers."""
 
-    def __init__(self, sites: dict[str, ClientEndpoint]) -> None:
+    def __init__(self, sites: dict[str, FollowingEndpoint]) -> None:
         self.sites = sites
         self.sent = dict.fromkeys(sites, 0)
 
@@ -135,7 +135,7 @@ def _run_wire(case: Case, folder: Path) -> Result:
     path = _write_study(case, folder)
     study = read_study(path)  # raises ConfigError if it is refused
     transport = InProcess(
-        {name: ClientEndpoint(folder / name, name, path.stem) for name in study.clients}
+        {name: FollowingEndpoint(folder / name, name, path.stem) for name in study.clients}
     )
     work = folder / "work"
     work.mkdir()
