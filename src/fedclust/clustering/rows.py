@@ -48,6 +48,7 @@ class Clustering:
     inertia: float  # pooled, from a federated run; NaN if that would spend privacy budget
     sent: Mapping[str, int]  # bytes by client, over seeding, clustering and scoring
     guarantee: Guarantee  # of the privacy tier
+    start_rounds: int = 0  # rounds for the initial centres of this run
 
     @property
     def centers(self) -> FloatArray:
@@ -125,7 +126,8 @@ def cluster(
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
         inertia = scores[0].model if scores else float("nan")
-        clusterings.append(Clustering(ready, done, inertia, sent, tier.guarantee))
+        before = sum(part.n_rounds for part in seeding)
+        clusterings.append(Clustering(ready, done, inertia, sent, tier.guarantee, before))
     return min(clusterings, key=lambda clustering: clustering.inertia)
 
 

@@ -276,6 +276,7 @@ class Federated(
         self._places = rows.places
         self.inertia_ = clustering.inertia
         self.n_rounds_ = clustering.run.n_rounds
+        self.n_start_rounds_ = clustering.start_rounds
         self.converged_ = clustering.converged
         self.history_ = [asdict(line) for line in clustering.run.history]
         self.bytes_sent_ = dict(clustering.sent)

@@ -67,6 +67,8 @@ class FederatedKMeans(Federated):
         inertia of rows that you may see.
     n_rounds_ : int
         Number of clustering rounds, without seeding and scoring.
+    n_start_rounds_ : int
+        Number of rounds for the initial centres.
     history_ : list of dict
         For each round: number of clients, shift of the centres, and bytes in both directions.
     bytes_sent_ : dict of str to int

@@ -49,7 +49,8 @@ class Islands:
             mostly = birds.target_names[np.bincount(species).argmax()]
             table.add_row(str(c), str(len(species)), mostly, *(f"{v:,.1f}" for v in center))
         console.print(table)
-        console.print(describe_agreement(*self.against_pooled()), f"{model.n_rounds_} rounds.")
+        rounds = f"Rounds: {model.n_start_rounds_} for the initial centres, {model.n_rounds_} more."
+        console.print(describe_agreement(*self.against_pooled()), rounds)
         text = f"{model.guarantee_.words} Other tiers guarantee more, such as privacy='secure'."
         console.print(Panel(text, title="What the server learns"))
 

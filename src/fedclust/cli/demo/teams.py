@@ -46,7 +46,7 @@ class Teams:
         for team, line in model.alignment_.report().items():
             console.print(f"{team}: {line}. The other team cannot tell which rows did not match.")
         same = bool((model.labels_ == self.pooled).all())
-        console.print(describe_agreement(self.difference, same), f"{model.n_rounds_} rounds.")
+        console.print(describe_agreement(self.difference, same), f"Rounds: {model.n_rounds_}.")
         console.print(Panel(model.trust_, title="What the server learns"))
 
     def _columns(self, team: str) -> str:

@@ -19,6 +19,7 @@ _TYPICAL_ROUNDS = 20  # of a clustering, before anything is known of it
 _QUERIES_AT_THE_END = 4  # profile, map, counts, quality
 _STABILITY = "checking stability"  # the part of choosing k that compares halves of the rows
 _HALVES = ("half", "contingency")  # how the keys of its plans begin
+_START = "start"  # work for initial centres, in whichever phase
 
 
 @dataclass
@@ -56,14 +57,16 @@ class Outlook:
 
     def add(self, phase: Phase, plan: Plan, last: Round, now: float) -> str:
         """Note a round, and return the name of what the run is doing."""
-        first = not self._done and plan.purpose  # the first start, for which rows are prepared
-        if phase == Phase.SCALING or first:  # they say little about other rounds
+        if phase == Phase.SCALING or not self._current:  # rows are prepared for the first round
             self._since = now
+            self._current = phase if phase != Phase.SCALING else ""
             return phase.value
         halves = plan.algorithm.key.startswith(_HALVES)
         k = getattr(plan.algorithm, "n_clusters", 1)
         self._current = phase
-        self._done[phase] += k / 2 if halves else k  # each half has its own centres
+        part = _START if plan.purpose else phase
+        k = min(k, self.largest_k)  # a start has many centres, and rounds have other costs, too
+        self._done[part] += k / 2 if halves else k  # each half has its own centres
         if not halves and not plan.purpose and plan.algorithm.has_parameter("max_rounds"):
             self._predict(phase, plan, last)
         return _STABILITY if halves else phase.value
