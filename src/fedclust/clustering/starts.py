@@ -22,8 +22,9 @@ _FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are mor
 _MICRO_PER_CLUSTER = 5
 _CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
 _ROUNDS = (1, 2)  # of micro-clusters, with a search after each part
-_RIVALS = 12  # solutions of each search that are compared over all rows
-_FINALISTS = 12  # of all these: they take steps, and half of them drop out after each
+_CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
+_FEWEST_RIVALS, _MOST_RIVALS = 12, 64
+_KEPT = 4  # a quarter of the rivals stays after each step
 _MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
 
 
@@ -79,19 +80,18 @@ class StartSearch:
         return self._race(found) if is_open else found[0]
 
     def _race(self, starts: list[FloatArray]) -> FloatArray:
-        """Compare all starts over all rows; the best take steps, and half drop out after each.
-
-        The first comparison takes no step, so that its messages are short.
-        """
+        """Compare all starts over all rows; the best take steps, and a quarter stays after each."""
         k = self.algorithm.n_clusters
-        rivals, kept, step = starts[: max(2, _MOST_CENTERS // k)], _FINALISTS, False
-        while len(rivals) > 1 and isinstance(self.algorithm, CenterAlgorithm):
-            query = self.algorithm.rival_steps(np.concatenate(rivals), step=step)
+        rivals = starts[: max(2, _MOST_CENTERS // k)]
+        for kept, step in _plan_race(len(rivals), k):
+            query = None
+            if isinstance(self.algorithm, CenterAlgorithm):
+                query = self.algorithm.rival_steps(np.concatenate(rivals), step=step)
             if query is None:
                 break
             done = self._run(query).model
             best = np.argsort(_without_noise(done.score), kind="stable")[:kept]
-            rivals, kept, step = list(done.starts[best]), len(best) // 2, True
+            rivals = list(done.starts[best])
         return rivals[0]
 
     def _run(self, algorithm: AnyAlgorithm) -> Run:
@@ -109,11 +109,31 @@ class StartCost(NamedTuple):
 
 def limit_cost(k: int) -> StartCost:
     """What the default start of a clustering costs at most."""
-    race = [1 + len(_ROUNDS) * _RIVALS, _FINALISTS]
-    while race[-1] > 2:
-        race.append(race[-1] // 2)
+    starts = min(1 + len(_ROUNDS) * _count_rivals(k), max(2, _MOST_CENTERS // k))
+    race = _plan_race(starts, k)
+    compared = starts + sum(kept for kept, _ in race[:-1])
     rounds = 1 + sum(_ROUNDS) + len(race)
-    return StartCost(rounds, k + sum(_ROUNDS) * _count_micro(k) + k * sum(race))
+    return StartCost(rounds, k + sum(_ROUNDS) * _count_micro(k) + k * compared)
+
+
+def _count_rivals(k: int) -> int:
+    """Solutions that take steps; few where each has many centres."""
+    return min(_MOST_RIVALS, max(_FEWEST_RIVALS, _CENTERS_OF_RIVALS // k))
+
+
+def _plan_race(n: int, k: int) -> list[tuple[int, bool]]:
+    """The rounds of a race of n starts: how many stay after each, and whether they take a step.
+
+    If there are too many starts, the first round only compares them, and its messages are short.
+    In the next round all others take a step. The order of their scores before it says little about
+    where they lead, so none drops out.
+    """
+    kept = min(n, _count_rivals(k))
+    rounds = [(kept, False)] if kept < n else []
+    while kept > 1:
+        rounds.append((kept, True))
+        kept = max(1, kept // _KEPT)
+    return [*rounds, (1, True)] if n > 1 else []
 
 
 def _without_noise(score: FloatArray) -> FloatArray:
@@ -127,7 +147,7 @@ def _search(summary: Summary, k: int, rng: Rng) -> list[FloatArray]:
     points, weight = summary
     if len(points) < k:
         return [_spread(summary, k, rng)]
-    return search_centers(points, k, rng, weight, most=_RIVALS)
+    return search_centers(points, k, rng, weight, most=_count_rivals(k))
 
 
 def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:

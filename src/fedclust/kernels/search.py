@@ -13,8 +13,8 @@ from ..typing import FloatArray, Rng
 from .local import draw, fuzzy_c_means, inertia, kmeans_plusplus, lloyd, pad_centers
 from .steps import memberships, sq_distances
 
-_STARTS = 16
-_POLISHED = 2  # of the starts: the best ones
+_STARTS = 16  # at least, or as many as solutions are wanted
+_POLISH_ONE_OF = 8  # of the starts: the best ones
 _STEPS = 100  # Lloyd steps of a start
 _STEPS_AFTER_SWAP = 10
 _FEWEST_SWAPS = 24  # tried, or one for each centre if these are more
@@ -27,13 +27,14 @@ def search_centers(
     points: FloatArray, k: int, rng: Rng, weight: FloatArray, *, most: int
 ) -> list[FloatArray]:
     """Up to `most` different local optima of k-means, the best first."""
+    n_starts = max(_STARTS, most)
     found = [
         lloyd(points, pad_centers(seeds, k), weight, steps=_STEPS).centers
-        for seeds in (kmeans_plusplus(points, k, rng, weight) for _ in range(_STARTS))
+        for seeds in (kmeans_plusplus(points, k, rng, weight) for _ in range(n_starts))
     ]
     found = _rank(found, lambda centers: inertia(points, centers, weight))
     if 1 < k < len(points):
-        found += [_swap(points, weight, start, rng) for start in found[:_POLISHED]]
+        found += [_swap(points, weight, start, rng) for start in found[: n_starts // _POLISH_ONE_OF]]
     return _rank(found, lambda centers: inertia(points, centers, weight))[:most]
 
 
