@@ -25,6 +25,7 @@ _ROUNDS = (1, 2)  # of micro-clusters, with a search after each part
 _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
 _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
 _KEPT = 4  # a quarter of the rivals stays after each step
+_HOPE = 1.2  # rivals whose inertia is more times the best one drop out
 _MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
 
 
@@ -90,8 +91,11 @@ class StartSearch:
             if query is None:
                 break
             done = self._run(query).model
-            best = np.argsort(_without_noise(done.score), kind="stable")[:kept]
-            rivals = list(done.starts[best])
+            score = _without_noise(done.score)
+            best = [r for r in np.argsort(score, kind="stable") if score[r] <= _HOPE * score.min()]
+            rivals = list(done.starts[best[:kept]])
+            if len(rivals) == 1:
+                break
         return rivals[0]
 
     def _run(self, algorithm: AnyAlgorithm) -> Run:
@@ -124,12 +128,12 @@ def _count_rivals(k: int) -> int:
 def _plan_race(n: int, k: int) -> list[tuple[int, bool]]:
     """The rounds of a race of n starts: how many stay after each, and whether they take a step.
 
-    If there are too many starts, the first round only compares them, and its messages are short.
-    In the next round all others take a step. The order of their scores before it says little about
-    where they lead, so none drops out.
+    The first round only compares them, so that its messages are short. In the next round those that
+    stay take a step. The order of their scores before it says little about where they lead, so none
+    drops out unless it is much worse.
     """
     kept = min(n, _count_rivals(k))
-    rounds = [(kept, False)] if kept < n else []
+    rounds = [(kept, False)]
     while kept > 1:
         rounds.append((kept, True))
         kept = max(1, kept // _KEPT)

@@ -34,7 +34,9 @@ def search_centers(
     ]
     found = _rank(found, lambda centers: inertia(points, centers, weight))
     if 1 < k < len(points):
-        found += [_swap(points, weight, start, rng) for start in found[: n_starts // _POLISH_ONE_OF]]
+        found += [
+            _swap(points, weight, start, rng) for start in found[: n_starts // _POLISH_ONE_OF]
+        ]
     return _rank(found, lambda centers: inertia(points, centers, weight))[:most]
 
 

@@ -57,9 +57,10 @@ class Outlook:
 
     def add(self, phase: Phase, plan: Plan, last: Round, now: float) -> str:
         """Note a round, and return the name of what the run is doing."""
-        if phase == Phase.SCALING or not self._current:  # rows are prepared for the first round
+        first = not self._current and plan.purpose  # of a start, for which rows are prepared
+        if phase == Phase.SCALING or first:  # they say little about other rounds
             self._since = now
-            self._current = phase if phase != Phase.SCALING else ""
+            self._current = phase if first else ""
             return phase.value
         halves = plan.algorithm.key.startswith(_HALVES)
         k = getattr(plan.algorithm, "n_clusters", 1)
