@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
 from ..core.codec import encode_refusal, get_text, one_line
+from ..core.files import is_full
 from ..core.wire import Frame, unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
@@ -28,6 +29,7 @@ _PUBLIC = {  # for errors that have no public text of their own
     Code.DATA: "its data do not fit the study; see the client's log",
     Code.INTERNAL: "an internal error occurred; see the client's log",
 }
+DISK_FULL = "its disk is full; free space there, then run the study again with --resume"
 _log = logging.getLogger(__name__)
 
 
@@ -122,7 +124,10 @@ class ClientEndpoint:
 
     def _refuse(self, error: Exception, id: str, entry: dict[str, Any]) -> bytes:
         """A refusal with the public part of an error; the rest goes to the client's log."""
-        if isinstance(error, FedclustError):
+        if is_full(error):
+            _log.error("refused (%s): %s", Code.DISK.value, error)
+            code, public = Code.DISK, DISK_FULL
+        elif isinstance(error, FedclustError):
             code, public = error.code, error.public or _PUBLIC.get(error.code, "")
             private = getattr(error, "private", "")
             _log.error("refused (%s): %s", code.value, f"{error}; {private}" if private else error)
@@ -141,7 +146,10 @@ class ClientEndpoint:
             path = self._folder / "disclosures.jsonl"
         try:
             write_disclosure(path, answer, entry)
-        except Exception:
+        except Exception as error:
+            if is_full(error):
+                _log.error("%s cannot be written: %s", path, error)
+                return encode_refusal(Code.DISK, DISK_FULL, answers=id, client=self._name)
             _log.exception("the disclosure log cannot be written")
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)

@@ -251,11 +251,6 @@ class ColumnsLayout(Layout):
         guarantee = tier.guarantee
         return [f"Privacy, {guarantee.tier}: {guarantee.words}"]
 
-    def select_clients(self, connected: Sequence[str]) -> list[str]:
-        """The clients that the study lists, if it does; otherwise all of them."""
-        listed = self.study.clients
-        return [client for client in connected if not listed or client in listed]
-
     def describe_absent(self, connected: Collection[str]) -> str:
         absent = ", ".join(sorted(set(self.study.clients) - set(connected)))
         return f"; every client is needed, but {absent} did not connect" if absent else ""
