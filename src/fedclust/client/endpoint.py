@@ -20,6 +20,7 @@ from .codec import decode, decode_caller, encode_answer
 from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
+from .fingerprint import Fingerprints
 from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, RecordsOffer
 from .session import ClientSession
 
@@ -55,16 +56,18 @@ class ClientEndpoint:
 
     @cached_property
     def _config(self) -> ClientConfig:
-        return read_client_config(self._folder / CLIENT_FILE)
+        try:
+            return read_client_config(self._folder / CLIENT_FILE)
+        except ConfigError as error:
+            raise _unusable(error) from None
 
     @cached_property
     def _session(self) -> ClientSession:
+        config = self._config
         try:
-            config = self._config
             policy = config.policy()
         except ConfigError as error:
-            why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
-            raise Refusal(why, code=Code.FILES, private=str(error)) from None
+            raise _unusable(error) from None
         admission = ConsentAdmission(config, policy)
         admission.check_ledger()
         return ClientSession(
@@ -77,6 +80,14 @@ class ClientEndpoint:
             self._answered,
             config.bounds,
         )
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        return Fingerprints(self._config)
+
+    def _check_data(self, caller: Caller) -> None:
+        if caller.run:
+            self._fingerprints.check(caller.run)
 
     def _labels_path(self, caller: Caller) -> Path:
         """A separate file for every run, so that no run replaces another's labels."""
@@ -107,8 +118,11 @@ class ClientEndpoint:
         return encode_answer(reply, answers=id, client=self._name)
 
     def _reply(self, request: AnyRequest, caller: Caller, entry: dict[str, Any]) -> AnyReply:
-        """The session's reply, as it may leave."""
-        reply = self._session.handle(request, caller)
+        """The session's reply, as it may leave; the data are the same in all replies of a run."""
+        session = self._session
+        self._check_data(caller)
+        reply = session.handle(request, caller)
+        self._check_data(caller)  # they may have changed while they were read
         _log_problems(reply)
         reply = _releasable(request, reply)
         entry |= describe_reply(request, reply)
@@ -154,6 +168,11 @@ class ClientEndpoint:
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)
         return answer
+
+
+def _unusable(error: ConfigError) -> Refusal:
+    why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
+    return Refusal(why, code=Code.FILES, private=str(error))
 
 
 def _id_of(frame: Frame) -> str:
