@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedclust.algorithms import make
@@ -17,13 +18,14 @@ from fedclust.core.wire import unpack
 
 from ..support.following import Federation, Sites, tables
 from .kit import AUTHOR, FILE, endpoint, write_kit
-from .questions import CENTERS, PLAIN, TASK, first_round, preparation_of, to_bytes
+from .questions import COLUMNS, TASKS, first_round, preparation_of, to_bytes
 
 pytest.importorskip("cryptography")
-ROWS = PreparedRows(preparation_of(PLAIN))
+CENTERS = np.array([[30.5, 30.5], [60.5, 60.5]])
+ROWS = PreparedRows(preparation_of(COLUMNS["plain"]))
 HARD = first_round(make("llf-cm", 2, init=CENTERS), ROWS)
 FUZZY = first_round(make("llf-fcm", 2, init=CENTERS), ROWS)
-OFFER = OfferRecords(TASK)
+OFFER = OfferRecords(TASKS["own"])
 CONSENT = {
     "none": "",
     "secure": 'privacy = "secure"',

@@ -1,7 +1,7 @@
 """Whether a client's data are still those with which a run began.
 
-A hash of what the client reads is kept beside its ledger, one line for each run, and compared before
-and after every answer, in every process. It covers the contents of the files and how they are read.
+A hash of what the client reads is kept beside its ledger, one line for each run. It is compared
+before and after every answer, in every process. It covers the contents of the files and how they are read.
 Contents are hashed again only if a file has another size, time stamp or place on disk than before.
 Files of any size thus cost one pass.
 """
@@ -42,10 +42,8 @@ class Fingerprints:
             files = [file for path in self._config.files() for file in _files_in(path)]
             state = [_state(file) for file in files]
             known = self._known.get(run) or self._find(run)
-            if known is None or known.state != state:
-                hash = hash_files(files)
-            else:
-                hash = known.contents
+            same = known is not None and known.state == state
+            hash = known.contents if known and same else hash_files(files)
         except (OSError, ConfigError):  # the session says why they cannot be read
             return
         found = Fingerprint(hash, self._reading, state)
