@@ -11,7 +11,7 @@ import pytest
 
 from fedclust.algorithms import make
 from fedclust.channels import Incident
-from fedclust.client import endpoint as endpoint_module
+from fedclust.client.fingerprint import Fingerprints
 from fedclust.client.requests import AnyRequest, OfferRecords, PreparedRows
 from fedclust.core import Code, TooFewClients
 from fedclust.core.wire import unpack
@@ -131,7 +131,7 @@ def test_requests_outside_of_a_followed_study_are_compared_too(
 def test_without_the_comparison_nobody_would_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint_module.Fingerprints, "check", lambda self, run: None)
+    monkeypatch.setattr(Fingerprints, "check", lambda self, run: None)
     made = federation(tmp_path, "secure", "fuzzy = true")
     made.run(tmp_path / "there", Changing(made, change_a_digit, at=3, restart=True))
 

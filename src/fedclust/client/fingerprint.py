@@ -1,9 +1,9 @@
 """Whether a client's data are still those with which a run began.
 
 A hash of what the client reads is kept beside its ledger, one line for each run. It is compared
-before and after every answer, in every process. It covers the contents of the files and how they are read.
-Contents are hashed again only if a file has another size, time stamp or place on disk than before.
-Files of any size thus cost one pass.
+before and after every answer, in every process. It covers the contents of the files and how they
+are read. Contents are hashed again only if a file has another size, time stamp or place on disk
+than before. Files of any size thus cost one pass.
 """
 
 import hashlib
