@@ -17,7 +17,7 @@ from ..support.pretended import STUDY, Pretended, run
         ("[data]\nbatch_rows = 9\n", "[data] batch_rows of the study is not used"),
         ('[data]\ndecimal = ","\n', "[data] decimal of the study is not used"),
         (
-            '[clients]\nwest = { file = "a", decimal = "," }\neast = "b"\n',
+            '[clients]\nwest = { file = "a", decimal = "," }\nnorth = "b"\n',
             "[clients] says how files are read, which is not used",
         ),
         ('labels_in = "data"\n', "labels_in of the study is not used: labels stay with each"),

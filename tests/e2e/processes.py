@@ -154,13 +154,21 @@ class Federation:
             '[data]\nfile = "people.csv"\nid = "person"\n'
         )
 
-    def write_study(self, clustering: str, *, k: int = 3, min_clients: int = 3) -> Path:
+    def write_study(
+        self,
+        clustering: str,
+        *,
+        k: int = 3,
+        min_clients: int = 3,
+        privacy: str = 'tier = "none"',
+        features: str = "",
+    ) -> Path:
         files = "".join(f'{c} = "{self.kit(c) / "people.csv"}"\n' for c in CLIENTS)
         path = self.folder / "study.toml"
         path.write_text(
             f"[clients]\n{files}[clustering]\nn_clusters = {k}\n"
             f"{clustering}\n[sampling]\nmin_clients = {min_clients}\n"
-            '[privacy]\ntier = "none"\n'
+            f"[privacy]\n{privacy}\n{features}"
         )
         return path
 

@@ -1,14 +1,19 @@
 """Kills, restarts and lost messages in a followed study: the same bits, or a sentence."""
 
+import errno
+import pkgutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fedclust.core import TooFewClients
+from fedclust.client.disclosures import read_disclosures
+from fedclust.core import Code, TooFewClients
 from fedclust.core.wire import unpack
 from fedclust.privacy.cohorts import find_conflict
+from fedclust.study.layouts import layout_of
 from fedclust.study.run import run_study
 
 from ..support.following import Federation, Sites, tables
@@ -152,3 +157,77 @@ def test_a_client_that_stays_away(n_clients: int, tmp_path: Path) -> None:
     assert [len(cohort) for cohort in used] == [9, 12]
     assert not find_conflict(used[0], used[1:], 3)
     assert "c01" not in used[0]
+
+
+def test_a_client_that_comes_late_is_refused_at_once_and_the_study_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    """The refusal names the clients of the earlier totals, and a study with exactly these runs."""
+    there = Federation(tmp_path, tables(4), clustering="max_rounds = 3\ntol = 0.0")
+    late = there.sites.pop("c03")
+    there.run(tmp_path / "first")
+    there.sites["c03"] = late
+    everybody = Sites(there)
+    with pytest.raises(TooFewClients, match=r"exactly these.*\[clients\]") as refused:
+        there.run(tmp_path / "second", everybody, run="b2", deadline=60.0)
+    assert refused.value.final, "no other attempt is made"
+    assert "c00, c01, c02" in str(refused.value)
+    assert {r.code for r in refused.value.reasons.values()} == {Code.COHORT}
+    text = there.path.read_text()
+    there.path.write_text(text.replace('c03 = "c03/people.csv"\n', ""))
+    there.sites = {c: there.open_site(c) for c in layout_of(there.study).select_clients(list(CS))}
+    there.run(tmp_path / "third", run="c3")
+    assert told(tmp_path / "third") == told(tmp_path / "first")
+
+
+@pytest.mark.parametrize("where", ["ledger", "memory", "disclosures"])
+def test_a_full_disk_at_a_client_ends_the_study_with_a_sentence_until_there_is_space(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = Federation(tmp_path, tables(4))
+    fill = FILL[where]
+    full = fill(monkeypatch, tmp_path / "c01")
+
+    class Filling(Sites):
+        def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
+            full["now"] = (step_of(request) or 0) >= 5
+            yield from super().exchange(clients, request, seconds)
+
+    with pytest.raises(TooFewClients, match="c01: refused: its disk is full; free space") as ended:
+        there.run(tmp_path / "there", Filling(there), deadline=60.0)
+    assert ended.value.final
+    full["now"] = False
+    there.sites = there.open_sites()
+    there.run(tmp_path / "there")
+    run_study(there.study, tmp_path / "here")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
+    for client in there.rows:
+        list(read_disclosures(tmp_path / client / "disclosures.jsonl"))  # no half line
+
+
+def _fill(name: str, path_of: Callable[[Any], Path]) -> Callable[..., dict[str, bool]]:
+    """A function of fedclust that fails as on a full disk, for the files in one folder."""
+
+    def fill(monkeypatch: pytest.MonkeyPatch, kit: Path) -> dict[str, bool]:
+        full = {"now": False}
+        module, _, method = name.rpartition(".")
+        owner = pkgutil.resolve_name(module)
+        works = getattr(owner, method)
+
+        def fails(first: Any, *more: Any, **named: Any) -> Any:
+            if full["now"] and path_of(first).is_relative_to(kit):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return works(first, *more, **named)
+
+        monkeypatch.setattr(owner, method, fails)
+        return full
+
+    return fill
+
+
+CS = ("c00", "c01", "c02", "c03")
+FILL = {
+    "ledger": _fill("fedclust.privacy.ledger:Ledger._write", lambda ledger: ledger.path),
+    "memory": _fill("fedclust.follow.memory:RunMemory._append", lambda memory: memory.folder),
+    "disclosures": _fill("fedclust.client.disclosures.append_line", Path),
+}

@@ -13,12 +13,14 @@ from typing import Any
 
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
 from ..core.codec import encode_refusal, get_text, one_line
+from ..core.files import is_full
 from ..core.wire import Frame, unpack
 from .admission import ConsentAdmission
 from .codec import decode, decode_caller, encode_answer
 from .config import CLIENT_FILE, ClientConfig, read_client_config
 from .consent import allow_split_columns
 from .disclosures import describe_reply, write_disclosure
+from .fingerprint import Fingerprints
 from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, RecordsOffer
 from .session import ClientSession
 
@@ -28,6 +30,7 @@ _PUBLIC = {  # for errors that have no public text of their own
     Code.DATA: "its data do not fit the study; see the client's log",
     Code.INTERNAL: "an internal error occurred; see the client's log",
 }
+DISK_FULL = "its disk is full; free space there, then run the study again with --resume"
 _log = logging.getLogger(__name__)
 
 
@@ -53,16 +56,18 @@ class ClientEndpoint:
 
     @cached_property
     def _config(self) -> ClientConfig:
-        return read_client_config(self._folder / CLIENT_FILE)
+        try:
+            return read_client_config(self._folder / CLIENT_FILE)
+        except ConfigError as error:
+            raise _unusable(error) from None
 
     @cached_property
     def _session(self) -> ClientSession:
+        config = self._config
         try:
-            config = self._config
             policy = config.policy()
         except ConfigError as error:
-            why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
-            raise Refusal(why, code=Code.FILES, private=str(error)) from None
+            raise _unusable(error) from None
         admission = ConsentAdmission(config, policy)
         admission.check_ledger()
         return ClientSession(
@@ -75,6 +80,14 @@ class ClientEndpoint:
             self._answered,
             config.bounds,
         )
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        return Fingerprints(self._config)
+
+    def _check_data(self, caller: Caller) -> None:
+        if caller.run:
+            self._fingerprints.check(caller.run)
 
     def _labels_path(self, caller: Caller) -> Path:
         """A separate file for every run, so that no run replaces another's labels."""
@@ -105,8 +118,11 @@ class ClientEndpoint:
         return encode_answer(reply, answers=id, client=self._name)
 
     def _reply(self, request: AnyRequest, caller: Caller, entry: dict[str, Any]) -> AnyReply:
-        """The session's reply, as it may leave."""
-        reply = self._session.handle(request, caller)
+        """The session's reply, as it may leave; the data are the same in all replies of a run."""
+        session = self._session
+        self._check_data(caller)
+        reply = session.handle(request, caller)
+        self._check_data(caller)  # they may have changed while they were read
         _log_problems(reply)
         reply = _releasable(request, reply)
         entry |= describe_reply(request, reply)
@@ -122,7 +138,10 @@ class ClientEndpoint:
 
     def _refuse(self, error: Exception, id: str, entry: dict[str, Any]) -> bytes:
         """A refusal with the public part of an error; the rest goes to the client's log."""
-        if isinstance(error, FedclustError):
+        if is_full(error):
+            _log.error("refused (%s): %s", Code.DISK.value, error)
+            code, public = Code.DISK, DISK_FULL
+        elif isinstance(error, FedclustError):
             code, public = error.code, error.public or _PUBLIC.get(error.code, "")
             private = getattr(error, "private", "")
             _log.error("refused (%s): %s", code.value, f"{error}; {private}" if private else error)
@@ -141,11 +160,19 @@ class ClientEndpoint:
             path = self._folder / "disclosures.jsonl"
         try:
             write_disclosure(path, answer, entry)
-        except Exception:
+        except Exception as error:
+            if is_full(error):
+                _log.error("%s cannot be written: %s", path, error)
+                return encode_refusal(Code.DISK, DISK_FULL, answers=id, client=self._name)
             _log.exception("the disclosure log cannot be written")
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)
         return answer
+
+
+def _unusable(error: ConfigError) -> Refusal:
+    why = f"its {CLIENT_FILE}, or a file that it names, cannot be used"
+    return Refusal(why, code=Code.FILES, private=str(error))
 
 
 def _id_of(frame: Frame) -> str:

@@ -28,6 +28,7 @@ class Code(StrEnum):
     CONSENT = "consent"  # its client.toml does not allow the request
     LIMIT = "limit"  # its query limit or privacy budget is used up
     POLICY = "policy"  # its policy rejects the query
+    COHORT = "cohort"  # a total over these clients would reveal too much beside earlier ones
     STATE = "state"  # its process did not receive an earlier request that this one needs
     STUDY = "study"  # the request is not the next one of the study that it follows
     BEHIND = "behind"  # it has not seen the replies of earlier steps yet
@@ -35,14 +36,22 @@ class Code(StrEnum):
     REQUEST = "request"  # the request is malformed, or of another version
     FILES = "files"  # its client.toml or its data files cannot be read
     DATA = "data"  # its data do not fit the request
+    CHANGED = "changed"  # its data are not those of earlier rounds
+    DISK = "disk"  # its disk is full
     INTERNAL = "internal"  # an unexpected error
     SILENT = "silent"  # no answer arrived in time
     REPLY = "reply"  # the reply is malformed, stale or implausible
 
     @property
     def final(self) -> bool:
-        """Whether the request would be refused again, unless somebody acts at the client."""
-        return self in (Code.CONSENT, Code.LIMIT, Code.STUDY, Code.APPROVAL)
+        """Whether the request would be refused again, unless somebody acts."""
+        return self not in _PASSING
+
+
+# Another process, connection or copy of the message may cure these.
+_PASSING = frozenset(
+    (Code.STATE, Code.BEHIND, Code.REQUEST, Code.INTERNAL, Code.SILENT, Code.REPLY)
+)
 
 
 class Reason(NamedTuple):
@@ -92,16 +101,25 @@ class Rejected(MessageError):
 
 
 class TooFewClients(FedclustError, RuntimeError):
-    """Not enough clients answered."""
+    """Not enough clients answered; `missing` of them more are needed, or all if it is None."""
 
-    def __init__(self, text: str, reasons: Mapping[str, Reason] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        reasons: Mapping[str, Reason] | None = None,
+        *,
+        missing: int | None = None,
+    ) -> None:
         self.reasons = dict(reasons or {})
+        self._missing = len(self.reasons) if missing is None else missing
         super().__init__(text + describe_reasons(self.reasons))
 
     @property
     def final(self) -> bool:
-        """Whether another attempt cannot help: a client will refuse again."""
-        return any(reason.code.final for reason in self.reasons.values())
+        """Whether another attempt cannot help: too many clients will refuse again."""
+        codes = [reason.code for reason in self.reasons.values()]
+        refused = sum(code.final for code in codes)
+        return refused > 0 and len(codes) - refused < self._missing
 
 
 class EmptyRound(TooFewClients):
@@ -126,6 +144,13 @@ class CheckpointError(FedclustError, RuntimeError):
 
 class WriteError(FedclustError, OSError):
     """A file or folder that cannot be written: no permission, or no space."""
+
+    def __init__(self, number: int | None, text: str) -> None:
+        super().__init__(number, text)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
 
 
 def describe_reasons(reasons: Mapping[str, Reason]) -> str:

@@ -31,7 +31,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as problem:
         if problem.errno not in _FULL and str(scratch) not in f"{problem.filename} {problem}":
             raise  # about another file, such as one that the block reads
-        raise WriteError(f"{target} cannot be written ({explain(problem)})") from None
+        text = f"{target} cannot be written ({explain(problem)})"
+        raise WriteError(problem.errno, text) from None
     finally:
         scratch.unlink(missing_ok=True)
 
@@ -41,7 +42,8 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise WriteError(f"the folder {path} cannot be made ({explain(problem)})") from None
+        text = f"the folder {path} cannot be made ({explain(problem)})"
+        raise WriteError(problem.errno, text) from None
 
 
 def explain(problem: OSError) -> str:
@@ -65,13 +67,23 @@ def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o666) ->
     write_atomically(path, lambda file: file.write(text.encode()), mode=mode)
 
 
+def is_full(problem: BaseException) -> bool:
+    """Whether an error says that a disk is full."""
+    return isinstance(problem, OSError) and problem.errno in _FULL
+
+
 def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = True) -> None:
-    """Append a line; with `sync` it is on disk when this returns."""
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
+    """Append a line, or none of it; with `sync` it is on disk when this returns."""
+    with open(path, "ab", buffering=0) as file:
+        start, raw = file.tell(), (line + "\n").encode()
+        try:
+            while raw:
+                raw = raw[file.write(raw) :]
+            if sync:
+                os.fsync(file.fileno())
+        except OSError:
+            file.truncate(start)
+            raise
 
 
 def lock(file: IO[Any], seconds: float | None = None) -> None:

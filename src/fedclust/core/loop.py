@@ -292,6 +292,7 @@ def _require_replies(
         raise TooFewClients(
             f"{key}, round {request.round}: {len(answered)} of {n} clients answered{needed}",
             reasons,
+            missing=required - len(answered),
         )
     return answered
 

@@ -116,7 +116,11 @@ class RelayPool(RemotePool):
         if len(accepted) < self._needed:
             n = f"{len(accepted)} clients follow" if accepted else "no client follows"
             reasons = self._remote.reasons()
-            raise TooFewClients(f"{n} the study, {self._needed} needed", reasons)
+            raise TooFewClients(
+                f"{n} the study, {self._needed} needed",
+                reasons,
+                missing=self._needed - len(accepted),
+            )
         self.members = members
         self._transcript.open(self._study.hash, members)
 

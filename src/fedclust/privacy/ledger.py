@@ -11,7 +11,7 @@ is written or, if anything is refused, nothing.
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,7 @@ from ..core.files import lock
 from .cohorts import find_conflict
 
 _SECONDS = len("2026-01-31T12:00:00")  # characters of a time, to the second
+_NAMED = 20  # clients that a refusal names at most
 
 
 class Ledger:
@@ -191,9 +192,14 @@ class Transaction:
         if conflict := find_conflict(members, ledger._cohorts, least):
             raise self._refusal(
                 f"{what}: a total over these clients is refused, because {conflict}"
+                + _advise(ledger._cohorts),
+                Code.COHORT,
             )
-        if steady and ledger._sent_to.get(name, members) != members:
-            raise self._refusal(f"{what}: the same broadcast was answered in another cohort")
+        if steady and (known := ledger._sent_to.get(name, members)) != members:
+            raise self._refusal(
+                f"{what}: the same broadcast was answered in another cohort{_advise([known])}",
+                Code.COHORT,
+            )
         if members not in ledger._cohorts or (steady and name not in ledger._sent_to):
             self.pending.append({"event": "cohort", "members": list(members), "sent": name})
 
@@ -232,3 +238,15 @@ class Transaction:
         path = self._ledger.path
         where = "" if path is None else f"see {path}, which its owner may reset"
         return Refusal(text, code=code, private="; ".join(filter(None, (detail, where))))
+
+
+def _advise(cohorts: Sequence[tuple[str, ...]]) -> str:
+    """What to do about a cohort that does not fit an earlier one."""
+    if not cohorts:
+        return ""
+    last = cohorts[-1]
+    names = ", ".join(last) if len(last) <= _NAMED else f"{', '.join(last[:_NAMED])}, ..."
+    return (
+        f". The last total was over {len(last)} clients ({names}): run the study with exactly "
+        "these, by naming them under [clients] of the study, or let all owners reset their ledgers"
+    )

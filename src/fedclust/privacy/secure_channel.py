@@ -60,6 +60,7 @@ class SecureChannel(Wrapper):
                 f"{len(done.cohort)} of {len(connected)} clients offered a key, and "
                 f"{self._min_cohort} are needed",
                 self.reasons(),
+                missing=self._min_cohort - len(done.cohort),
             )
         offers = zip(done.cohort, exchange.model(done.state), strict=True)
         return PairwiseMasks(exchange.run, tuple((client, *offer) for client, offer in offers))
@@ -104,7 +105,7 @@ class SecureChannel(Wrapper):
             raise TooFewClients(
                 f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
                 f"cannot go on without: {why}",
-                self.reasons(),
+                {client: reason for client, reason in self.reasons().items() if client in silent},
             )
         self.leave_out(silent)
         self._cohorts.append(left)

@@ -64,7 +64,8 @@ class RunDirectory:
             self._scratch.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise WriteError(
-                f"{self.path} cannot be written ({explain(problem)}); choose another --out"
+                problem.errno,
+                f"{self.path} cannot be written ({explain(problem)}); choose another --out",
             ) from None
         write_text(self._scratch / _RUN_ID, self.run_id)
         write_record(self._scratch / _INPUTS, inputs)

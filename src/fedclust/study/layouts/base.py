@@ -170,8 +170,9 @@ class Layout(ABC):
         return []
 
     def select_clients(self, connected: Sequence[str]) -> list[str]:
-        """The connected clients that take part."""
-        return list(connected)
+        """The clients that the study lists, if it does; otherwise all of them."""
+        listed = self.study.clients
+        return [client for client in connected if not listed or client in listed]
 
     def describe_absent(self, connected: Collection[str]) -> str:
         """Clients that the study needs and that are not connected, as a suffix of a message."""

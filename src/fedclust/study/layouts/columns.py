@@ -1,7 +1,7 @@
 """Split columns: every client has its own columns of the same records."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -250,11 +250,6 @@ class ColumnsLayout(Layout):
     def notices(self, tier: Tier) -> list[str]:
         guarantee = tier.guarantee
         return [f"Privacy, {guarantee.tier}: {guarantee.words}"]
-
-    def select_clients(self, connected: Sequence[str]) -> list[str]:
-        """The clients that the study lists, if it does; otherwise all of them."""
-        listed = self.study.clients
-        return [client for client in connected if not listed or client in listed]
 
     def describe_absent(self, connected: Collection[str]) -> str:
         absent = ", ".join(sorted(set(self.study.clients) - set(connected)))

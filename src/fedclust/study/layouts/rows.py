@@ -113,7 +113,9 @@ class RowsLayout(Layout):
         least = self.study.sampling.min_clients
         if len(reports) < max(least, 1) and not pool.needs_everyone:
             raise TooFewClients(
-                f"{len(reports)} clients can take part, min_clients = {least}", pool.reasons()
+                f"{len(reports)} clients can take part, min_clients = {least}",
+                pool.reasons(),
+                missing=max(least, 1) - len(reports),
             )
         return reports
 
