@@ -17,7 +17,15 @@ from ..kernels import divide_or_keep, hard_sums, inertia
 from ..typing import FloatArray, Rng
 from .centers import CenterAlgorithm, Centers, CenterState
 from .micro_clusters import RivalQuery, Rivals
-from .outvoting import ClientPoints, cap_clients, outvoting_mean, rank_by_most
+from .outvoting import (
+    ClientPoints,
+    cap_clients,
+    count_liars,
+    exaggerated,
+    outside_cells,
+    outvoting_mean,
+    rank_by_most,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +92,26 @@ class RobustRivals(RivalQuery[RivalMeans]):
 
     def model(self, state: RivalMeans) -> Rivals:
         starts = self.split(self.init)
-        n_starts = len(starts)
-        errors = state.inertia.reshape(-1, n_starts)
+        R, C, F = starts.shape
+        errors = state.inertia.reshape(-1, R)
+        liars = count_liars(len(errors))
+        false = exaggerated(errors)
         if self.step:
-            means = np.split(state.mean.reshape(len(errors), -1, self.init.shape[1]), n_starts, 1)
-            weight = np.split(state.weight.reshape(len(errors), -1), n_starts, 1)
-            starts = np.stack([_move(*each) for each in zip(starts, means, weight, strict=True)])
-        return Rivals(starts, rank_by_most(errors))
+            means = state.mean.reshape(-1, R, C, F)
+            weight = state.weight.reshape(-1, R, C)
+            for r, start in enumerate(starts):
+                false |= outside_cells(start, means[:, r], weight[:, r])
+        if false.all():
+            return Rivals(starts, np.zeros(R))
+        honest, liars = ~false, max(0, liars - int(false.sum()))
+        if self.step:
+            starts = np.stack(
+                [
+                    _move_by(start, means[honest, r], weight[honest, r], liars)
+                    for r, start in enumerate(starts)
+                ]
+            )
+        return Rivals(starts, rank_by_most(errors[honest], liars))
 
 
 def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoints:
@@ -102,6 +123,14 @@ def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoint
 
 def _move(centers: FloatArray, means: FloatArray, weight: FloatArray) -> FloatArray:
     """Server: move each centre to what most clients agree on, by their means (M, C, F)."""
+    false = outside_cells(centers, means, weight)
+    liars = max(0, count_liars(len(means)) - int(false.sum()))
+    return _move_by(centers, means[~false], weight[~false], liars)
+
+
+def _move_by(
+    centers: FloatArray, means: FloatArray, weight: FloatArray, liars: int
+) -> FloatArray:
     votes = cap_clients(weight)
-    moved = [outvoting_mean(means[:, c], votes[:, c], old) for c, old in enumerate(centers)]
+    moved = [outvoting_mean(means[:, c], votes[:, c], old, liars) for c, old in enumerate(centers)]
     return np.stack(moved)
