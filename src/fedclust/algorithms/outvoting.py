@@ -18,7 +18,7 @@ _SHARE = 4  # one client in so many may lie
 _NEAR = 2.0  # times the median distance from the median: what is farther does not count
 _FAR = 3.5  # robust standard deviations, on a logarithmic scale
 _PULL = 3.0  # times the median of weight times distance: nobody pulls harder
-_ROUNDING = 1e-9  # of squared distances
+_ROUNDING = 1e-12  # of squared distances
 _HEAVY = 2.0  # times the median of the clients' weights: more does not count
 
 
@@ -41,9 +41,9 @@ class ClientPoints(Candidates):
         return not self.weight.any()
 
 
-def count_liars(n_clients: int) -> int:
-    """How many of the clients may lie."""
-    return n_clients // _SHARE
+def count_liars(n_clients: int, found: int = 0) -> int:
+    """How many of the clients may lie, besides those that were found to."""
+    return max(0, n_clients // _SHARE - found)
 
 
 def outside_cells(centers: FloatArray, means: FloatArray, weight: FloatArray) -> BoolArray:
@@ -54,8 +54,8 @@ def outside_cells(centers: FloatArray, means: FloatArray, weight: FloatArray) ->
     with np.errstate(over="ignore", invalid="ignore"):
         distance = np.stack([((means - v) ** 2).sum(axis=2) for v in centers])  # (C, M, C)
         own = np.einsum("cmc->mc", distance)
-        slack = _ROUNDING * (1.0 + own + (means**2).sum(axis=2))
-        possible = own <= distance.min(axis=0) + slack
+        slack = _ROUNDING * (own + (means**2).sum(axis=2))
+        possible = np.isfinite(own) & (own <= distance.min(axis=0) + slack)
     return np.asarray(((weight > 0) & ~possible).any(axis=1))
 
 
