@@ -1,5 +1,6 @@
 """Clients that send what no honest one can are left out; stealthy ones are outvoted."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from fedclust.algorithms import make
 from fedclust.algorithms.centers import Sums
-from fedclust.algorithms.outvoting import ClientPoints, outvoting_mean, weighted_median
+from fedclust.algorithms.outvoting import (
+    ClientPoints,
+    exaggerated,
+    outside_cells,
+    outvoting_mean,
+    rank_by_most,
+    weighted_median,
+)
 from fedclust.algorithms.robust_c_means import RobustCMeans
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
@@ -21,7 +29,7 @@ from fedclust.typing import FloatArray
 
 from .hostile import Hostile, Lie
 from .lies import LIES, Colluding
-from .robust import BARS, DATA, SPLITS, Federation
+from .robust import BARS, DATA, HEAD, KINDS, SPLITS, Federation
 
 BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
 
@@ -178,7 +186,12 @@ def test_stealthy_clients_pull_means_and_not_medians() -> None:
 
 
 # One for each part of the algorithm. `python -m privacy.robust` measures all of them.
-HARMFUL = ("all in one corner", "every cluster heavy, in one corner", "race only: worst first")
+HARMFUL = (
+    "all in one corner",
+    "clusters moved onto neighbours",
+    "race only: random",
+    "all phases: worst first",
+)
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -192,12 +205,57 @@ def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
     assert (robust >= bar).all()
 
 
+def test_the_table_of_lies_is_complete_and_meets_the_bars() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    rows = text.split(HEAD)[1].split("\n\n")[0].strip().splitlines()[1:]
+    cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[1:] for row in rows}
+    assert list(cells) == list(KINDS)
+    means = np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in KINDS])
+    assert (means >= np.tile(BARS, len(DATA))).all()
+
+
 @pytest.mark.parametrize("lie", list(LIES))
 def test_no_kind_of_lie_is_believed(lie: str) -> None:
     data, (X, y) = federation(), rows()
     channel = Colluding(data, ("c02", "c06", "c11", "c17"), LIES[lie])
     found = cluster(make("robust-cm", 5, max_rounds=20), channel, Schema(2))
     assert adjusted_rand_score(y, nearest(X, found.centers)[0]) > 0.95
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 8), n_features=st.integers(1, 5))
+def test_means_of_honest_clients_are_within_the_cells_of_their_clusters(
+    seed: int, k: int, n_features: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, n_features))
+    centers[-1] = centers[0]  # coinciding centres are allowed
+    X = rng.normal(size=(50, n_features)) * 10.0 ** rng.integers(-3, 4)
+    cluster_of = nearest(X, centers)[0]
+    weight = np.bincount(cluster_of, minlength=k).astype(float)
+    means = np.stack([X[cluster_of == c].mean(axis=0) if weight[c] else X[0] for c in range(k)])
+    assert not outside_cells(centers, means[None], weight[None]).any()
+
+
+def test_a_mean_that_is_nearer_to_another_centre_is_a_lie_at_any_weight() -> None:
+    means = np.tile(START, (4, 1, 1))
+    means[1, 0] = START[1]
+    means[2, 3] = np.nan
+    means[3, 2] = 1e200
+    weight = np.full((4, 5), 1e-6)
+    assert outside_cells(START, means, weight).tolist() == [False, True, True, True]
+    weight[1, 0] = 0.0  # withheld
+    assert not outside_cells(START, means, weight)[1]
+
+
+def test_ten_starts_are_ranked_by_the_honest_clients() -> None:
+    rng = np.random.default_rng(0)
+    errors = 100 + np.arange(10) + rng.normal(0, 0.1, (20, 10))
+    errors[:4] = 1e6 * (errors[:4].max() - errors[:4])  # the worst first
+    false = exaggerated(errors)
+    assert np.flatnonzero(false).tolist() == [0, 1, 2, 3]
+    assert np.argsort(errors.sum(axis=0)).tolist() == list(range(10))[::-1]
+    assert np.argsort(rank_by_most(errors[~false], 1)).tolist() == list(range(10))
+    assert np.argsort(rank_by_most(errors, 5)).tolist() == list(range(10))
 
 
 @given(seed=st.integers(0, 10_000), n_clients=st.integers(4, 30), scale=st.floats(-300, 200))
@@ -211,7 +269,7 @@ def test_liars_cannot_move_a_centre_out_of_reach_of_the_honest(
     honest, stay = rows[n_liars:][weight[n_liars:] > 0], rng.normal(size=3)
     rows[:n_liars] *= 10.0 ** rng.uniform(-3, scale) if scale > -3 else 0.0
     weight[:n_liars] = 10.0 ** rng.uniform(-9, 9, n_liars)
-    moved = outvoting_mean(rows, weight, stay)
+    moved = outvoting_mean(rows, weight, stay, n_liars)
     anchors = np.vstack([honest, stay])
     # The median is within the box of the anchors, and the mean within twice as far of the median.
     reach = 3 * np.linalg.norm(np.ptp(anchors, axis=0)) + 1e-9

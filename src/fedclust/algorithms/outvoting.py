@@ -16,7 +16,9 @@ from .centers import Candidates
 
 _SHARE = 4  # one client in so many may lie
 _NEAR = 2.0  # times the median distance from the median: what is farther does not count
+_FAR = 3.5  # robust standard deviations, on a logarithmic scale
 _PULL = 3.0  # times the median of weight times distance: nobody pulls harder
+_ROUNDING = 1e-12  # of squared distances
 _HEAVY = 2.0  # times the median of the clients' weights: more does not count
 
 
@@ -39,9 +41,22 @@ class ClientPoints(Candidates):
         return not self.weight.any()
 
 
-def count_liars(n_clients: int) -> int:
-    """How many of the clients may lie."""
-    return n_clients // _SHARE
+def count_liars(n_clients: int, found: int = 0) -> int:
+    """How many of the clients may lie, besides those that were found to."""
+    return max(0, n_clients // _SHARE - found)
+
+
+def outside_cells(centers: FloatArray, means: FloatArray, weight: FloatArray) -> BoolArray:
+    """Which clients (M) send a mean (M, C, F) that its cluster cannot have.
+
+    The rows of a cluster are nearer to its centre than to any other, and so is their mean.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = np.stack([((means - v) ** 2).sum(axis=2) for v in centers])  # (C, M, C)
+        own = np.einsum("cmc->mc", distance)
+        slack = _ROUNDING * (own + (means**2).sum(axis=2))
+        possible = np.isfinite(own) & (own <= distance.min(axis=0) + slack)
+    return np.asarray(((weight > 0) & ~possible).any(axis=1))
 
 
 def cap_clients(weight: FloatArray) -> FloatArray:
@@ -53,7 +68,9 @@ def cap_clients(weight: FloatArray) -> FloatArray:
     return weight * share
 
 
-def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> FloatArray:
+def outvoting_mean(
+    rows: FloatArray, weight: FloatArray, stay: FloatArray, liars: int
+) -> FloatArray:
     """Mean of the rows near to their median: one row for each client; weight zero is no vote.
 
     No few clients can move the median far. The mean of what is near to it is what k-means finds.
@@ -61,7 +78,7 @@ def outvoting_mean(rows: FloatArray, weight: FloatArray, stay: FloatArray) -> Fl
     cast = weight > 0
     if not cast.any():
         return stay
-    needed = 2 * count_liars(len(rows)) + 1
+    needed = 2 * liars + 1
     heaviest = np.sort(weight[cast])[::-1][:needed]
     vote, missing = heaviest[-1], needed - len(heaviest)
     rows = np.concatenate([rows[cast], np.tile(stay, (missing, 1))])
@@ -91,14 +108,24 @@ def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(values[low, columns] / 2 + values[high, columns] / 2)
 
 
-def rank_by_most(errors: FloatArray) -> FloatArray:
+def rank_by_most(errors: FloatArray, liars: int) -> FloatArray:
     """How often each start (R) loses against another, by the clients' errors (M, R).
 
     Differences that are as extreme as those of liars could be are cut to the next ones.
     """
-    liars = count_liars(len(errors))
+    liars = min(liars, (len(errors) - 1) // 2)
     with np.errstate(over="ignore"):
         differences = np.sort(errors[:, :, None] - errors[:, None, :], axis=0)
     cut = np.clip(differences, differences[liars], differences[len(errors) - 1 - liars])
     lost: FloatArray = (cut.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
     return lost
+
+
+def exaggerated(errors: FloatArray) -> BoolArray:
+    """Which clients' errors (M, R) differ between starts far more than those of the others."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.log(np.maximum(np.ptp(errors, axis=1), 1e-300))
+    spread = np.nan_to_num(spread, nan=np.inf)
+    middle = np.median(spread)
+    usual = 1.4826 * np.median(np.abs(spread - middle))
+    return np.asarray(spread > middle + _FAR * max(usual, 0.1))

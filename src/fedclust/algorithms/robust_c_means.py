@@ -1,10 +1,12 @@
 """k-means that is robust to a few hostile clients: only means near to their median count.
 
-One Lloyd step per round at every client. The server takes the weighted coordinate-wise median of
-the clients' means of a cluster (Yin et al. 2018, Byzantine-robust distributed learning), and moves
-the centre to the mean of those that are near to it (`outvoting`). Means are stacked, so the server
-sees those of every client: this is for clients that are less trusted than the server. On
-heterogeneous data the result differs from that of pooled data. The seeding is robust, too.
+One Lloyd step per round at every client. The mean of rows that are nearest to a centre is nearest
+to that centre, too. A client that sends another mean lies, and is left out of the round. The server
+takes the weighted coordinate-wise median of the other clients' means of a cluster (Yin et al. 2018,
+Byzantine-robust distributed learning), and moves the centre to the mean of those that are near
+(`outvoting`). Means are stacked, so the server sees those of every client: this is for clients that
+are less trusted than the server. On heterogeneous data the result differs from that of pooled data.
+The seeding is robust, too.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,15 @@ from ..kernels import divide_or_keep, hard_sums, inertia
 from ..typing import FloatArray, Rng
 from .centers import CenterAlgorithm, Centers, CenterState
 from .micro_clusters import RivalQuery, Rivals
-from .outvoting import ClientPoints, cap_clients, outvoting_mean, rank_by_most
+from .outvoting import (
+    ClientPoints,
+    cap_clients,
+    count_liars,
+    exaggerated,
+    outside_cells,
+    outvoting_mean,
+    rank_by_most,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +94,20 @@ class RobustRivals(RivalQuery[RivalMeans]):
 
     def model(self, state: RivalMeans) -> Rivals:
         starts = self.split(self.init)
-        n_starts = len(starts)
-        errors = state.inertia.reshape(-1, n_starts)
-        if self.step:
-            means = np.split(state.mean.reshape(len(errors), -1, self.init.shape[1]), n_starts, 1)
-            weight = np.split(state.weight.reshape(len(errors), -1), n_starts, 1)
-            starts = np.stack([_move(*each) for each in zip(starts, means, weight, strict=True)])
-        return Rivals(starts, rank_by_most(errors))
+        R, C, F = starts.shape
+        errors = state.inertia.reshape(-1, R)
+        means, weight = state.mean.reshape(-1, R, C, F), state.weight.reshape(-1, R, C)
+        false = exaggerated(errors)
+        for r, start in enumerate(starts if self.step else ()):
+            false = false | outside_cells(start, means[:, r], weight[:, r])
+        if false.all():
+            return Rivals(starts, np.zeros(R))
+        liars = count_liars(len(errors), int(false.sum()))
+        score = rank_by_most(errors[~false], liars)
+        if not self.step:
+            return Rivals(starts, score)
+        each = zip(starts, means[~false].swapaxes(0, 1), weight[~false].swapaxes(0, 1), strict=True)
+        return Rivals(np.stack([_outvote(*one, liars) for one in each]), score)
 
 
 def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoints:
@@ -102,6 +119,13 @@ def _local_means(data: Data, centers: FloatArray, min_count: int) -> ClientPoint
 
 def _move(centers: FloatArray, means: FloatArray, weight: FloatArray) -> FloatArray:
     """Server: move each centre to what most clients agree on, by their means (M, C, F)."""
+    false = outside_cells(centers, means, weight)
+    liars = count_liars(len(means), int(false.sum()))
+    return _outvote(centers, means[~false], weight[~false], liars)
+
+
+def _outvote(centers: FloatArray, means: FloatArray, weight: FloatArray, liars: int) -> FloatArray:
+    """Server: the same, of clients that are not known to lie; so many of them may."""
     votes = cap_clients(weight)
-    moved = [outvoting_mean(means[:, c], votes[:, c], old) for c, old in enumerate(centers)]
+    moved = [outvoting_mean(means[:, c], votes[:, c], old, liars) for c, old in enumerate(centers)]
     return np.stack(moved)
