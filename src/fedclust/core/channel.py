@@ -1,7 +1,7 @@
 """How the server reaches clients, and how missing replies are reported."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from .errors import Reason
 from .message import Message
@@ -20,26 +20,15 @@ class Channel(Protocol):
         """Replies of the clients it is sent to, in any order; a client that fails is left out."""
 
 
-@runtime_checkable
-class Lossy(Protocol):
-    """A channel that can lose replies: how many it needs, and why others are missing."""
-
-    @property
-    def quorum(self) -> int:
-        """Fewest replies that a request to at least as many clients needs."""
-
-    def reasons(self) -> Mapping[str, Reason]:
-        """Why there is no usable reply, by client, since its last good one."""
-
-
 def quorum_of(channel: Channel) -> int:
-    """Fewest replies that the channel needs."""
-    return channel.quorum if isinstance(channel, Lossy) else 1
+    """Fewest replies that a request to at least as many clients needs; a channel may set it."""
+    return int(getattr(channel, "quorum", 1))
 
 
 def reasons_of(channel: Channel) -> Mapping[str, Reason]:
-    """Why replies are missing, as far as the channel knows."""
-    return channel.reasons() if isinstance(channel, Lossy) else {}
+    """Why there is no usable reply, by client, since its last good one, if the channel knows."""
+    reasons: Callable[[], Mapping[str, Reason]] | None = getattr(channel, "reasons", None)
+    return {} if reasons is None else reasons()
 
 
 class Absent(Exception):

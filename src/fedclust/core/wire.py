@@ -44,13 +44,16 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
         raise MessageError(f"the header must hold plain JSON values ({problem})") from None
     if len(text) > _LARGEST_HEADER:
         raise MessageError(f"the header has {len(text)} bytes, more than {_LARGEST_HEADER}")
-    body = b"".join([text, *(a.tobytes() for a in ready.values())])
-    return _START.pack(_MAGIC, VERSION, len(text), checksum(body)) + body
+    parts = [memoryview(text), *(a.reshape(-1).view(np.uint8).data for a in ready.values())]
+    return b"".join([_START.pack(_MAGIC, VERSION, len(text), checksum(*parts)), *parts])
 
 
-def checksum(body: bytes) -> bytes:
+def checksum(*parts: bytes | memoryview) -> bytes:
     """A hash of the body, by which damage is detected."""
-    return blake2b(body, digest_size=8).digest()
+    found = blake2b(digest_size=8)
+    for part in parts:
+        found.update(part)
+    return found.digest()
 
 
 def unpack(raw: bytes, limit: int = LARGEST) -> Frame:
@@ -70,7 +73,7 @@ def unpack(raw: bytes, limit: int = LARGEST) -> Frame:
     begin = _START.size + length
     if length > _LARGEST_HEADER or begin > len(raw):
         raise MessageError("the message is cut off in its header")
-    if checksum(raw[_START.size :]) != expected:
+    if checksum(memoryview(raw)[_START.size :]) != expected:
         raise MessageError("the message was damaged in transit: its checksum does not match")
     header = _decode_header(raw[_START.size : begin])
     return Frame(header, _decode_arrays(header.pop("arrays", None), raw, begin))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -82,15 +83,16 @@ def to_words(message: Record) -> IntArray:
     arrays = message.arrays().values()
     if any(a.dtype.kind not in "iu" for a in arrays):
         raise MessageError("only integers can be relayed to other clients")
-    return np.concatenate([a.astype(np.int64).ravel() for a in arrays])
+    return np.concatenate([a.astype(np.int64, copy=False).ravel() for a in arrays])
 
 
 def from_words(kind: type[Message], layout: Layout, words: IntArray) -> Message:
     """Inverse of `to_words`."""
     arrays, start = {}, 0
     for name, dtype, shape in layout:
-        size = int(np.prod(shape))
-        arrays[name] = words[start : start + size].astype(np.dtype(dtype)).reshape(shape)
+        size = prod(shape)
+        part = words[start : start + size]
+        arrays[name] = part.astype(np.dtype(dtype), copy=False).reshape(shape)
         start += size
     return kind.from_arrays(arrays)
 
@@ -140,4 +142,4 @@ def decode_entry(frame: Frame) -> Entry | None:
 
 
 def _size(layout: Layout) -> int:
-    return sum(int(np.prod(shape)) for _, _, shape in layout)
+    return sum(prod(shape) for _, _, shape in layout)

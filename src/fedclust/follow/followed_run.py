@@ -23,7 +23,7 @@ from .entries import Entry, layout_of, to_words
 from .follower import Follower, Over
 from .memory import Reply, RunMemory
 from .roundings import Roundings, pair_numbers
-from .seals import Sealer, round_content, values_content
+from .seals import Sealer, round_contents, values_content
 
 _ROUNDINGS = "roundings.bin"  # in the client's folder, for all runs
 
@@ -106,7 +106,7 @@ class FollowedRun:
         self, step: int, request: AnyRequest, asked: bytes, reply: AnyReply, id: str
     ) -> Reply:
         if isinstance(reply, Message):
-            content = round_content(layout_of(reply), to_words(reply))
+            (content,) = round_contents(layout_of(reply), to_words(reply)[None])
         else:
             content = values_content(values_of(reply))
         masks, cohort = _masks_of(request)

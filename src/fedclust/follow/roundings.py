@@ -65,7 +65,7 @@ def pair_numbers(expected: AnyRequest, given: AnyRequest) -> list[Pair]:
 def _hash_numbers(request: AnyRequest) -> Iterator[bytes]:
     header, arrays = as_frame(request)
     what = str(header.get("algorithm", "")).encode()
-    yield _hash(what, repr(list(_reals(header))).encode())
+    yield _hash(what, repr(_reals(header)).encode())
     if isinstance(request, RunRound):
         yield _hash(request.rows.key)
     for name, array in arrays.items():
@@ -86,13 +86,12 @@ def _hash(*parts: bytes) -> bytes:
     return digest(*parts)[:_HASH]
 
 
-def _reals(value: Any) -> Iterator[float]:
+def _reals(value: Any) -> list[float]:
     """All real numbers of plain values."""
     if isinstance(value, float):
-        yield float(value)
-    elif isinstance(value, dict):
-        for key in sorted(value):
-            yield from _reals(value[key])
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _reals(part)
+        return [float(value)]
+    if isinstance(value, dict):
+        value = [value[key] for key in sorted(value)]
+    if not isinstance(value, list | tuple):
+        return []
+    return [real for part in value if not isinstance(part, str) for real in _reals(part)]

@@ -8,7 +8,7 @@ pair shares (HMAC-SHA256): a tag is a hundred times cheaper to check, and as har
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,18 +25,20 @@ TAG_BYTES = 16
 SIGNED_BYTES = KEY_BYTES + SIGNATURE_BYTES  # the identity, and its signature
 
 
-def content_of(entry: Entry, number: int) -> bytes:
-    """The hash of one reply of an entry."""
+def contents_of(entry: Entry) -> Iterator[bytes]:
+    """The hashes of an entry's replies."""
     if entry.is_round:
-        return round_content(entry.layout, entry.words[number])
-    return values_content(entry.values[number])
+        return round_contents(entry.layout, entry.words)
+    return map(values_content, entry.values)
 
 
-def round_content(layout: Layout, words: IntArray) -> bytes:
-    """The hash of a message."""
-    found = hashlib.sha256(repr(layout).encode())
-    found.update(words.tobytes())
-    return found.digest()
+def round_contents(layout: Layout, words: IntArray) -> Iterator[bytes]:
+    """The hash of each message; they have the same layout."""
+    start = hashlib.sha256(repr(layout).encode())
+    for row in np.ascontiguousarray(words):
+        found = start.copy()
+        found.update(row)
+        yield found.digest()
 
 
 def values_content(values: Any) -> bytes:
@@ -55,6 +57,7 @@ class Sealer:
     def __init__(self, policy: ClientPolicy, me: str, run: str) -> None:
         self._policy, self._me, self._run = policy, me, run
         self._keys: dict[bytes, bytes] = {}
+        self._cohort: tuple[PairwiseMasks, Sequence[str], Mapping[str, bytes]] | None = None
         self._identities: dict[str, bytes] = dict(policy.peers or {})
 
     def seal(
@@ -83,10 +86,9 @@ class Sealer:
         keys = {} if masks is None else self._shared_keys(cohort, masks)
         mine = 0 if masks is None else list(cohort).index(self._me)
         question = self._question(entry.step, asked)
-        for number, client in enumerate(entry.clients):
-            content = content_of(entry, number)
+        seals = (row.tobytes() for row in entry.seals)
+        for client, content, seal in zip(entry.clients, contents_of(entry), seals, strict=True):
             text = sealed_text(question, client, content)
-            seal = entry.seals[number].tobytes()
             if masks is None:
                 self._check_signature(entry.step, client, text, seal)
             elif not hmac.compare_digest(
@@ -114,6 +116,9 @@ class Sealer:
 
     def _shared_keys(self, cohort: Sequence[str], masks: PairwiseMasks) -> Mapping[str, bytes]:
         """A key for seals with every client of the cohort; the own one only this client has."""
+        known = self._cohort  # the same in most rounds
+        if known is not None and known[0] is masks and known[1] == cohort:
+            return known[2]
         public = {client: bytes.fromhex(key) for client, key, *_ in masks.roster}
         found = {}
         for client in cohort:
@@ -125,6 +130,7 @@ class Sealer:
                 secret = self._policy.keys.shared_with(masks.run, client, key)
                 self._keys[key] = key_for(secret, b"seal")
             found[client] = self._keys[key]
+        self._cohort = masks, cohort, found
         return found
 
 
