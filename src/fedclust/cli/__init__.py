@@ -12,6 +12,7 @@ from ..core import FedclustError
 from . import (
     algorithms,
     approve,
+    audit,
     budget,
     check,
     client,
@@ -93,6 +94,7 @@ app.command(name="flower-app", cls=_Command)(flower_app.flower_app)
 app.command(name="doctor", cls=_Command)(doctor.doctor)
 app.command(name="status", cls=_Command)(status.status)
 app.command(name="disclosures", cls=_Command)(disclosures.disclosures)
+app.command(name="audit", cls=_Command)(audit.audit)
 app.command(name="label", cls=_Command)(label.label)
 app.command(name="export", cls=_Command)(export.export)
 app.command(name="report", cls=_Command)(report.report)
