@@ -1,8 +1,8 @@
 """Four lying clients of twenty: agreement with the run in which nobody lies, by kind of lie.
 
-``python -m privacy.robust`` in the folder ``tests`` prints the table of docs/privacy.md, over ten
-seeds; ``python -m privacy.robust 10`` uses ten others, from 10 on. All runs start from the default
-start, which the clients lie about as well.
+``python -m privacy.robust`` in the folder ``tests`` prints the table of docs/privacy.md, over
+twenty seeds; ``python -m privacy.robust 20`` uses twenty others, from 20 on. All runs start from
+the default start, which the clients lie about as well.
 """
 
 import sys
@@ -118,4 +118,4 @@ def lines(seeds: range) -> Iterator[str]:
 
 if __name__ == "__main__":
     first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    sys.stdout.write("\n".join(lines(range(first, first + 10))) + "\n")
+    sys.stdout.write("\n".join(lines(range(first, first + 20))) + "\n")

@@ -11,25 +11,28 @@ from sklearn.metrics import adjusted_rand_score
 
 from fedclust.algorithms import make
 from fedclust.algorithms.centers import Sums
+from fedclust.algorithms.micro_clusters import Summary
 from fedclust.algorithms.outvoting import (
     ClientPoints,
     exaggerated,
     outside_cells,
     outvoting_mean,
-    rank_by_most,
+    score_by_most,
     weighted_median,
 )
 from fedclust.algorithms.robust_c_means import RobustCMeans
+from fedclust.algorithms.robust_seeding import HeldState, RobustSeeding
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import MessageError, Plan, Request, Schema, run
+from fedclust.datasets import dirichlet
 from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
 
 from .hostile import Hostile, Lie
 from .lies import LIES, Colluding
-from .robust import BARS, DATA, HEAD, KINDS, SPLITS, Federation
+from .robust import BARS, DATA, HEAD, KINDS, SPLITS, Federation, table
 
 BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
 
@@ -254,8 +257,29 @@ def test_ten_starts_are_ranked_by_the_honest_clients() -> None:
     false = exaggerated(errors)
     assert np.flatnonzero(false).tolist() == [0, 1, 2, 3]
     assert np.argsort(errors.sum(axis=0)).tolist() == list(range(10))[::-1]
-    assert np.argsort(rank_by_most(errors[~false], 1)).tolist() == list(range(10))
-    assert np.argsort(rank_by_most(errors, 5)).tolist() == list(range(10))
+    assert np.argsort(score_by_most(errors[~false], 1)).tolist() == list(range(10))
+    assert np.argsort(score_by_most(errors, 5)).tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("searches_all", [True, False])
+def test_clusters_in_which_few_clients_have_candidates_are_found(
+    seed: int, searches_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search_held(self: RobustSeeding, state: HeldState) -> tuple[Summary, ...]:
+        return (Summary(state.points[state.held], state.weight[state.held]),)
+
+    if not searches_all:
+        monkeypatch.setattr(RobustSeeding, "summaries", search_held)
+    X, y, k = table("15 round clusters")
+    X, owner = X[:1000], dirichlet(y[:1000], 20, 0.3, seed)
+    clients = LocalChannel({f"c{m:02d}": X[owner == m] for m in np.unique(owner)})
+    plain, robust = (
+        cluster(make(key, k), clients, Schema(2), seed=seed).centers
+        for key in ("llf-cm", "robust-cm")
+    )
+    ratio = nearest(X, robust)[1].sum() / nearest(X, plain)[1].sum()
+    assert (ratio < 1.05) if searches_all else (ratio > 2)
 
 
 @given(seed=st.integers(0, 10_000), n_clients=st.integers(4, 30), scale=st.floats(-300, 200))

@@ -27,6 +27,19 @@ from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound
 _FEWEST_ROWS = 3  # of a client in a micro-cluster
 
 
+class Summary(NamedTuple):
+    """Weighted points that stand for all rows."""
+
+    points: FloatArray  # (M, F)
+    weight: FloatArray  # (M,)
+
+    @classmethod
+    def of(cls, points: FloatArray, weight: FloatArray) -> "Summary":
+        """The points that stand for any row."""
+        held = weight > 0
+        return cls(points[held], weight[held])
+
+
 @dataclass(frozen=True, eq=False)
 class PointState(CenterState):
     """Centres, and the weighted points that they were found in."""
@@ -72,13 +85,13 @@ class MicroSeeding(OneRound[Candidates]):
         return Candidates(found.means, found.weight, found.records)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> PointState:
-        used = self.select(merged)
-        centers = search_centers(used.centers, self.n_clusters, rng, used.weight, most=1)[0]
-        return PointState(centers, state.round + 1, 0.0, used.centers, used.weight)
+        points, weight = merged.centers, merged.weight
+        centers = search_centers(points, self.n_clusters, rng, weight, most=1)[0]
+        return PointState(centers, state.round + 1, 0.0, points, weight)
 
-    def select(self, merged: Candidates) -> Candidates:
-        """Server: the candidates to search."""
-        return merged
+    def summaries(self, state: PointState) -> tuple[Summary, ...]:
+        """Server: what starts can be searched in."""
+        return (Summary.of(state.points, state.weight),)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
         return self.server_step(

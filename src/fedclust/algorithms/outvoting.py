@@ -108,17 +108,24 @@ def weighted_median(rows: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(values[low, columns] / 2 + values[high, columns] / 2)
 
 
-def rank_by_most(errors: FloatArray, liars: int) -> FloatArray:
-    """How often each start (R) loses against another, by the clients' errors (M, R).
+def score_by_most(errors: FloatArray, liars: int) -> FloatArray:
+    """What each start (R) loses at most against another, by the clients' errors (M, R).
 
-    Differences that are as extreme as those of liars could be are cut to the next ones.
+    A usual error of the best start is added, so that ratios of scores mean something. Differences
+    that are as extreme as those of liars could be are cut to the next ones.
     """
     liars = min(liars, (len(errors) - 1) // 2)
     with np.errstate(over="ignore"):
-        differences = np.sort(errors[:, :, None] - errors[:, None, :], axis=0)
-    cut = np.clip(differences, differences[liars], differences[len(errors) - 1 - liars])
-    lost: FloatArray = (cut.mean(axis=0) > 0).sum(axis=1).astype(np.float64)
-    return lost
+        lost = _cut_mean(errors[:, :, None] - errors[:, None, :], liars).max(axis=1)
+        usual = _cut_mean(errors, liars)[lost.argmin()]
+    return np.asarray(usual + lost)
+
+
+def _cut_mean(values: FloatArray, liars: int) -> FloatArray:
+    """Mean over the clients, the first axis; as many extreme values as liars are cut."""
+    ordered = np.sort(values, axis=0)
+    cut = np.clip(ordered, ordered[liars], ordered[len(ordered) - 1 - liars])
+    return np.asarray(cut.mean(axis=0))
 
 
 def exaggerated(errors: FloatArray) -> BoolArray:

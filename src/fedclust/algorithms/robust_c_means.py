@@ -26,8 +26,10 @@ from .outvoting import (
     exaggerated,
     outside_cells,
     outvoting_mean,
-    rank_by_most,
+    score_by_most,
 )
+
+_FULL_STEPS, _HALVED_AFTER = 30, 5  # rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,10 @@ class RobustCMeans(CenterAlgorithm[CenterState, ClientPoints]):
     def server_step(self, state: CenterState, merged: ClientPoints, rng: Rng) -> CenterState:
         means = merged.centers.reshape(-1, *state.centers.shape)
         weight = merged.weight.reshape(means.shape[:2])
-        return state.move_to(_move(state.centers, means, weight))
+        moved = _move(state.centers, means, weight)
+        # Votes can change sides for ever, so late steps become shorter until the centres rest.
+        step = 0.5 ** max(0.0, (state.round - _FULL_STEPS) / _HALVED_AFTER)
+        return state.move_to(state.centers + step * (moved - state.centers))
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return super().sizes(schema) | {"K": self.n_clusters}
@@ -103,7 +108,7 @@ class RobustRivals(RivalQuery[RivalMeans]):
         if false.all():
             return Rivals(starts, np.zeros(R))
         liars = count_liars(len(errors), int(false.sum()))
-        score = rank_by_most(errors[~false], liars)
+        score = score_by_most(errors[~false], liars)
         if not self.step:
             return Rivals(starts, score)
         each = zip(starts, means[~false].swapaxes(0, 1), weight[~false].swapaxes(0, 1), strict=True)

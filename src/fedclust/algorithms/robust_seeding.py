@@ -8,16 +8,16 @@ than their share of the weight, and most clients choose among the starts that ar
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core import Data, Empty, EmptyRound, Message, Schema
+from ..core import Data, Dims, Empty, EmptyRound, Message, Record, Schema
 from ..core.random import stream
 from ..kernels import nearest, search_centers, sq_distances
 from ..typing import BoolArray, FloatArray, IntArray, Rng
-from .centers import Candidates
-from .micro_clusters import MicroSeeding
+from .centers import Candidates, CenterState
+from .micro_clusters import MicroSeeding, PointState, Summary
 from .outvoting import ClientPoints, count_liars
 
 _HEAVY = 3.0  # times the usual weight: more does not count
@@ -39,11 +39,29 @@ class Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class HeldState(PointState):
+    """Centres, the weighted points, and which points are in clusters that enough clients hold."""
+
+    held: Annotated[BoolArray, Dims("P")]
+
+
+@dataclass(frozen=True, eq=False)
 class RobustSeeding(MicroSeeding):
-    """Means of small groups of rows that enough clients confirm, then a search for centres."""
+    """Means of small groups of rows that enough clients confirm, then a search for centres.
+
+    A cluster of few clients may be a lie, or the only sign of rows that few clients have. Starts
+    are searched with and without such clusters. Most clients choose among them.
+    """
 
     key: ClassVar[str] = "robust"
     up: ClassVar[type[Message]] = ClientPoints
+    state: ClassVar[type[Record]] = HeldState
+
+    def start(self, schema: Schema, rng: Rng) -> HeldState:
+        none = super().start(schema, rng)
+        return HeldState(
+            none.centers, none.round, none.shift, none.points, none.weight, np.zeros(0, dtype=bool)
+        )
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> ClientPoints:
         found = super().client_step(down, data, rng)
@@ -54,7 +72,7 @@ class RobustSeeding(MicroSeeding):
             np.concatenate([np.asarray(found.support), np.zeros(missing)]),
         )
 
-    def select(self, merged: Candidates) -> Candidates:
+    def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> HeldState:
         weight = _cap(merged.weight.reshape(-1, self._n_groups))
         by_client = weight.sum(axis=1)
         weight = weight * (_cap(by_client) / np.maximum(by_client, 1e-300))[:, None]
@@ -65,8 +83,16 @@ class RobustSeeding(MicroSeeding):
         points = Points(merged.centers, weight.ravel(), owner).keep(weight.ravel() > 0)
         points = points.keep(_within_reach(points, liars))
         points = points.keep(_confirmed(points, liars))
-        points = _widely_held(points, self.n_clusters, liars)
-        return Candidates(points.rows, points.weight)
+        held = _widely_held(points, self.n_clusters, liars)
+        rows, weight = points.rows[held], points.weight[held]
+        centers = search_centers(rows, self.n_clusters, rng, weight, most=1)[0]
+        return HeldState(centers, state.round + 1, 0.0, points.rows, points.weight, held)
+
+    def summaries(self, state: PointState) -> tuple[Summary, ...]:
+        every = super().summaries(state)
+        if not isinstance(state, HeldState) or state.held.all():
+            return every
+        return (Summary(state.points[state.held], state.weight[state.held]), *every)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
         return super().sizes(schema) | {"K": self._n_groups}
@@ -105,15 +131,17 @@ def _confirmed(points: Points, liars: int) -> BoolArray:
     return np.asarray(gap <= middle + _FAR * max(spread, 0.05))
 
 
-def _widely_held(points: Points, k: int, liars: int) -> Points:
-    """The points, less clusters in which no more clients have points than may lie."""
+def _widely_held(points: Points, k: int, liars: int) -> BoolArray:
+    """Whether a point is in a cluster in which more clients have points than may lie."""
     rng = stream(0, "widely held", 0)
-    while liars > 0 and len(points.rows) > k:
-        centers = search_centers(points.rows, k, rng, points.weight, most=1)[0]
-        cluster = nearest(points.rows, centers)[0]
-        clients = np.array([len(np.unique(points.owner[cluster == c])) for c in range(k)])
+    held = np.ones(len(points.rows), dtype=bool)
+    while liars > 0 and held.sum() > k:
+        left = points.keep(held)
+        centers = search_centers(left.rows, k, rng, left.weight, most=1)[0]
+        cluster = nearest(left.rows, centers)[0]
+        clients = np.array([len(np.unique(left.owner[cluster == c])) for c in range(k)])
         wide = (clients > liars)[cluster]
         if wide.all() or not wide.any():
             break
-        points = points.keep(wide)
-    return points
+        held[held] = wide
+    return held

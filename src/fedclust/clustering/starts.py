@@ -7,12 +7,13 @@ Where a tier limits queries, or changes sums, one round has to be enough.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms.centers import CenterAlgorithm
-from ..algorithms.micro_clusters import MicroClusters, MicroSeeding
+from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Summary
 from ..core import AnyAlgorithm, Run, derive_seed, stream
 from ..kernels import k_means, search_centers, search_fuzzy_centers
 from ..tiers import Tier
@@ -27,19 +28,6 @@ _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
 _KEPT = 4  # a quarter of the rivals stays after each step
 _HOPE = 1.2  # rivals whose inertia is more times the best one drop out
 _MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
-
-
-class Summary(NamedTuple):
-    """Weighted points that stand for all rows."""
-
-    points: FloatArray  # (M, F)
-    weight: FloatArray  # (M,)
-
-    @classmethod
-    def of(cls, points: FloatArray, weight: FloatArray) -> "Summary":
-        """The points that stand for any row."""
-        held = weight > 0
-        return cls(points[held], weight[held])
 
 
 @dataclass
@@ -63,7 +51,8 @@ class StartSearch:
         if is_open:
             seeding = replace(seeding, groups=_count_groups(k, self.n_clients))
         first: Any = self._run(seeding).state
-        summary, found = Summary.of(first.points, first.weight), [first.centers]
+        *_, summary = summaries = seeding.summaries(first)
+        found = [first.centers]
         if refine:
             centers = _spread(summary, _count_micro(k), rng)
             for n_rounds in _ROUNDS:
@@ -74,7 +63,10 @@ class StartSearch:
                 centers, summary = state.centers, Summary.of(state.centers, state.weight)
                 found += _search(summary, k, rng)
         elif is_open:
-            found += _search(summary, k, rng)
+            each = [_search(one, k, rng) for one in summaries]
+            found += [
+                start for starts in zip_longest(*each) for start in starts if start is not None
+            ]
         if self.algorithm.soft:
             fuzzifier = self.algorithm.parameter("fuzzifier")
             return search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
