@@ -1,10 +1,11 @@
 """``python -m benchmarks.following``: what it costs that clients follow a study.
 
 The same masked study, once with clients that answer plans and once with clients that follow it,
-round by round in turn. Requests and replies are bytes, as over a network. Clients are on machines
-of their own, so a round takes the time of the server and of one client. It is processor time, which
-other programs on the machine hardly change. The disk, which all clients wait for alike, is not in
-it. Everything else is as in a federation: signatures, masks, ledgers, logs, the transcript.
+study by study in turn. Requests and replies are bytes, as over a network. Clients are on machines
+of their own, so a round takes the time of the server and of one client, its step over 500 rows
+included. It is processor time, which other programs on the machine hardly change. The disk, which
+all clients wait for alike, is not in it. Everything else is as in a federation: signatures, masks,
+ledgers, logs, the transcript.
 """
 
 import sys

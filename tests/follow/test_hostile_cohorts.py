@@ -161,7 +161,7 @@ def test_two_runs_in_parallel_with_other_clients(tmp_path: Path) -> None:
     assert {a.header["kind"] for a in answers} == {"reply"}
     for client in names[:5]:
         answer = unpack(there.sites[client].answer(fewer, AUTHOR))
-        assert is_refused(answer, "policy")
+        assert is_refused(answer, "cohort")
         assert "whose own sums would be the difference" in answer.header["why"]
     again = [unpack(there.sites[c].answer(all_of, AUTHOR)) for c in names]
     assert [pack(*a) for a in again] == [pack(*a) for a in answers], "the run can go on"

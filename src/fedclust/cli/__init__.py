@@ -26,10 +26,12 @@ from . import (
     label,
     provision,
     report,
+    revoke,
     run,
     server,
     simulate,
     status,
+    studies,
 )
 from .printing import printable
 from .usage import explain_usage
@@ -87,12 +89,14 @@ app.command(name="run", cls=_Command)(run.run)
 app.command(name="budget", cls=_Command)(budget.budget)
 app.command(name="simulate", cls=_Command)(simulate.simulate)
 app.command(name="provision", cls=_Command)(provision.provision)
+app.command(name="revoke", cls=_Command)(revoke.revoke)
 app.command(name="server", cls=_Command)(server.server)
 app.command(name="client", cls=_Command)(client.client)
 app.command(name="approve", cls=_Command)(approve.approve)
 app.command(name="flower-app", cls=_Command)(flower_app.flower_app)
 app.command(name="doctor", cls=_Command)(doctor.doctor)
 app.command(name="status", cls=_Command)(status.status)
+app.command(name="studies", cls=_Command)(studies.studies)
 app.command(name="disclosures", cls=_Command)(disclosures.disclosures)
 app.command(name="audit", cls=_Command)(audit.audit)
 app.command(name="label", cls=_Command)(label.label)

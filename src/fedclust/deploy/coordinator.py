@@ -20,6 +20,7 @@ from ..study.settings import Study
 from ..tiers import Tier
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
+from .queue import take_turn
 from .status import announce_study
 
 # Called with {"message": text}, or with a line of progress.jsonl.
@@ -52,17 +53,26 @@ def run_federated(
     force: bool,
 ) -> None:
     """Run the study and write its folder; a job that fails for a passing reason is resubmitted."""
-    from ..channels.nvflare.process import is_free, running, server_command
-    from ..channels.nvflare.provision import lock_server
-
     tier = resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
     for text in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
         on_message({"message": text})
-    quorum = _Quorum.of(study, tier)
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    paths = prepare_paths(study, folder, resume=resume, force=force)
-    if read_outcome(paths).get("done"):  # the job finished after the command was interrupted
-        return _finish(paths, on_message)
+    with take_turn(admin.folder, study.path.stem, folder, lambda t: on_message({"message": t})):
+        paths = prepare_paths(study, folder, resume=resume, force=force)
+        if not read_outcome(paths).get("done"):  # a job can finish after an interrupted command
+            _serve(study, paths, (server, admin), options, on_message)
+        _finish(paths, on_message)
+
+
+def _serve(
+    study: Study, paths: RunPaths, kits: tuple[Kit, Kit], options: RunOptions, on_message: OnMessage
+) -> None:
+    """Start the server, or use the one that runs, and run jobs until the study is complete."""
+    from ..channels.nvflare.process import is_free, running, server_command
+    from ..channels.nvflare.provision import lock_server
+
+    server, admin = kits
+    tier = resolve_tier(study, RemotePool.default_tier)
     lock_server(server.folder, SERVER_COMPONENT)  # the kit may have been moved
     with contextlib.ExitStack() as stack:
         port = server.federation.port
@@ -74,11 +84,10 @@ def run_federated(
         session = stack.enter_context(_open_session(admin, port))
         session.abort_study(study.path.stem)  # an interrupted run may have left a job
         if read_outcome(paths).get("done"):
-            return _finish(paths, on_message)
+            return
         on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
-        _run_jobs(study, paths, session, quorum, options, on_message)
-    _finish(paths, on_message)
+        _run_jobs(study, paths, session, _Quorum.of(study, tier), options, on_message)
 
 
 def _finish(paths: RunPaths, on_message: OnMessage) -> None:

@@ -7,6 +7,7 @@
       server/            used by 'fedclust server'
       admin/             the coordinator's certificate, used to submit studies
       clients/<name>/    one kit per client; also packed as <name>.zip
+      revoked/<name>/    what is left of the kits of revoked clients
       peers.json         the clients' public identities; copied into every client's kit
 """
 
@@ -37,6 +38,7 @@ from ..privacy.crypto import fresh_secret, signing_public
 from ..settings import TomlFile
 from .federation_file import Federation, FederationSettings
 from .job import StudyJob
+from .revocation import refuse_revoked
 from .templates import client_readme, client_toml, coordinator_readme, server_readme
 
 ABOUT = "fedclust.json"
@@ -104,6 +106,7 @@ class Provisioned(NamedTuple):
 
 def provision(federation: Federation, folder: Path) -> Provisioned:
     """Make the kits that do not exist yet; existing kits do not change."""
+    refuse_revoked(federation, folder)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     certificates = _make_certificates(federation, folder)
     kits = _kit_paths(federation, folder)

@@ -112,7 +112,7 @@ Send each kit over a private channel:
 
 `authority/` contains the keys that sign certificates. Keep it here, and back it up. To add a
 client, add its line to federation.toml and run `fedclust provision` again; existing kits do not
-change.
+change. To refuse a client from now on, run `fedclust revoke federation.toml NAME`.
 
 `peers.json` contains the public identities of the clients, and is part of every kit. It is not
 secret, but clients must not receive it through the server: it protects them from a server that

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from ...core import ConfigError
+from .causes import CONSOLE
 
 _PID_FILE = "process.json"
 _PR_SET_PDEATHSIG = 1  # of prctl
@@ -49,6 +50,19 @@ def is_free(port: int) -> bool:
     return True
 
 
+def created(pid: int) -> float:
+    """When a process of this machine was created."""
+    return float(psutil.Process(pid).create_time())
+
+
+def is_running(pid: int, started: float) -> bool:
+    """Whether the process with this id that was created at this time still runs."""
+    try:
+        return created(pid) == started
+    except psutil.Error:
+        return False
+
+
 @contextlib.contextmanager
 def running(
     command: Sequence[str], kit: Path, *, alone: bool = True
@@ -59,7 +73,7 @@ def running(
     """
     _refuse_second_start(kit)
     (kit / "transfer").mkdir(exist_ok=True)
-    with open(kit / "console.log", "ab") as log:
+    with open(kit / CONSOLE, "ab") as log:
         process = subprocess.Popen(
             command,
             cwd=kit,
@@ -70,8 +84,8 @@ def running(
             start_new_session=True,
             preexec_fn=None if alone else _end_with_parent,
         )
-    started = psutil.Process(process.pid).create_time()
-    (kit / _PID_FILE).write_text(json.dumps({"pid": process.pid, "started": started}))
+    recorded = {"pid": process.pid, "started": created(process.pid)}
+    (kit / _PID_FILE).write_text(json.dumps(recorded))
     try:
         yield process
     finally:
@@ -88,10 +102,10 @@ def _refuse_second_start(kit: Path) -> None:
     """Refuse a kit that is running: two processes with one certificate disconnect each other."""
     try:
         recorded = json.loads((kit / _PID_FILE).read_text())
-        running = psutil.Process(recorded["pid"]).create_time() == recorded["started"]
-    except (OSError, ValueError, KeyError, TypeError, psutil.Error):
+        alive = is_running(recorded["pid"], recorded["started"])
+    except (OSError, ValueError, KeyError, TypeError):
         return
-    if running:
+    if alive:
         raise ConfigError(f"{kit} is already running as process {recorded['pid']}; stop it first")
 
 

@@ -34,6 +34,7 @@ _BUILDERS = [
     {"path": "nvflare.lighter.impl.signature.SignatureBuilder", "args": {}},
 ]
 _FORBIDDEN = ("clone_job", "download_job", "operate", "shell_commands", "byoc")
+_REFUSED = "disabled_clients.json"  # NVFlare reads this file of the server's kit when it starts
 POLICY = {
     "format_version": "1.0",
     "permissions": {
@@ -129,6 +130,24 @@ def lock_server(kit: Path, component: str) -> None:
     components.pop("log_receiver", None)
     resources["components"] = list(components.values())
     _write_policy(kit, resources)
+
+
+def refuse_client(kit: Path, client: str) -> Path:
+    """Let the server refuse a client, whose name its certificate proves; return the list."""
+    refused = {*read_refused(kit), client}
+    write_text(kit / _REFUSED, json.dumps({"disabled_clients": sorted(refused)}))
+    return kit / _REFUSED
+
+
+def read_refused(kit: Path) -> list[str]:
+    """The clients that a server's kit refuses."""
+    path = kit / _REFUSED
+    if not path.exists():
+        return []
+    try:
+        return [str(name) for name in json.loads(path.read_text())["disabled_clients"]]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ConfigError(f"{path}: not readable ({problem!r})") from None
 
 
 def _defaults(kit: Path) -> dict[str, Any]:
