@@ -119,9 +119,15 @@ class RemoteChannel:
         id: str,
         read: Callable[[Frame], T],
         place: tuple[str, int],
+        *,
+        patient: bool = False,
     ) -> Iterator[tuple[str, T]]:
-        """Send bytes to some clients and yield what `read` makes of each valid answer."""
-        waiting, deadline = set(cohort), self._pace.deadline(place[0])
+        """Send bytes to some clients and yield what `read` makes of each valid answer.
+
+        The deadline follows the measured rounds; with `patient` it is the chosen one.
+        """
+        waiting = set(cohort)
+        deadline = self.deadline if patient else self._pace.deadline(place[0])
         for client, answer in self._exchange(cohort, raw, deadline, place[0]):
             if client not in waiting:
                 twice = client in cohort

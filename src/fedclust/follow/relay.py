@@ -252,7 +252,10 @@ class RelayPool(RemotePool):
     def _ask(
         self, question: Question, to: Sequence[str], read: Callable[[Frame], tuple[T, Array]]
     ) -> dict[str, tuple[T, Array]]:
-        """Replies of the clients; those that were away catch up, and are asked again."""
+        """Replies of the clients; those that were away catch up, and are asked again.
+
+        A client that works has the whole deadline, twice, because leaving it out is final.
+        """
         id = f"{self._id}/{self._position}"
         before = encode_entry(self._transcript.get(self._position - 1) if self._position else None)
         header = {
@@ -267,7 +270,8 @@ class RelayPool(RemotePool):
         found: dict[str, tuple[T, Array]] = {}
         tries, end = 0, time.monotonic() + _TRIES * self._remote.silence
         while silent := [c for c in to if c not in found]:
-            found |= dict(self._remote.collect(silent, raw, id, read, question.place))
+            replies = self._remote.collect(silent, raw, id, read, question.place, patient=True)
+            found |= dict(replies)
             lost = [c for c in silent if c not in found]
             codes = {c: r.code for c, r in self._remote.reasons().items() if c in lost}
             tries += 1

@@ -13,7 +13,6 @@ from . import BODY, HELLO, STUDY, TOPIC
 from .call import Call, read_answer
 
 _CALL = 2.0  # seconds for a hello
-_NO_LIFE = "no sign of life"
 
 
 class AuxTransport:
@@ -22,7 +21,7 @@ class AuxTransport:
     def __init__(self, fl_ctx: FLContext, abort: Signal, silence: float = SILENCE) -> None:
         self._context, self._engine, self._abort = fl_ctx, fl_ctx.get_engine(), abort
         self._silence = silence
-        self._silent: set[str] = set()  # they are greeted before they are asked again
+        self._silent: dict[str, str] = {}  # why; they are greeted before they are asked again
 
     def clients(self) -> list[str]:
         """Clients of the job."""
@@ -36,10 +35,13 @@ class AuxTransport:
         gone = set(suspects) - self._greet(suspects, min(_CALL, seconds))
         present = [client for client in clients if client not in gone]
         for client, answer in Call(self._send, present, request, seconds, self._silence).answers():
-            (self._silent.add if isinstance(answer, str) else self._silent.discard)(client)
+            if isinstance(answer, str):
+                self._silent[client] = answer
+            else:
+                self._silent.pop(client, None)
             yield client, answer
         for client in sorted(gone):
-            yield client, _NO_LIFE
+            yield client, self._silent[client]
 
     def _greet(self, clients: Sequence[str], seconds: float) -> set[str]:
         """Those of the clients whose processes reply at all."""
