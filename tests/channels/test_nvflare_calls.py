@@ -16,21 +16,10 @@ from fedclust.channels.nvflare.call import Call
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.desk import Desk, State
 
+from ..support.clock import Clock
+
 DEADLINE, SILENCE = 120.0, 10.0
 HOLD = 1.0  # seconds for which a client holds a question about its work
-
-
-class Clock:
-    """Stands for the module `time`: nobody waits."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 class Network:
