@@ -166,7 +166,8 @@ def test_a_client_that_died_costs_seconds_and_one_that_works_has_the_whole_deadl
     n_clients: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leaving is final here, so quick rounds do not shorten the deadline of the next one."""
-    there = Federation(tmp_path, tables(n_clients), clustering="tol = 0.0\nmax_rounds = 20")
+    clustering = "fuzzy = true\nfuzzifier = 1.5\ntol = 0.0\nmax_rounds = 20"
+    there = Federation(tmp_path, tables(n_clients), clustering=clustering)
     clock, deadlines, cohorts, died = Clock(), set(), set(), []
     monkeypatch.setattr(relay, "time", clock)
 
@@ -174,11 +175,11 @@ def test_a_client_that_died_costs_seconds_and_one_that_works_has_the_whole_deadl
         def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
             header = unpack(request).header
             step = header.get("step") or 0
-            if step >= 15:
+            if step >= 10:
                 deadlines.add(seconds)
                 cohorts.add(tuple(header.get("cohort", ())))
             for client in clients:
-                if client == "c01" and step >= 15:
+                if client == "c01" and step >= 10:
                     died.append(clock.now)
                     yield client, "cannot be reached"
                 else:
