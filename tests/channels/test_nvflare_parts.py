@@ -134,8 +134,30 @@ def test_the_transport_says_why_there_is_no_answer(
     engine.replies = lambda client, request: reply if client == "west" else None
     transport = AuxTransport(Context(engine), Signal())
     assert transport.clients() == ["north", "south", "west"]
-    assert list(transport.exchange(["north", "west"], b"q", 1.0)) == [("west", expected)]
-    assert list(transport.exchange(["north"], b"q", 1.0)) == []
+    found = dict(transport.exchange(["north", "west"], b"q", 0.3))
+    assert found == {"west": expected, "north": "no answer in time"}
+
+
+def test_a_client_that_was_silent_is_greeted_before_it_is_asked_again(tmp_path: Path) -> None:
+    """Another silence then costs a greeting, and no request travels in vain."""
+    engine, asked, alive = Engine(tmp_path, None), [], False
+
+    def replies(client: str, request: Shareable) -> Any:
+        asked.append(request.get(BODY))
+        return body(b"yes") if alive else None
+
+    engine.replies = replies
+    transport = AuxTransport(Context(engine), Signal())
+    assert dict(transport.exchange(["west"], b"q", 0.1)) == {"west": "no answer in time"}
+    asked.clear()
+    same = "no answer in time"  # one reason is one incident
+    assert dict(transport.exchange(["west"], b"q", 0.1)) == {"west": same}
+    assert asked == [b""]
+    alive = True
+    assert dict(transport.exchange(["west"], b"q", 0.1)) == {"west": b"yes"}
+    asked.clear()
+    assert dict(transport.exchange(["west"], b"q", 0.1)) == {"west": b"yes"}
+    assert asked == [b"q"]
 
 
 def test_an_aborted_job_asks_nobody(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ import pytest
 from fedclust.client.disclosures import read_disclosures
 from fedclust.core import Code, TooFewClients
 from fedclust.core.wire import unpack
+from fedclust.follow import relay
 from fedclust.privacy.cohorts import find_conflict
 from fedclust.study.layouts import layout_of
 from fedclust.study.run import run_study
 
+from ..support.clock import Clock
 from ..support.following import Federation, Sites, tables
 from ..support.in_process import told
 
@@ -157,6 +159,42 @@ def test_a_client_that_stays_away(n_clients: int, tmp_path: Path) -> None:
     assert [len(cohort) for cohort in used] == [9, 12]
     assert not find_conflict(used[0], used[1:], 3)
     assert "c01" not in used[0]
+
+
+@pytest.mark.parametrize("n_clients", [4, 12])
+def test_a_client_that_died_costs_seconds_and_one_that_works_has_the_whole_deadline(
+    n_clients: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leaving is final here, so quick rounds do not shorten the deadline of the next one."""
+    clustering = "fuzzy = true\nfuzzifier = 1.5\ntol = 0.0\nmax_rounds = 20"
+    there = Federation(tmp_path, tables(n_clients), clustering=clustering)
+    clock, deadlines, cohorts, died = Clock(), set(), set(), []
+    monkeypatch.setattr(relay, "time", clock)
+
+    class Dying(Sites):
+        def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
+            header = unpack(request).header
+            step = header.get("step") or 0
+            if step >= 10:
+                deadlines.add(seconds)
+                cohorts.add(tuple(header.get("cohort", ())))
+            for client in clients:
+                if client == "c01" and step >= 10:
+                    died.append(clock.now)
+                    yield client, "cannot be reached"
+                else:
+                    yield client, there.sites[client].answer(request, "coordinator")
+
+    transport = Dying(there)
+    if n_clients == 4:
+        with pytest.raises(TooFewClients, match="c01: cannot be reached"):
+            there.run(tmp_path / "there", transport, deadline=120.0)
+    else:
+        there.run(tmp_path / "there", transport, deadline=120.0)
+    assert deadlines == {120.0}
+    assert 0 < died[-1] - died[0] < 120.0
+    least = min(len(cohort) for cohort in cohorts if cohort)
+    assert least == (4 if n_clients == 4 else 9), "fewer than three never leave"
 
 
 def test_a_client_that_comes_late_is_refused_at_once_and_the_study_is_not_lost(

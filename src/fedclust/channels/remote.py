@@ -5,6 +5,7 @@ that is late, malformed, oversized, stale, duplicated, or of the wrong shape is 
 round and recorded as an incident. The round goes on if enough other clients replied.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -14,10 +15,12 @@ from ..core.codec import decode_answer, decode_message, encode_request, one_line
 from ..core.errors import Rejected
 from ..core.wire import Frame, pack
 from ..typing import Array
+from .pace import Pace
 
 T = TypeVar("T")
 REPLY_LIMIT = 64 * 2**20  # bytes; usual replies are far smaller
 DEADLINE = 120.0  # seconds
+SILENCE = 10.0  # seconds after which a client without a sign of life counts as silent
 
 
 class Transport(Protocol):
@@ -58,6 +61,7 @@ class RemoteChannel:
     ) -> None:
         self._transport, self._run, self.about = transport, run, dict(about or {})
         self.deadline, self._limit, self.quorum = deadline, limit, quorum
+        self._pace = Pace(deadline)
         self._record = record
         self._n_requests = 0
         self._silence: dict[
@@ -115,10 +119,16 @@ class RemoteChannel:
         id: str,
         read: Callable[[Frame], T],
         place: tuple[str, int],
+        *,
+        patient: bool = False,
     ) -> Iterator[tuple[str, T]]:
-        """Send bytes to some clients and yield what `read` makes of each valid answer."""
+        """Send bytes to some clients and yield what `read` makes of each valid answer.
+
+        The deadline follows the measured rounds; with `patient` it is the chosen one.
+        """
         waiting = set(cohort)
-        for client, answer in self._transport.exchange(cohort, raw, self.deadline):
+        deadline = self.deadline if patient else self._pace.deadline(place[0])
+        for client, answer in self._exchange(cohort, raw, deadline, place[0]):
             if client not in waiting:
                 twice = client in cohort
                 what = (
@@ -143,7 +153,24 @@ class RemoteChannel:
             else:
                 self._reasons.pop(client, None)
         for client in sorted(waiting):
-            self._note_silence(client, f"no answer within {self.deadline:g} seconds", place)
+            self._note_silence(client, f"no answer within {deadline:g} seconds", place)
+
+    def _exchange(
+        self, cohort: Sequence[str], raw: bytes, deadline: float, kind: str
+    ) -> Iterator[tuple[str, bytes | str]]:
+        """The transport's answers; a request that all clients answered is measured."""
+        start, waiting = time.monotonic(), set(cohort)
+        for client, answer in self._transport.exchange(cohort, raw, deadline):
+            if not isinstance(answer, str):
+                waiting.discard(client)
+            yield client, answer
+        if not waiting:
+            self._pace.note(kind, time.monotonic() - start)
+
+    @property
+    def silence(self) -> float:
+        """Seconds after which a client without a sign of life counts as silent."""
+        return min(self.deadline, SILENCE)
 
     def exclude(self, client: str, reason: Reason, place: str) -> None:
         """Send a client no more requests, and record why."""

@@ -37,7 +37,7 @@ from .transcript import Transcript
 T = TypeVar("T")
 _PAUSE = 0.2  # seconds between two requests to a client that cannot be reached
 _LONGEST_PAUSE = 30.0  # seconds between two questions whether an owner has decided
-_TRIES = 2  # deadlines that a silent client has
+_TRIES = 2  # how often a silent client is waited for
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class RelayPool(RemotePool):
     def _await_approval(self, members: Sequence[str]) -> Collection[str]:
         """The clients that follow; wait for owners who have not decided yet, and for answers."""
         start = time.monotonic()
-        waits = {Code.APPROVAL: self._approval_wait, Code.SILENT: self._remote.deadline}
+        waits = {Code.APPROVAL: self._approval_wait, Code.SILENT: _TRIES * self._remote.silence}
         accepted = self._greet(members)
         undecided: tuple[str, ...] = ()
         while True:
@@ -252,7 +252,10 @@ class RelayPool(RemotePool):
     def _ask(
         self, question: Question, to: Sequence[str], read: Callable[[Frame], tuple[T, Array]]
     ) -> dict[str, tuple[T, Array]]:
-        """Replies of the clients; those that were away catch up, and are asked again."""
+        """Replies of the clients; those that were away catch up, and are asked again.
+
+        A client that works has the whole deadline, twice, because leaving it out is final.
+        """
         id = f"{self._id}/{self._position}"
         before = encode_entry(self._transcript.get(self._position - 1) if self._position else None)
         header = {
@@ -265,12 +268,16 @@ class RelayPool(RemotePool):
         }
         raw = pack(header, {**question.arrays, **before.arrays})
         found: dict[str, tuple[T, Array]] = {}
-        end = time.monotonic() + _TRIES * self._remote.deadline
+        tries, end = 0, time.monotonic() + _TRIES * self._remote.silence
         while silent := [c for c in to if c not in found]:
-            found |= dict(self._remote.collect(silent, raw, id, read, question.place))
+            replies = self._remote.collect(silent, raw, id, read, question.place, patient=True)
+            found |= dict(replies)
             lost = [c for c in silent if c not in found]
             codes = {c: r.code for c, r in self._remote.reasons().items() if c in lost}
-            if not lost or time.monotonic() >= end or any(c.final for c in codes.values()):
+            tries += 1
+            if not lost or any(c.final for c in codes.values()):
+                break
+            if tries >= _TRIES and time.monotonic() >= end:
                 break
             for client in (c for c, code in codes.items() if code is Code.BEHIND):
                 self._catch_up(client)

@@ -14,5 +14,7 @@ if find_spec("nvflare") is None:
 
 TOPIC = "fedclust"
 BODY = "body"  # of a request or reply: bytes
+TICKET = "ticket"  # of a request: its copies, and questions about it, have the same
+STATE = "state"  # in a request: asks after it; in a reply: what has become of it
 HELLO = b""  # only tests whether a client process replies
 SITE, STUDY = "site", "study"  # ids of the client's and the server's component

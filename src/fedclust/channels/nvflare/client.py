@@ -11,7 +11,10 @@ from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
-from . import BODY, HELLO, SITE, TOPIC
+from . import BODY, HELLO, SITE, STATE, TICKET, TOPIC
+from .desk import Desk
+
+_HOLD = 1.0  # seconds for which a question about an unfinished answer is held
 
 
 def _signer(app: str, workspace: Any) -> str:
@@ -26,8 +29,7 @@ class SiteExecutor(Executor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._site: Any = None
-        self._author = ""
+        self._desk = Desk(lambda body: b"")
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         """Open the site when the job starts."""
@@ -35,16 +37,21 @@ class SiteExecutor(Executor):
             return
         engine = fl_ctx.get_engine()
         workspace = engine.get_workspace()
-        self._author = _signer(workspace.get_app_dir(fl_ctx.get_job_id()), workspace)
+        author = _signer(workspace.get_app_dir(fl_ctx.get_job_id()), workspace)
         folder = Path(workspace.get_root_dir())
-        self._site = engine.get_component(SITE).open(folder, fl_ctx.get_identity_name())
+        site = engine.get_component(SITE).open(folder, fl_ctx.get_identity_name())
+        self._desk = Desk(lambda body: site.answer(body, author))
         engine.register_aux_message_handler(TOPIC, self._answer)
 
     def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
-        body = request.get(BODY)
+        body, ticket = request.get(BODY), str(request.get(TICKET))
         reply = make_reply(ReturnCode.OK)
-        is_request = isinstance(body, bytes) and body != HELLO
-        reply[BODY] = self._site.answer(body, self._author) if is_request else HELLO
+        if STATE in request:
+            reply[STATE] = self._desk.state(ticket, _HOLD).value
+        elif isinstance(body, bytes) and body != HELLO:
+            reply[BODY] = self._desk.ask(ticket, body)
+        else:
+            reply[BODY] = HELLO
         return reply
 
     def execute(

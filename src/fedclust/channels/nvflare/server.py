@@ -1,30 +1,27 @@
 """The job process of the server: waits for the clients' processes, then runs the study."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
+from ..remote import SILENCE
 from . import BODY, HELLO, STUDY, TOPIC
+from .call import Call, read_answer
 
 _CALL = 2.0  # seconds for a hello
-_REASONS = {
-    ReturnCode.TIMEOUT: "no answer in time",
-    ReturnCode.COMMUNICATION_ERROR: "cannot be reached",
-    ReturnCode.HANDLER_EXCEPTION: "an error in its process; see the log of the client",
-    ReturnCode.TOPIC_UNKNOWN: "its process has not started yet",
-}
 
 
 class AuxTransport:
     """Exchanges bytes with the clients of a job, in one call that waits for all of them."""
 
-    def __init__(self, fl_ctx: FLContext, abort: Signal) -> None:
+    def __init__(self, fl_ctx: FLContext, abort: Signal, silence: float = SILENCE) -> None:
         self._context, self._engine, self._abort = fl_ctx, fl_ctx.get_engine(), abort
+        self._silence = silence
+        self._silent: dict[str, str] = {}  # why; they are greeted before they are asked again
 
     def clients(self) -> list[str]:
         """Clients of the job."""
@@ -34,10 +31,32 @@ class AuxTransport:
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
         """Yield each client's reply, or the reason why there is none."""
+        suspects = [client for client in clients if client in self._silent]
+        gone = set(suspects) - self._greet(suspects, min(_CALL, seconds))
+        present = [client for client in clients if client not in gone]
+        for client, answer in Call(self._send, present, request, seconds, self._silence).answers():
+            if isinstance(answer, str):
+                self._silent[client] = answer
+            else:
+                self._silent.pop(client, None)
+            yield client, answer
+        for client in sorted(gone):
+            yield client, self._silent[client]
+
+    def _greet(self, clients: Sequence[str], seconds: float) -> set[str]:
+        """Those of the clients whose processes reply at all."""
+        if not clients:
+            return set()
+        hello = Shareable()
+        hello[BODY] = HELLO
+        replies = self._send(clients, hello, seconds)
+        return {c for c, reply in replies.items() if isinstance(read_answer(reply), bytes)}
+
+    def _send(
+        self, clients: Sequence[str], message: Shareable, seconds: float
+    ) -> Mapping[str, object]:
         if self._abort.triggered:
             raise KeyboardInterrupt("the job was aborted")
-        message = Shareable()
-        message[BODY] = request
         replies = self._engine.send_aux_request(
             targets=list(clients),
             topic=TOPIC,
@@ -46,29 +65,17 @@ class AuxTransport:
             fl_ctx=self._context,
             optional=True,
         )
-        for client, reply in (replies or {}).items():
-            yield client, _answer(reply)
+        return dict(replies or {})
 
     def wait(self, seconds: float) -> list[str]:
         """Wait for all clients' processes, at most `seconds`; return those that reply."""
         end, wanted = time.monotonic() + seconds, set(self.clients())
         ready: set[str] = set()
         while wanted - ready and time.monotonic() < end and not self._abort.triggered:
-            answers = self.exchange(sorted(wanted - ready), HELLO, _CALL)
-            ready |= {client for client, answer in answers if isinstance(answer, bytes)}
+            ready |= self._greet(sorted(wanted - ready), _CALL)
             if wanted - ready:
                 time.sleep(0.1)
         return sorted(ready)
-
-
-def _answer(reply: object) -> bytes | str:
-    if not isinstance(reply, Shareable):
-        return "its answer is not a message"
-    code = reply.get_return_code()
-    body = reply.get(BODY)
-    if code != ReturnCode.OK:
-        return _REASONS.get(code, f"no answer ({code})")
-    return body if isinstance(body, bytes) else "its answer contains no bytes"
 
 
 class StudyController(Controller):
