@@ -1,8 +1,9 @@
 """Four lying clients of twenty: agreement with the run in which nobody lies, by kind of lie.
 
-``python -m privacy.robust`` in the folder ``tests`` prints the table of docs/privacy.md, over
-twenty seeds; ``python -m privacy.robust 20`` uses twenty others, from 20 on. All runs start from
-the default start, which the clients lie about as well.
+``python -m privacy.robust`` in the folder ``tests`` prints the first table of docs/privacy.md, over
+ten seeds; ``python -m privacy.robust 10`` uses ten others, from 10 on. ``python -m privacy.robust
+later`` prints the second table: lies and data that were not used for developing the method, over
+five seeds. All runs start from the default start, which the clients lie about as well.
 """
 
 import sys
@@ -20,13 +21,15 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Channel, FedclustError, Schema
-from fedclust.datasets import dirichlet, iid
+from fedclust.datasets import dirichlet, iid, load
 from fedclust.kernels import nearest
 from fedclust.typing import FloatArray, IntArray
 
+from .later_lies import LATER
 from .lies import ABSENT, LIES, Colluding, Lie
 
 DATA, SPLITS, BARS = ("15 round clusters", "digits"), ("iid", "dirichlet"), (0.90, 0.80)
+LATER_DATA = ("six uneven clusters", "pendigits")
 N_CLIENTS, N_LIARS, ALPHA, ROUNDS = 20, 4, 0.3, 50
 
 
@@ -35,6 +38,15 @@ def table(name: str, seed: int = 0) -> tuple[FloatArray, Any, int]:
     if name == "digits":
         found = load_digits()
         return found.data / 16, found.target, 10
+    if name == "pendigits":
+        pens = load(name)
+        chosen = np.random.default_rng(seed).permutation(len(pens.X))[:3000]
+        return pens.X[chosen] / 100, np.asarray(pens.y)[chosen], 10
+    if name == "six uneven clusters":
+        y = np.repeat(np.arange(6), [1200, 600, 400, 300, 300, 200])
+        rng = np.random.default_rng(seed)
+        spread = rng.uniform(0.03, 0.08, (6, 1))
+        return np.clip(rng.normal(rng.uniform(0.2, 0.8, (6, 8))[y], spread[y]), 0, 1), y, 6
     rng = np.random.default_rng(seed)
     centers = rng.uniform(0.1, 0.9, (1, 2))
     while len(centers) < 15:
