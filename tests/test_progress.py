@@ -91,7 +91,7 @@ def test_the_share_never_falls_and_the_estimate_is_there(
     assert unknown[-1] == "choosing k"  # begins, and has asked nothing yet
     shares = [int(line.split(": ")[1].partition("%")[0]) for line in known]
     assert shares == sorted(shares)
-    # Each line is a round or a phase, and takes as long here: half of the lines are half of the run.
+    # Each line takes as long here, so half of the lines are about half of the run.
     middle = len(unknown) + len(known) // 2
     assert abs(shares[len(known) // 2] - 100 * middle / len(shown)) < 25
     assert shares[0] < 20

@@ -31,8 +31,19 @@ from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
 
 from .hostile import Hostile, Lie
+from .later_lies import LATER
 from .lies import LIES, Colluding
-from .robust import BARS, DATA, HEAD, KINDS, SPLITS, Federation, table
+from .robust import (
+    BARS,
+    DATA,
+    KINDS,
+    LATER_DATA,
+    LATER_KINDS,
+    SPLITS,
+    Federation,
+    head,
+    table,
+)
 
 BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
 
@@ -208,19 +219,20 @@ def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
     assert (robust >= bar).all()
 
 
-def test_the_table_of_lies_is_complete_and_meets_the_bars() -> None:
+@pytest.mark.parametrize(("names", "kinds"), [(DATA, KINDS), (LATER_DATA, LATER_KINDS)])
+def test_the_tables_of_lies_are_complete_and_meet_the_bars(names: Any, kinds: Any) -> None:
     text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
-    rows = text.split(HEAD)[1].split("\n\n")[0].strip().splitlines()[1:]
+    rows = text.split(head(names))[1].split("\n\n")[0].strip().splitlines()[1:]
     cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[1:] for row in rows}
-    assert list(cells) == list(KINDS)
-    means = np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in KINDS])
-    assert (means >= np.tile(BARS, len(DATA))).all()
+    assert list(cells) == list(kinds)
+    means = np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in kinds])
+    assert (means >= np.tile(BARS, len(names))).all()
 
 
-@pytest.mark.parametrize("lie", list(LIES))
+@pytest.mark.parametrize("lie", [*LIES, *LATER])
 def test_no_kind_of_lie_is_believed(lie: str) -> None:
     data, (X, y) = federation(), rows()
-    channel = Colluding(data, ("c02", "c06", "c11", "c17"), LIES[lie])
+    channel = Colluding(data, ("c02", "c06", "c11", "c17"), {**LIES, **LATER}[lie])
     found = cluster(make("robust-cm", 5, max_rounds=20), channel, Schema(2))
     assert adjusted_rand_score(y, nearest(X, found.centers)[0]) > 0.95
 

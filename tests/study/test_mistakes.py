@@ -114,7 +114,7 @@ CASES = {
         "study.toml:9: write fuzzy = true or fuzzy = false", "= 3\n", "= 3\nfuzzy = True\n"
     ),
     "more clusters than rows": Case(
-        "all clients together have fewer rows than clusters (342 rows, n_clusters = 500)",
+        "fewer rows than clusters; lower n_clusters (342 rows, n_clusters = 500)",
         "n_clusters = 3",
         "n_clusters = 500",
     ),
@@ -150,7 +150,7 @@ CASES = {
         damage=word_among_numbers,
     ),
     "values out of bounds": Case(
-        "has values outside the public bounds (153; first in biscoe.csv:3)",
+        "public bounds; correct them, or widen low and high (153; first in biscoe.csv:3)",
         "body_mass_g = {}",
         "body_mass_g = { low = 2000, high = 3500 }",
     ),
