@@ -20,8 +20,8 @@ from fedclust.algorithms.outvoting import (
     score_by_most,
     weighted_median,
 )
-from fedclust.algorithms.robust_c_means import RobustCMeans
-from fedclust.algorithms.robust_seeding import HeldState, RobustSeeding
+from fedclust.algorithms.robust_c_means import RivalMeans, RobustCMeans, RobustRivals
+from fedclust.algorithms.robust_seeding import HeldState, Points, RobustSeeding
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import MessageError, Plan, Request, Schema, run
@@ -152,6 +152,15 @@ def test_enrolled_sizes_bound_fuzzy_weights_from_both_sides() -> None:
         channel = CheckedChannel(Hostile(data, ("c01",), lie), BOX, records=sizes)
         run(Plan(make("llf-fcm", 5, init=START, max_rounds=3)), channel, BOX)
         assert why in channel.left_out["c01"]
+
+
+def test_a_client_that_leaves_out_records_from_the_first_round_on_is_left_out() -> None:
+    data = federation()
+    lie = lambda request, s: Sums(s.weight * 0.5, s.total * 0.5)  # noqa: E731
+    sizes = {c: len(X) for c, X in data.items()}
+    channel = CheckedChannel(Hostile(data, ("c01",), lie), BOX, records=sizes)
+    run(Plan(make("llf-cm", 5, init=START, max_rounds=3)), channel, BOX)
+    assert channel.left_out == {"c01": "round 0: other records than it enrolled"}
 
 
 def test_without_bounds_there_are_fewer_laws() -> None:
@@ -292,6 +301,21 @@ def test_clusters_in_which_few_clients_have_candidates_are_found(
     )
     ratio = nearest(X, robust)[1].sum() / nearest(X, plain)[1].sum()
     assert (ratio < 1.05) if searches_all else (ratio > 2)
+
+
+def test_a_race_in_which_all_clients_lie_prefers_no_start() -> None:
+    centers = np.array([[0.2, 0.2], [0.8, 0.8]])
+    race = RobustRivals(2, np.concatenate([centers, centers[:, ::-1]]))
+    swapped = np.tile(race.split(race.init)[:, ::-1].reshape(4, 2), (4, 1))  # of four clients
+    found = race.model(RivalMeans(np.ones(8), swapped, np.ones(16)))
+    assert found.score.tolist() == [0.0, 0.0]
+    assert found.starts.reshape(4, 2).tolist() == race.init.tolist()
+
+
+def test_a_filter_that_would_drop_every_point_drops_none() -> None:
+    points = Points(np.zeros((3, 2)), np.ones(3), np.arange(3))
+    assert points.keep(np.zeros(3, dtype=bool)) is points
+    assert points.keep(np.array([True, False, True])).owner.tolist() == [0, 2]
 
 
 @given(seed=st.integers(0, 10_000), n_clients=st.integers(4, 30), scale=st.floats(-300, 200))
