@@ -53,7 +53,9 @@ class Reader:
     def __init__(self, run: Path) -> None:
         model, profile = (json.loads((run / f"{n}.json").read_text()) for n in ("model", "profile"))
         clusters = profile["clusters"]
-        self.centers = np.array([cluster["center_in_units"] for cluster in model["clusters"]])
+        self.centers = np.array(
+            [cluster["center_in_units"] for cluster in model["clusters"]], dtype=float
+        )
         self.sizes = np.array([cluster["size"] for cluster in model["clusters"]], dtype=float)
         self.means = np.array([[f["mean"] for f in c["features"]] for c in clusters], dtype=float)
         features = clusters[0]["features"]
