@@ -98,8 +98,9 @@ def combine(known: Sequence[Published]) -> FloatArray:
         w = n_first[:, None] - n_second
         i, j = np.nonzero((w >= 1) & (w <= MOST))
         found.append((first[i] - second[j]) / w[i, j][:, None])
-    vectors = np.vstack(found)
-    return vectors[np.isfinite(vectors).all(axis=1)]
+    vectors: FloatArray = np.vstack(found)
+    finite: FloatArray = vectors[np.isfinite(vectors).all(axis=1)]
+    return finite
 
 
 def _sums(one: Published) -> tuple[FloatArray, FloatArray]:

@@ -17,6 +17,7 @@ from fedclust.client.requests import Preflight
 from fedclust.core import ConfigError
 from fedclust.core.wire import pack, unpack
 from fedclust.deploy.federation_file import read_federation
+from fedclust.follow.endpoint import FollowingEndpoints
 
 from ..support.federation_files import FEDERATION, written
 
@@ -95,8 +96,6 @@ def test_a_kit_as_it_comes_allows_few_queries_and_only_tiers_in_which_sums_leave
     kits: Path, tmp_path: Path
 ) -> None:
     """An owner who changes one line allows studies of other tiers; the refusal names the line."""
-    from fedclust.deploy.kits import FollowingEndpoints
-
     kit = shutil.copytree(kits / "clients" / "north", tmp_path / "north")
     (kit / "data.csv").write_text("age\n" + "\n".join(str(30 + i) for i in range(40)))
     consent = read_client_config(kit / "client.toml").consent

@@ -137,7 +137,7 @@ class Model:
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        withheld = np.isnan(self.centers).any(axis=1).tolist()
+        withheld: list[bool] = [bool(np.isnan(center).any()) for center in self.centers]
         centers, in_units = (
             [None if w else tuple(row) for row, w in zip(values.tolist(), withheld, strict=True)]
             for values in (self.centers, self.centers_in_units)
