@@ -166,7 +166,7 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
     if about.caveat:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):
-        yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
+        yield f"Privacy, {privacy.tier}: {privacy.guarantee} {privacy.advice}".rstrip()
     if privacy.effect:
         yield privacy.effect
     yield from _explain_end(about)

@@ -56,6 +56,11 @@ class Tier(ABC):
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     masks: ClassVar[bool] = False  # messages are masked: every client takes part in every round
     noisy: ClassVar[bool] = False  # every answer spends privacy budget
+    publishes_all: ClassVar[bool] = False  # results have all digits, also of few rows
+    advice: ClassVar[str] = (  # when to use another tier, for those who read the results
+        "Recommendation for data about people: 'secure+dp'. It also limits what results show about "
+        "any one row."
+    )
     limits_queries: ClassVar[bool] = False  # so few queries are answered that none may be wasted
 
     def transforms(
