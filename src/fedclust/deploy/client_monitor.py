@@ -25,6 +25,7 @@ from .watch import Event as Seen
 
 CONTACT_LIMIT = 15.0  # seconds without an answered heartbeat after which a client is disconnected
 _STALLED = 30.0  # seconds without a look after which the client's own command hangs
+_CLOCKS = 1.0  # seconds by which the times of files may be behind
 _PREFIX = "fedclust_client"
 
 
@@ -111,7 +112,7 @@ class ClientMonitor:
             when = (self._kit.folder / CONTACT).stat().st_mtime
         except OSError:
             return None
-        return when if when >= self._started else None
+        return when if when >= self._started - _CLOCKS else None
 
     @property
     def is_connected(self) -> bool:

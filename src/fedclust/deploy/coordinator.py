@@ -68,6 +68,7 @@ def _serve(
     study: Study, paths: RunPaths, kits: tuple[Kit, Kit], options: RunOptions, on_message: OnMessage
 ) -> None:
     """Start the server, or use the one that runs, and run jobs until the study is complete."""
+    from ..channels.nvflare.logs import tidy
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
 
@@ -78,6 +79,7 @@ def _serve(
         port = server.federation.port
         if is_free(port):
             on_message({"message": f"starting the server on port {port}"})
+            tidy(server.folder)
             stack.enter_context(running(server_command(server.folder), server.folder))
         else:
             on_message({"message": f"using the server that is running on port {port}"})
@@ -88,7 +90,12 @@ def _serve(
         on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
         _run_jobs(
-            study, paths, session, _Quorum.of(study, tier, admin.folder.parent), options, on_message
+            study,
+            paths,
+            session,
+            _Quorum.of(study, tier, known_clients(admin.folder.parent)),
+            options,
+            on_message,
         )
 
 
@@ -121,13 +128,13 @@ class _Quorum:
     expected: frozenset[str]  # once they are there, nobody else is waited for
 
     @classmethod
-    def of(cls, study: Study, tier: Tier, kits: Path) -> "_Quorum":
+    def of(cls, study: Study, tier: Tier, known: frozenset[str] = frozenset()) -> "_Quorum":
         """The minimum number of clients of the study or of its tier, whichever is larger."""
         configured, protected = study.sampling.min_clients, tier.fewest_clients
         text = f"{max(configured, protected)} needed"
         if protected > configured:
             text += f": the minimum for tier = {tier.name!r}"
-        expected = frozenset(study.clients) or known_clients(kits)
+        expected = frozenset(study.clients) or known
         return cls(max(configured, protected), text, study, expected)
 
     def wait(self, session: Any, options: RunOptions, on_message: OnMessage) -> list[str]:
