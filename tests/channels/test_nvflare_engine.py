@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 pytest.importorskip("nvflare", reason="needs fedclust[nvflare]")
 from fedclust.channels.nvflare import engine
 from fedclust.channels.nvflare.logs import Tidying, roll, tidy
-from fedclust.channels.nvflare.process import client_command, server_command
+from fedclust.channels.nvflare.process import client_command, server_command, wait_until_served
 
 PROBE = f"""
 import importlib.util, json, sys
@@ -174,3 +176,16 @@ def test_tidying_does_what_else_is_due_and_fails_for_nothing(tmp_path: Path) -> 
     tidying()
     tidying()
     assert done == [1, 1]
+
+
+def test_a_server_that_starts_is_reached_as_soon_as_it_listens() -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        start = time.monotonic()
+        wait_until_served(port, 0.3)  # bound, but not yet listening
+        assert 0.25 < time.monotonic() - start < 5
+        threading.Timer(0.3, server.listen).start()
+        start = time.monotonic()
+        wait_until_served(port, 30.0)
+        assert 0.25 < time.monotonic() - start < 10

@@ -108,8 +108,10 @@ def _finish(paths: RunPaths, on_message: OnMessage) -> None:
 
 
 def _open_session(admin: Kit, port: int) -> Any:
+    from ..channels.nvflare.process import wait_until_served
     from ..channels.nvflare.session import Session
 
+    wait_until_served(port, _SERVER_START_TIMEOUT)  # an attempt that fails costs a second
     try:
         return Session(admin.folder, admin.name, seconds=_SERVER_START_TIMEOUT)
     except FedclustError as error:

@@ -22,6 +22,7 @@ _ENGINE = Path(__file__).with_name("engine.py")
 _PID_FILE = "process.json"
 _PR_SET_PDEATHSIG = 1  # of prctl
 _GRACE = 8.0  # seconds between terminate and kill
+_PROBE = 0.05  # seconds between two attempts to reach a server that starts
 _HEARTBEAT = 2  # seconds; a client that reconnects can be used from its next heartbeat on
 
 
@@ -52,6 +53,15 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def wait_until_served(port: int, seconds: float) -> None:
+    """Wait until something accepts connections to a port of this machine, or time is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+            return
+        time.sleep(_PROBE)
 
 
 def created(pid: int) -> float:
