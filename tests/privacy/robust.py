@@ -2,8 +2,9 @@
 
 ``python -m privacy.robust`` in the folder ``tests`` prints the first table of docs/privacy.md, over
 ten seeds; ``python -m privacy.robust 10`` uses ten others, from 10 on. ``python -m privacy.robust
-later`` prints the second table: lies and data that were not used for developing the method, over
-three seeds. All runs start from the default start, which the clients lie about as well.
+later`` prints the second table, without means: lies and data that were not used for developing
+the method, over three seeds. All runs start from the default start, which the clients lie about as
+well.
 """
 
 import sys
@@ -111,6 +112,7 @@ class Part(NamedTuple):
     split: str
     seed: int
     kinds: tuple[str, ...]
+    keys: tuple[str, ...]  # of algorithms
 
 
 def measure(part: Part) -> FloatArray:
@@ -118,7 +120,7 @@ def measure(part: Part) -> FloatArray:
     every = {**KINDS, **LATER_KINDS}
     kinds = {kind: every[kind] for kind in part.kinds}
     federation = Federation.of(part.data, part.split, part.seed)
-    return federation.agreement(kinds, ("robust-cm", "llf-cm"))
+    return federation.agreement(kinds, part.keys)
 
 
 def head(names: tuple[str, ...]) -> str:
@@ -126,28 +128,32 @@ def head(names: tuple[str, ...]) -> str:
     return "| lie | " + " | ".join(f"{name}, {split}" for name in names for split in SPLITS) + " |"
 
 
-def lines(names: tuple[str, ...], kinds: tuple[str, ...], seeds: range) -> Iterator[str]:
+def lines(
+    names: tuple[str, ...], kinds: tuple[str, ...], seeds: range, keys: tuple[str, ...]
+) -> Iterator[str]:
     """The table, line by line."""
     yield head(names)
     yield "|---" * (1 + len(names) * len(SPLITS)) + "|"
-    parts = [Part(*one, kinds) for one in product(names, SPLITS, seeds)]
+    parts = [Part(*one, kinds, keys) for one in product(names, SPLITS, seeds)]
     with ProcessPoolExecutor() as pool:
         runs = np.array(list(pool.map(measure, parts)))
-    found = runs.reshape(-1, len(seeds), len(kinds), 2)  # data and split, seed, lie, algorithm
+    found = runs.reshape(-1, len(seeds), len(kinds), len(keys))  # data and split, seed, lie, key
     for number, lie in enumerate(kinds):
         cells = []
         for of_case in found[:, :, number]:
-            robust, means = of_case.T
-            cells.append(f"{robust.mean():.2f} ({robust.min():.2f}); {means.mean():.2f}")
+            robust, *others = of_case.T
+            shown = [f"{robust.mean():.2f} ({robust.min():.2f})"]
+            cells.append("; ".join([*shown, *(f"{other.mean():.2f}" for other in others)]))
         yield f"| {lie} | {' | '.join(cells)} |"
 
 
 def main(wanted: str) -> None:
     """Print one of the tables."""
     if wanted == "later":
-        printed = lines(LATER_DATA, tuple(LATER_KINDS), range(3))
+        printed = lines(LATER_DATA, tuple(LATER_KINDS), range(3), ("robust-cm",))
     else:
-        printed = lines(DATA, tuple(KINDS), range(int(wanted), int(wanted) + 10))
+        seeds = range(int(wanted), int(wanted) + 10)
+        printed = lines(DATA, tuple(KINDS), seeds, ("robust-cm", "llf-cm"))
     sys.stdout.write("\n".join(printed) + "\n")
 
 
