@@ -87,8 +87,8 @@ class Tier(ABC):
             lossless = "llf-fcm" if algorithm.soft else "llf-cm"
             raise ConfigError(
                 f"privacy={self.name!r}: messages of {algorithm.key!r} stack, so the server would "
-                f"see every client's own; {lossless!r} sums, and is lossless (seeds: 'cells' or "
-                "'uniform')"
+                f"see every client's own; use algorithm={lossless!r}, with init='cells' or "
+                "init='uniform'"
             )
 
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
