@@ -3,7 +3,7 @@
 Each attack takes records out of clients that answer plans, once the rules that were made against
 it are removed. Clients that follow a study are asked the same: as the next step of a run, in
 another run, after a restart, and outside of any study. ``python -m tests.attacks.followed`` prints
-the table of docs/privacy.md.
+a table of all attacks and data sets.
 """
 
 from collections.abc import Callable, Iterator, Mapping

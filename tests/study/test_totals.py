@@ -53,7 +53,8 @@ def exact_model(outcome: Outcome, X: FloatArray) -> Model:
     centers = np.ascontiguousarray(outcome.clustering.centers)
     labels = nearest(prepared(outcome.model, X), centers)[0]
     order = sort_by_size(np.bincount(labels, minlength=len(centers)), centers)
-    return replace(outcome.model, centers=centers[order])
+    model: Model = replace(outcome.model, centers=centers[order])
+    return model
 
 
 def prepared(model: Model, X: FloatArray) -> FloatArray:

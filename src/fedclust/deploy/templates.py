@@ -25,8 +25,9 @@ file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
 # authors = ["ana@uni.org"]  # allowed authors, as in their certificate; default: any
 # algorithms = ["llf-fcm"]   # allowed clustering algorithms; default: all
 # columns = ["age", "bmi"]   # columns that may be used; default: all except the id
-privacy = "secure"           # minimum tier of a study; "none" also allows studies whose server
-#                            # sees the sums of your rows alone, and can choose what it asks
+privacy = "secure"           # minimum tier of a study: masks, with or without noise. "none" also
+#                            # allows studies whose server sees the sums of your rows alone, and can
+#                            # choose what it asks
 max_queries = {KIT_QUERIES}             # maximum number of queries to these data, over all studies:
 #                            # each one shows a little more about your rows
 # min_count = 5              # algorithms that are not lossless: minimum number of records behind a
@@ -76,10 +77,10 @@ only you know, and explains the next step.
 Certificates are valid for 360 days. During the last 30 days, `fedclust doctor .` and
 `fedclust client .` remind you to ask for a renewal: a zip file that you unpack over this folder.
 
-Only numbers leave: sums, counts and centres. `client.toml` requires masks or noise for them
+Only numbers leave: sums, counts and centres. `client.toml` requires masks for them
 (`privacy = "secure"`) and allows {KIT_QUERIES} queries to your data, over all studies. Without
-masks or noise a sum can be that of a single record: a study with the tier `none`, `paper` or
-`guarded` is refused until you change `privacy`. For data about people, `secure+dp` is recommended.
+masks a study is refused until you change `privacy`: a sum can be that of a single record, unless
+noise is added (`dp`). For data about people, `secure+dp` is recommended.
 Ids leave only as keyed hashes, and only if you allow studies over split columns. Each message is
 written to `disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows the log. No code
 comes in: a job can only name classes of the fedclust that you installed (`local/resources.json`),

@@ -86,8 +86,8 @@ class FollowingEndpoint(ClientEndpoint):
         if self._session.admission.follows:
             raise Refusal(
                 "this client answers only studies that clients can follow, because its client.toml "
-                f'has privacy = "{self._config.consent.privacy}"; set [privacy] tier = "secure", '
-                '"dp" or "secure+dp" in the study. The client answers other tiers once its owner '
+                f'has privacy = "{self._config.consent.privacy}"; set [privacy] tier in the study '
+                "to this tier or a stricter one. The client answers other tiers once its owner "
                 "sets this one line of client.toml to the tier of the study",
                 code=Code.CONSENT,
             )

@@ -168,5 +168,6 @@ def _explain_rounds(rounds: int, most: int) -> str:
 def _explain_tier(config: ClientConfig, tier: Tier, lacking: str) -> str:
     return (
         f"tier {tier.name!r} of the study lacks {lacking}, required by privacy = "
-        f'"{config.consent.privacy}" in client.toml; set [privacy] tier in the study'
+        f'"{config.consent.privacy}" in client.toml; set [privacy] tier in the study, or its owner '
+        "sets this one line of client.toml to the tier of the study"
     )
