@@ -28,12 +28,15 @@ import psutil
 from fedclust.deploy.job import StudyJob
 from fedclust.deploy.paths import OUTCOME, PROGRESS
 from fedclust.follow.endpoint import FollowingEndpoint
+from fedclust.study.phases import Phase
 
 from .timing import row
 
 ROUNDS = 20
 ALGORITHM = "llf-fcm"
+_TIMES = (("median", 0.5), ("95 %", 0.95))
 TIERS = ("none", "secure")
+CLIENT = '[data]\nfile = "data.csv"\n[consent]\nmax_clusters = 10_000\n'
 PORT = 8_002  # of kits that are not connected
 
 
@@ -76,6 +79,7 @@ def make_kits(folder: Path, n_clients: int, size: Size, port: int = PORT) -> lis
         rng = np.random.default_rng(number)
         around = middles[rng.integers(len(middles), size=size.n_rows)]
         table = np.clip(around + rng.normal(size=(size.n_rows, size.n_columns)), -9, 9)
+        (kit / "client.toml").write_text(CLIENT)
         np.savetxt(kit / "data.csv", table, delimiter=",", header=head, comments="", fmt="%.4f")
     return kits
 
@@ -95,9 +99,11 @@ class Measured:
     received: int = 0
     memory: dict[str, float] = field(default_factory=dict)
 
-    def take_rounds(self, lines: Sequence[Mapping[str, Any]], time_key: str, key: str) -> None:
+    def take_rounds(
+        self, lines: Sequence[Mapping[str, Any]], time_key: str, key: str, plan: str = ALGORITHM
+    ) -> None:
         """Take the rounds of the clustering from lines with times."""
-        found = [line for line in lines if line.get(key) == ALGORITHM]
+        found = [line for line in lines if line.get(key) == plan]
         when = [datetime.fromisoformat(line[time_key]).timestamp() for line in found]
         self.rounds = [b - a for a, b in pairwise(when)]
         self.sent, self.received = found[-1]["sent"], found[-1]["received"]
@@ -226,6 +232,43 @@ def run_together(
     return found
 
 
+def run_columns(folder: Path, n_records: int, k: int) -> Measured:
+    """A study over the columns of two owners, in this process."""
+    names, rng = ("left", "right"), np.random.default_rng(0)
+    which = rng.integers(k, size=n_records)
+    for name in names:
+        kit = folder / name
+        kit.mkdir()
+        (kit / "client.toml").write_text(
+            '[data]\nfile = "data.csv"\nid = "id"\nsecret = "the same for all owners"\n'
+            "[consent]\nsplit_columns = true\n"
+        )
+        values = rng.uniform(-6, 6, size=(k, 2))[which] + rng.normal(size=(n_records, 2))
+        table = np.column_stack([np.arange(n_records), np.clip(values, -9, 9)])
+        head = f"id,{name}0,{name}1"
+        np.savetxt(kit / "data.csv", table, "%d,%.3f,%.3f", header=head, comments="")
+    path, work = folder / "columns.toml", folder / "work"
+    work.mkdir()
+    path.write_text(
+        f'[data]\nsplit = "columns"\n[clustering]\nalgorithm = "lossless"\nn_clusters = {k}\n'
+        f"max_rounds = {ROUNDS}\n[sampling]\nmin_clients = 2\n"
+        '[privacy]\ntier = "none"\n[outputs]\nreport = false\nlabels = "none"\n'
+    )
+    transport, start = Together([folder / name for name in names], "columns"), time.process_time()
+    StudyJob(str(path), str(folder / "run"), str(work), "columns0run", 600.0, False, False).run(
+        transport, names
+    )
+    outcome = json.loads((work / OUTCOME).read_text())
+    if not outcome["done"]:
+        raise SystemExit(str(outcome))
+    found = Measured(cpu=time.process_time() - start)
+    lines = [json.loads(line) for line in (work / PROGRESS).open()]
+    last = [line for line in lines if line.get("phase") == Phase.CLUSTERING][-1]["plan"]
+    found.take_rounds(lines, "when", "plan", last)
+    found.memory = {"all": psutil.Process().memory_full_info().pss / 2**20}
+    return found
+
+
 def _quantile(values: Sequence[float], at: float) -> str:
     return f"{1e3 * float(np.quantile(values, at)):.0f} ms"
 
@@ -260,6 +303,16 @@ def print_together(n_clients: int, size: Size, tiers: Sequence[str]) -> None:
             times = [_quantile(one.rounds, q) for q in (0.5, 0.95)]
             more = (f"{one.cpu:.1f} s", *sizes, f"{one.memory['all']:.0f} MB")
             print(row(str(n_clients), tier, *times, *more), flush=True)
+
+
+def print_columns(n_records: int, k: int = 4) -> None:
+    """A line for split columns."""
+    print(f"\n2 owners of 2 columns of {n_records:,} records, k = {k}; {_load()}\n", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        one = run_columns(Path(folder), n_records, k)
+    times = ", ".join(f"{name} {_quantile(one.rounds, q)}" for name, q in _TIMES)
+    print(f"round: {times}; CPU of the study {one.cpu:.0f} s; a round sends {one.sent:,} B and")
+    print(f"receives {one.received:,} B; memory of all in one process {one.memory['all']:.0f} MB")
 
 
 def _load() -> str:
