@@ -25,6 +25,7 @@ from .cluster_statistics import (
     compute_statistics,
 )
 from .describe_map import draw_map
+from .precision import Precision
 from .withholding import choose_withheld_counts
 
 
@@ -36,13 +37,15 @@ class ClusterDescription:
     map: ClusterMap | None
     withheld: Withheld | None  # None: there are no counts by client
     rounded: bool  # means and spreads are rounded
+    centers: FloatArray  # (C, P) as published; NaN where they are withheld
 
 
 def describe_clusters(
     model: Model, totals: ClusterTotals, queries: ClusterQueries
 ) -> ClusterDescription:
     """Clusters in the units of the columns, their sizes at each client, and the map, if any."""
-    statistics = compute_statistics(model, totals, queries.min_count)
+    every = queries.tier.publishes_all
+    statistics = compute_statistics(model, totals, queries.min_count, publishes_all=every)
     drawn = None
     if model.centers.shape[1] > 1 and statistics.size.any():
         with suppress(EmptyRound):  # clients withhold the shapes of all clusters
@@ -58,7 +61,7 @@ def describe_clusters(
         )
         for c, id in enumerate(model.ids)
     )
-    return ClusterDescription(clusters, drawn, withheld, statistics.rounded)
+    return ClusterDescription(clusters, drawn, withheld, statistics.rounded, statistics.center)
 
 
 def _is_mixed(model: Model, statistics: ClusterStatistics, c: int) -> bool:
@@ -131,21 +134,29 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def warn_of_small_clusters(model: Model, minimum: int) -> str:
-    """A warning if a centre in the model stands for very few rows; usually empty."""
+def warn_of_small_clusters(model: Model, minimum: int, *, publishes_all: bool) -> str:
+    """A warning if a cluster has very few rows; usually empty."""
     pairs = zip(model.ids, model.sizes, strict=True)
     small = [str(id) for id, size in pairs if size and size < minimum]
     if not small:
         return ""
-    which = f"cluster {small[0]} has" if len(small) == 1 else f"clusters {', '.join(small)} have"
+    one = len(small) == 1
+    which = f"cluster {small[0]} has" if one else f"clusters {', '.join(small)} have"
+    if publishes_all:
+        return (
+            f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single "
+            "rows as a centre; choose fewer clusters, or share model.json only with people who may "
+            "see them"
+        )
+    what = "its centre is" if one else "their centres are"
     return (
-        f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single rows "
-        "as a centre; choose fewer clusters, or share model.json only with people who may see them"
+        f"{which} fewer than {minimum} rows, so {what} withheld, and model.json gives new rows to "
+        "the other clusters; choose fewer clusters"
     )
 
 
 def measure_quality(
-    found: Clustering, pooled: FloatArray | None, queries: ClusterQueries
+    found: Clustering, pooled: FloatArray | None, queries: ClusterQueries, digits: Precision
 ) -> tuple[QualityRecord, ...]:
     """Indices of the centres, and of the centres of pooled rows, if those are known."""
     if len(found.centers) < 2 or queries.tier.noisy:
@@ -166,8 +177,8 @@ def measure_quality(
     return tuple(
         QualityRecord(
             index=index.name,
-            value=values[index.name],
-            pooled=expected.get(index.name),
+            value=digits.round(values[index.name]),
+            pooled=digits.round(expected.get(index.name)),
             better=index.better,
         )
         for index in indices

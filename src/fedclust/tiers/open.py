@@ -14,6 +14,7 @@ class Unprotected(Tier):
     """No transform at all: exact, and open."""
 
     name: ClassVar[str] = "none"
+    publishes_all: ClassVar[bool] = True
 
     @property
     def exact(self) -> bool:
@@ -32,6 +33,8 @@ class Unprotected(Tier):
 @dataclass(frozen=True)
 class UnprotectedColumns(Unprotected):
     """No protection where columns are split between clients."""
+
+    advice: ClassVar[str] = ""  # noise needs rows that are whole
 
     @property
     def guarantee(self) -> Guarantee:
