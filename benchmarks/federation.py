@@ -4,8 +4,12 @@ Real processes on this machine, mutual TLS. A study alternates with a job that o
 bytes in both directions, with one server and the same clients. It runs once as
 ``fedclust[nvflare]`` installs it, and once with ``fedclust[fast]``: numba is fast, but large. Set
 ``TMPDIR=/dev/shm`` to measure without the disk, which all clients share only here.
+
+With ``--clients 3 10 30``, ``--together 100``, ``--large`` or ``--columns 1000000``, see
+`benchmarks.scale`.
 """
 
+import argparse
 import contextlib
 import json
 import os
@@ -31,6 +35,7 @@ from fedclust.client.disclosures import write_disclosure
 from fedclust.core import Data, Plan, Request, Schema, respond
 from fedclust.deploy.kits import CLIENT_COMPONENT, SERVER_COMPONENT
 
+from .scale import TIERS, Size, print_columns, print_processes, print_together
 from .timing import best_of, row, verdict
 
 BLOCKS, ROUNDS = 3, 30
@@ -278,7 +283,28 @@ def _disk() -> tuple[str, str]:
     return f"{1e3 * seconds:.1f} ms", f"{2 * N_CLIENTS} per round on one disk"
 
 
+def main() -> None:
+    """Measure what the options ask for; without options, the cost in addition to NVFlare."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clients", type=int, nargs="+", help="numbers of clients, as processes")
+    parser.add_argument("--together", type=int, nargs="+", help="numbers of clients in one process")
+    parser.add_argument("--tiers", nargs="+", default=TIERS, help="tiers of the studies")
+    parser.add_argument("--large", action="store_true", help="1,000 clusters of 1,000 columns")
+    parser.add_argument("--columns", type=int, help="number of records whose columns are split")
+    options = parser.parse_args()
+    if options.clients:
+        print_processes(options.clients, Size(), options.tiers)
+    for n in options.together or ():
+        print_together(n, Size(), options.tiers)
+    if options.large:
+        print_together(3, Size(1_500, 1_000, 1_000, rounds=3), ("none",))
+    if options.columns:
+        print_columns(options.columns)
+    if not (options.clients or options.together or options.large or options.columns):
+        for fast in (False, True):
+            print(f"\n{'with' if fast else 'without'} fedclust[fast]\n", flush=True)
+            print("\n".join(table(fast=fast)), flush=True)
+
+
 if __name__ == "__main__":
-    for fast in (False, True):
-        print(f"\n{'with' if fast else 'without'} fedclust[fast]\n", flush=True)
-        print("\n".join(table(fast=fast)), flush=True)
+    main()

@@ -204,5 +204,5 @@ class TestIdentities:
 
     def test_the_coordinators_kit(self, kits: Path) -> None:
         found = self.found(kits / "admin")
-        assert set(found) == {"software", "certificate", "keys", "server name"}
+        assert set(found) == {"system", "software", "certificate", "keys", "server name"}
         assert all(check.ok for check in found.values())

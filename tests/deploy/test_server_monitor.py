@@ -105,3 +105,11 @@ def test_the_page_names_every_metric() -> None:
             assert re.search(rf"\| `fedclust_{side}_{name}(_total)?(\{{\w+[\w,]*\}})?` \|", page), (
                 name
             )
+
+
+def test_bytes_are_those_of_the_history(server: Pretended, tmp_path: Path) -> None:
+    monitored(tmp_path)
+    rounds = [e for e in events(tmp_path) if e.get("kind") == "llf-fcm" and e["event"] == "round"]
+    history = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
+    for event, line in zip(rounds[-len(history) :], map(json.loads, history), strict=True):
+        assert (event["sent"], event["received"]) == (line["bytes_down"], line["bytes_up"])

@@ -21,6 +21,7 @@ from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, known_clients, read_k
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
 from .queue import take_turn
 from .status import announce_study
+from .system import check_system
 from .tail import Tail
 
 # Called with {"message": text}, or with a line of progress.jsonl.
@@ -54,6 +55,8 @@ def run_federated(
 ) -> None:
     """Run the study and write its folder; a job that fails for a passing reason is resubmitted."""
     tier = resolve_tier(study, RemotePool.default_tier)  # raises before any client is contacted
+    if notice := check_system():
+        on_message({"message": notice})
     for text in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
         on_message({"message": text})
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")

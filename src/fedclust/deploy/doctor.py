@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import metadata
@@ -20,6 +21,7 @@ from ..privacy.crypto import signing_public
 from ..tiers import TIERS
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
 from .run_client import RENEWAL_DAYS, find_readable_keys
+from .system import check_system
 
 
 class Check(NamedTuple):
@@ -33,7 +35,7 @@ class Check(NamedTuple):
 def examine_kit(folder: Path) -> list[Check]:
     """Run all checks on the kit of a client, of the server or of the coordinator."""
     kit = _read_any_kit(folder)
-    checks = [_check_software(), _check_certificate(kit), _check_keys(kit)]
+    checks = [_check_system(), _check_software(), _check_certificate(kit), _check_keys(kit)]
     if kit.role == "client":
         more = [_check_policy(kit), *_check_identity(kit), *_check_client(kit)]
         more += [_check_server_name(kit), _check_connection(kit)]
@@ -49,6 +51,14 @@ def _read_any_kit(folder: Path) -> Kit:
         with contextlib.suppress(FedclustError):
             return read_kit(folder, role)
     return read_kit(folder, "client")
+
+
+def _check_system() -> Check:
+    try:
+        notice = check_system()
+    except FedclustError as error:
+        return Check("system", False, str(error))
+    return Check("system", notice is None, notice or sys.platform)
 
 
 def _check_software() -> Check:

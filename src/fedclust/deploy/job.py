@@ -138,7 +138,7 @@ class StudyJob:
     def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)
         place = {"phase": phase, "plan": key, "round": done.number, "answers": n}
-        self._append(PROGRESS, place | {"sent": n * done.bytes_down, "received": done.bytes_up})
+        self._append(PROGRESS, place | {"sent": done.bytes_down, "received": done.bytes_up})
 
     def _record(self, incident: Incident) -> None:
         self._append(INCIDENTS, asdict(incident))

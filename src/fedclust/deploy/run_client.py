@@ -8,6 +8,7 @@ from ..client.config import CLIENT_FILE, read_client_config
 from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
 from .kits import Kit, read_kit
+from .system import check_system
 
 OnMessage = Callable[[str], object]
 RENEWAL_DAYS = 30  # a certificate that expires sooner should be renewed
@@ -20,6 +21,8 @@ def run_client(
 
     While the client runs, `meanwhile` is called several times a second.
     """
+    if notice := check_system():
+        on_message(notice)
     from ..channels.nvflare.causes import find_cause, log_size
     from ..channels.nvflare.logs import Tidying
     from ..channels.nvflare.process import client_command, running, wait

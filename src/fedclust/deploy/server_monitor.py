@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import __version__
 from ..core import FedclustError
-from .events import Event, EventLog, EventName, Side
+from .events import Event, EventLog, EventName, Side, now
 from .exposition import Family, Kind, Sample, counter, gauge
 from .kits import Kit
 from .monitor import Health
@@ -57,7 +57,7 @@ class ServerMonitor:
         elif "waiting" in line:
             self._take_waiting(line["waiting"])
         elif "incident" in line:
-            self._take_incident(line["incident"])
+            self._take_incident(line["incident"], str(line.get("when", now())))
         elif "round" in line:
             self._take_round(line)
         elif "submitted" in line:
@@ -79,11 +79,12 @@ class ServerMonitor:
         for client in sorted(names):
             self._note(EventName.WAITING, client=client, text="its owner has not approved yet")
 
-    def _take_incident(self, incident: Mapping[str, Any]) -> None:
+    def _take_incident(self, incident: Mapping[str, Any], when: str) -> None:
         client = str(incident["client"])
         self._incidents[client] += 1
         place = {"kind": str(incident["plan"]), "round": int(incident["round"])}
-        self._note(EventName.INCIDENT, client=client, text=str(incident["what"]), **place)
+        text = str(incident["what"])
+        self._note(EventName.INCIDENT, time=when, client=client, text=text, **place)
 
     def _take_round(self, line: Mapping[str, Any]) -> None:
         self._waiting = frozenset()
@@ -93,6 +94,7 @@ class ServerMonitor:
         self._sent, self._received = self._sent + sent, self._received + received
         self._note(
             EventName.ROUND,
+            time=str(line.get("when", now())),
             kind=line["plan"],
             round=line["round"],
             clients=line["answers"],
