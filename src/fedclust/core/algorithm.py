@@ -51,8 +51,11 @@ class Data:
 
     @cached_property
     def extent(self) -> tuple[FloatArray, FloatArray]:
-        """Minimum and maximum of each column. They are values of records and must not be sent."""
-        return self.X.min(axis=0), self.X.max(axis=0)
+        """Minimum and maximum of the observed cells of each column; NaN where there are none.
+
+        They are values of records and must not be sent.
+        """
+        return np.fmin.reduce(self.X, axis=0), np.fmax.reduce(self.X, axis=0)
 
     @classmethod
     def of(
@@ -157,6 +160,7 @@ class Schema:
     low: FloatArray | None = None  # (F,)
     high: FloatArray | None = None  # (F,)
     n_records: int | None = None  # with split columns: the number of shared records
+    missing: bool = False  # whether rows may have missing cells
 
     def records(self) -> int:
         """The number of records that the owners of columns share."""
@@ -297,6 +301,15 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def soft(self) -> bool:
         """Whether these settings assign memberships rather than labels."""
         return self.traits.soft
+
+    def over_cells(self) -> "Algorithm[Any, Any, Any]":
+        """The algorithm for rows with missing cells, or a refusal."""
+        if self.traits.missing:
+            return self
+        raise ConfigError(
+            f"{self.key} needs complete rows, so missing = 'partial' is not available; use 'drop' "
+            "or 'mean', or an algorithm for missing cells such as 'llf-cm' or 'llf-fcm'"
+        )
 
     @property
     def n_starts(self) -> int:

@@ -78,7 +78,7 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
     fuzzifier: float = 0.0  # above 1: the entropy of memberships is computed, too
 
     key: ClassVar[str] = "profile"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, missing=True)
 
     def __post_init__(self) -> None:
         checks.centers(self)
@@ -133,7 +133,7 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
 
     key: ClassVar[str] = "outline"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
@@ -173,7 +173,7 @@ class MapCounts(OneRoundQuery[Empty, CellCounts]):
     cells: Annotated[int, Role.BINS] = 24  # along each side
 
     key: ClassVar[str] = "density"
-    traits: ClassVar[Traits] = Traits(additive=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> Empty:
         return Empty()
@@ -207,7 +207,7 @@ class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
 
     key: ClassVar[str] = "presence"
-    traits: ClassVar[Traits] = Traits(additive=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
