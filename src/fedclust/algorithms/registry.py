@@ -121,6 +121,8 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "metrics.federated.Evaluation",
                 "metrics.contingency.Contingency",
                 "metrics.profile.Profile",
+                "metrics.profile.PartialProfile",
+                "metrics.profile.ClientCells",
                 "metrics.profile.ClusterShapes",
                 "metrics.profile.ClientCounts",
                 "metrics.profile.MapCounts",

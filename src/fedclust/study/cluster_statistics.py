@@ -10,7 +10,7 @@ from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..clustering.rows import Clustering
 from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
-from ..metrics import Profile
+from ..metrics import PartialProfile, Profile
 from ..metrics.profile import ProfileSums
 from ..results import Coverage
 from ..tiers import Tier
@@ -67,7 +67,8 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
         return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False, on_grid=False)
     fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     try:
-        done = queries.run(Profile(C, found.centers, fuzzifier), "profile")
+        kind = PartialProfile if queries.schema.missing else Profile
+        done = queries.run(kind(C, found.centers, fuzzifier), "profile")
     except EmptyRound:  # clients withhold all of it
         return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False, on_grid=False)
     coverage = _find_coverage(done, queries)
@@ -88,6 +89,7 @@ class ClusterStatistics:
 
     size: FloatArray  # (C,) rows behind them; all zero if nothing is known
     shown: BoolArray  # (C,) whether the statistics of a cluster may be shown
+    few: BoolArray  # (C, P) whether too few observed cells stand behind a mean to show it
     mean: FloatArray  # (C, P) of clusters that are not shown: their common mean, if fuzzy
     spread: FloatArray  # (C, P)
     entropy: FloatArray  # (C,)
@@ -117,12 +119,12 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
     rows, they are rounded so that `minimum` rows more or fewer make no visible difference.
     """
     sums, soft = totals.sums, model.fuzzifier is not None
-    held, n = np.maximum(sums.size, 1.0)[:, None], max(sums.size.sum(), 1.0)
+    held, n = np.maximum(sums.cells, 1.0), np.maximum(sums.cells.sum(axis=0), 1.0)
     moved = sums.total / held
     mean: FloatArray = model.centers + moved
     variance = np.maximum(sums.square / held - moved**2, 0.0)
-    overall = sums.size @ mean / n
-    overall_spread = np.sqrt(sums.size @ (variance + (mean - overall) ** 2) / n)
+    overall = _average(sums, mean)
+    overall_spread = np.sqrt(_average(sums, variance + (mean - overall) ** 2))
     spread: FloatArray = np.sqrt(variance)
     near = _NEAR * overall_spread + _DIGITS * np.abs(model.centers).max(axis=0)
     near = near + _GRID * totals.on_grid
@@ -142,8 +144,18 @@ def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> Clu
         shown=(sums.size > 0) & ~withheld,
         mean=mean,
         spread=spread,
-        entropy=sums.entropy / held[:, 0],
+        few=np.broadcast_to(sums.cells < minimum * (sums.cells.shape[1] > 1), mean.shape),
+        entropy=sums.entropy / np.maximum(sums.size, 1.0),
         overall_mean=overall,
         overall_spread=overall_spread,
         rounded=rounded,
     )
+
+
+def _average(sums: ProfileSums, values: FloatArray) -> FloatArray:
+    """Mean over clusters of a value of each column, by the rows or cells behind it."""
+    if sums.cells.shape[1] == 1:
+        by_rows: FloatArray = sums.size @ values / max(sums.size.sum(), 1.0)
+        return by_rows
+    by_cells: FloatArray = (sums.cells * values).sum(axis=0)
+    return by_cells / np.maximum(sums.cells.sum(axis=0), 1.0)

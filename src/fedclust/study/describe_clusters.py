@@ -103,6 +103,8 @@ def _describe_features(
         mean, spread = model.centers[c], np.full(len(mean), np.nan)
     elif not statistics.shown[c]:
         mean, spread = np.full((2, len(mean)), np.nan)
+    else:
+        mean, spread = (np.where(statistics.few[c], np.nan, v) for v in (mean, spread))
     if not statistics.size.any():
         overall, overall_spread = np.full((2, len(mean)), np.nan)
     means, overalls = ready.in_units(mean[None])[0], ready.in_units(overall[None])[0]

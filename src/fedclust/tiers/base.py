@@ -87,7 +87,7 @@ class Tier(ABC):
                 "'uniform')"
             )
 
-    def check_missing(self, missing: bool) -> None:
+    def check_missing(self, *, missing: bool) -> None:
         """Refuse rows with missing cells where nothing is proved of sums over observed cells."""
         if missing and not self.takes_missing:
             raise ConfigError(
@@ -97,7 +97,7 @@ class Tier(ABC):
 
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
         """The algorithm as it runs under this tier, or a refusal that names another."""
-        self.check_missing(schema.missing)
+        self.check_missing(missing=schema.missing)
         self.check(algorithm)
         changes: dict[str, int] = {}
         longest, most = algorithm.parameter("max_rounds"), self.most_rounds(algorithm)

@@ -101,6 +101,11 @@ class RowsLayout(Layout):
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
 
+    @property
+    def _partial(self) -> bool:
+        """Whether rows take part with missing cells."""
+        return self.study.data.missing == "partial"
+
     def _preflight(
         self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
     ) -> dict[str, PreflightReport]:
@@ -108,7 +113,7 @@ class RowsLayout(Layout):
         needs_memory = "" if algorithm.traits.additive else f"{algorithm.key}; set batch_rows = 0"
         if self.study.data.missing == "median-of-means":
             needs_memory = "median-of-means; set batch_rows = 0"
-        request = Preflight(columns, algorithm.key, counts, needs_memory)
+        request = Preflight(columns, algorithm.key, counts, needs_memory, self._partial)
         reports: dict[str, PreflightReport] = pool.send(request)
         least = self.study.sampling.min_clients
         if len(reports) < max(least, 1) and not pool.needs_everyone:
@@ -192,8 +197,8 @@ class RowsLayout(Layout):
         """One scale for all clients, learned from all of them."""
         study, columns = self.study, survey.columns
         if tier.sums_only:  # learning a scale would show every client's own sums
-            return scale_by_bounds(columns)
-        encoded = EncodedRows(columns)
+            return scale_by_bounds(columns, partial=self._partial)
+        encoded = EncodedRows(columns, self._partial)
         algorithm = make_algorithm(study.clustering, study.n_clusters[0])
         means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
@@ -267,7 +272,7 @@ class RowsLayout(Layout):
         description = describe_clusters(model, totals.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         best = next(run for run in journal.records if run.sent is found.run.sent)
-        why = "a missing value in a feature"
+        why = "no value in any feature" if self._partial else "a missing value in a feature"
         profile = RunProfile(
             minimum=min_count,
             coverage=totals.coverage,
