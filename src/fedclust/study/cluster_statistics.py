@@ -157,5 +157,6 @@ def _average(sums: ProfileSums, values: FloatArray) -> FloatArray:
     if sums.cells.shape[1] == 1:
         by_rows: FloatArray = sums.size @ values / max(sums.size.sum(), 1.0)
         return by_rows
-    by_cells: FloatArray = (sums.cells * values).sum(axis=0)
-    return by_cells / np.maximum(sums.cells.sum(axis=0), 1.0)
+    total = (sums.cells * values).sum(axis=0)
+    by_cells: FloatArray = total / np.maximum(sums.cells.sum(axis=0), 1.0)
+    return by_cells

@@ -109,9 +109,9 @@ def _source(model: Model, file: Path, id: str | None, batch_rows: int) -> tuple[
         held = read_table((file,), options, id or model.id_column)
         kinds = kinds_of(held, {file: inspect(file, options)})
         return _check_columns(model, file, id, kinds), InMemory(held)
-    kinds = column_kinds((file,), options)
-    used = _check_columns(model, file, id, kinds)
-    names = [column.name for column in columns if column.name in kinds]
+    found = column_kinds((file,), options)
+    used = _check_columns(model, file, id, found)
+    names = [column.name for column in columns if column.name in found]
     names += [used] if used else []
     words = frozenset(column.name for column in columns if column.holds_words)
     selection = Selection(tuple(dict.fromkeys(names)), words, options, used, batch_rows)

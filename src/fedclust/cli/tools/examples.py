@@ -43,7 +43,7 @@ restecg = { categories = ["normal", "ST-T abnormality", "hypertrophy"] }
 thalach = { unit = "beats per minute" }
 exang = { categories = ["no", "yes"] }
 oldpeak = { unit = "mm" }
-slope = { categories = ["rising", "flat", "falling"] }
+slope = {}                       # 1 rising, 2 flat, 3 falling: ordered, so it is a number
 ca = { unit = "vessels" }
 thal = { categories = ["normal", "fixed defect", "reversible defect"] }
 """
@@ -64,7 +64,6 @@ _CATEGORIES: Mapping[str, Mapping[str, Mapping[float, str]]] = {
         "fbs": {0: "to 120 mg/dl", 1: "above 120 mg/dl"},
         "restecg": {0: "normal", 1: "ST-T abnormality", 2: "hypertrophy"},
         "exang": {0: "no", 1: "yes"},
-        "slope": {1: "rising", 2: "flat", 3: "falling"},
         "thal": {3: "normal", 6: "fixed defect", 7: "reversible defect"},
     }
 }
