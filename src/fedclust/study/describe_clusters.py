@@ -9,11 +9,18 @@ import numpy as np
 from ..clustering.model import Model
 from ..clustering.rows import SCORING, Clustering
 from ..core import EmptyRound
-from ..metrics import ClientCounts, Evaluation, reported_indices
+from ..metrics import (
+    ClientCells,
+    ClientCounts,
+    Evaluation,
+    adjusted_rand_of_table,
+    reported_indices,
+)
 from ..results import (
     ClusterMap,
     ClusterProfile,
     FeatureProfile,
+    MissingCells,
     QualityRecord,
     Withheld,
 )
@@ -36,6 +43,7 @@ class ClusterDescription:
     map: ClusterMap | None
     withheld: Withheld | None  # None: there are no counts by client
     rounded: bool  # means and spreads are rounded
+    agreement: float | None  # of clusters and clients
 
 
 def describe_clusters(
@@ -47,7 +55,7 @@ def describe_clusters(
     if model.centers.shape[1] > 1 and statistics.size.any():
         with suppress(EmptyRound):  # clients withhold the shapes of all clusters
             drawn = draw_map(model, statistics, totals.coverage, queries)
-    by_client, withheld = _count_by_client(model, totals, queries)
+    by_client, withheld, agreement = _count_by_client(model, totals, queries)
     clusters = tuple(
         ClusterProfile(
             id=id,
@@ -58,7 +66,7 @@ def describe_clusters(
         )
         for c, id in enumerate(model.ids)
     )
-    return ClusterDescription(clusters, drawn, withheld, statistics.rounded)
+    return ClusterDescription(clusters, drawn, withheld, statistics.rounded, agreement)
 
 
 def _is_mixed(model: Model, statistics: ClusterStatistics, c: int) -> bool:
@@ -71,26 +79,48 @@ Counts = Mapping[str, tuple[int | None, ...]]
 
 def _count_by_client(
     model: Model, totals: ClusterTotals, queries: ClusterQueries
-) -> tuple[Counts, Withheld | None]:
-    """Rows of each client in each cluster, and how much of them is withheld.
+) -> tuple[Counts, Withheld | None, float | None]:
+    """Rows of each client in each cluster, how much is withheld, and how far clusters are clients.
 
     They are counted only where totals cover all rows: the difference between incomplete totals and
     counts would show what clients withheld.
     """
     if totals.coverage != "all" or queries.tier.sums_only:
-        return {}, None
+        return {}, None, None
     done = queries.run(ClientCounts(len(model.ids), model.centers), "counts")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counts = done.model.sizes.astype(int)
     used = [queries.used.get(client) for client in clients]
     if tuple(counts.sum(axis=0).tolist()) != totals.sizes or counts.sum(axis=1).tolist() != used:
-        return {}, None  # a client did not reply, or its rows have changed
+        return {}, None, None  # a client did not reply, or its rows have changed
     hidden = choose_withheld_counts(counts, queries.min_count)
     shown = {
         client: tuple(None if h else int(n) for n, h in zip(row, mask, strict=True))
         for client, row, mask in zip(clients, counts, hidden, strict=True)
     }
-    return shown, Withheld(int(hidden.sum()), int(counts[hidden].sum()))
+    # Two digits show no single row, and are enough to see whether clusters are clients.
+    agreement = round(adjusted_rand_of_table(counts), 2) if len(counts) > 1 else None
+    return shown, Withheld(int(hidden.sum()), int(counts[hidden].sum())), agreement
+
+
+def describe_missing(model: Model, queries: ClusterQueries) -> MissingCells | None:
+    """The share of missing cells by client and column; None where the tier hides it.
+
+    Shares of few missing cells, or of few observed ones, would show single rows.
+    """
+    if not queries.schema.missing or queries.tier.sums_only:
+        return None
+    done = queries.run(ClientCells(), "missing cells")
+    clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
+    shares: dict[str, tuple[float | None, ...]] = {}
+    for client, observed, n in zip(clients, done.model.observed, done.model.rows, strict=True):
+        few = [0 < m < queries.min_count for m in (*observed, *(n - observed))]
+        hidden = np.reshape(few, (2, -1)).any(axis=0)
+        shares[client] = tuple(
+            None if hide or n == 0 else round(float(1 - seen / n), 2)
+            for hide, seen in zip(hidden, observed, strict=True)
+        )
+    return MissingCells(columns=tuple(model.preparation.names), shares=shares)
 
 
 def _describe_features(

@@ -40,7 +40,12 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
 from ..conflicts import find_row_conflicts, find_unprotected_rows
-from ..describe_clusters import describe_clusters, measure_quality, warn_of_small_clusters
+from ..describe_clusters import (
+    describe_clusters,
+    describe_missing,
+    measure_quality,
+    warn_of_small_clusters,
+)
 from ..describe_run import TierEffect, describe_clients, summarize_phases
 from ..identity import match_ids
 from ..journal import Journal
@@ -280,6 +285,8 @@ class RowsLayout(Layout):
             map=description.map,
             quality=measure_quality(found, pooled, queries),
             withheld=description.withheld,
+            agreement=description.agreement,
+            missing=describe_missing(model, queries),
             rounded=description.rounded,
             clients=describe_clients(prepared.rows, used, best.client_rounds, why),
             phases=summarize_phases(journal.records),
