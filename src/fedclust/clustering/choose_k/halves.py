@@ -15,7 +15,7 @@ from ...algorithms.centers import Candidates, CellSums, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
 from ...algorithms.micro_clusters import MicroSeeding
 from ...algorithms.partial import PartialCMeans, PartialFuzzyCMeans
-from ...core import AnyAlgorithm, Data, Empty, Role, Traits, checks, derive_seed, stream
+from ...core import AnyAlgorithm, Data, Empty, Message, Role, Traits, checks, derive_seed, stream
 from ...typing import IntArray, Rng
 
 
@@ -98,6 +98,7 @@ class HalvesPartialCMeans(PartialCMeans):
     split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-partial-llf-cm"
+    up: ClassVar[type[Message]] = CellSums
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> CellSums:
         return cast(CellSums, _step_halves(super().client_step, down, data, self.split, rng))
@@ -110,6 +111,7 @@ class HalvesPartialFuzzyCMeans(PartialFuzzyCMeans):
     split: Annotated[int, Role.FREE] = 0
 
     key: ClassVar[str] = "halves-partial-llf-fcm"
+    up: ClassVar[type[Message]] = CellSums
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> CellSums:
         return cast(CellSums, _step_halves(super().client_step, down, data, self.split, rng))
