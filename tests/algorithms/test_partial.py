@@ -11,7 +11,7 @@ from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import Clustering, cluster
 from fedclust.core import Batches, ConfigError, Data, DataError, Plan, Schema, run
 from fedclust.privacy import FixedPoint
-from fedclust.typing import FloatArray
+from fedclust.typing import Array, FloatArray
 
 F = 5
 SCHEMA = Schema(F, low=np.full(F, -6.0), high=np.full(F, 14.0), missing=True)
@@ -22,14 +22,15 @@ def make_rows(share: float = 0.3, seed: int = 0) -> FloatArray:
     rng = np.random.default_rng(seed)
     X = np.concatenate([rng.normal(loc=m, size=(60, F)) for m in (0, 4, 8)])
     X[rng.random(X.shape) < share] = np.nan
-    return X[~np.isnan(X).all(axis=1)]
+    rows: FloatArray = X[~np.isnan(X).all(axis=1)]
+    return rows
 
 
-def clients_of(X: FloatArray, owners: FloatArray) -> LocalChannel:
+def clients_of(X: FloatArray, owners: Array) -> LocalChannel:
     return LocalChannel({str(o): Data.of(X[owners == o], missing=True) for o in np.unique(owners)})
 
 
-def run_over(X: FloatArray, owners: FloatArray, key: str, *, exact: bool = False) -> FloatArray:
+def run_over(X: FloatArray, owners: Array, key: str, *, exact: bool = False) -> FloatArray:
     start = np.array([[0.5] * F, [3.0] * F, [7.0] * F])
     algorithm = make(key, 3, init=start).over_cells()
     transforms = (FixedPoint.over(SCHEMA),) if exact else ()
@@ -43,7 +44,7 @@ def run_over(X: FloatArray, owners: FloatArray, key: str, *, exact: bool = False
 @settings(max_examples=15, deadline=None)
 def test_any_split_gives_the_pooled_centres(key: str, seed: int, n_clients: int) -> None:
     X = make_rows(0.4, seed)
-    owners: FloatArray = np.random.default_rng(seed).integers(0, n_clients, len(X)).astype(float)
+    owners: Array = np.random.default_rng(seed).integers(0, n_clients, len(X)).astype(float)
     alone = np.zeros(len(X))
     np.testing.assert_allclose(run_over(X, owners, key), run_over(X, alone, key), atol=1e-9)
     split, pooled = (run_over(X, who, key, exact=True) for who in (owners, alone))

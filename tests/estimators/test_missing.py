@@ -43,7 +43,7 @@ def test_rows_with_missing_cells_take_part(kind: type[FederatedKMeans]) -> None:
     observed = np.arange(150) != 7
     assert adjusted_rand_score(y[observed], model.labels_[observed]) > 0.9
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    alone = kind(3, missing="partial", init=model.algorithm_.init).fit(X)
+    alone = kind(3, missing="partial", init=model.algorithm_.parameter("init")).fit(X)
     np.testing.assert_allclose(alone.cluster_centers_, model.cluster_centers_, atol=1e-9)
 
 

@@ -143,13 +143,13 @@ def test_integer_sums_are_the_same_for_any_split_and_order(
 def test_distances_are_scaled_by_the_share_of_observed_cells() -> None:
     X = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, 5.0], [np.nan] * 3, [1.0, 2.0, 3.0]])
     C = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 5.0]])
-    expected = [[10 * 3 / 2, 4 * 3 / 2], [25 * 3, 0], [0, 0], [14, 5]]
-    np.testing.assert_allclose(sq_distances(X, C), expected)
+    expected: list[list[float]] = [[10 * 3 / 2, 4 * 3 / 2], [25 * 3, 0], [0, 0], [14, 5]]
+    np.testing.assert_allclose(sq_distances(X, C), np.array(expected))
     labels, d2 = nearest(X, C)
     np.testing.assert_array_equal(labels, [1, 1, 0, 1])
     np.testing.assert_allclose(d2, [6, 0, 0, 5])
     U = memberships(X, C, 2.0)
-    np.testing.assert_allclose(U, [[2 / 7, 5 / 7], [0, 1], [0.5, 0.5], [5 / 19, 14 / 19]])
+    np.testing.assert_allclose(U, np.array([[2 / 7, 5 / 7], [0, 1], [0.5, 0.5], [5 / 19, 14 / 19]]))
 
 
 def test_a_row_without_any_value_adds_nothing() -> None:

@@ -115,7 +115,7 @@ def describe_missing(model: Model, queries: ClusterQueries) -> MissingCells | No
     shares: dict[str, tuple[float | None, ...]] = {}
     for client, observed, n in zip(clients, done.model.observed, done.model.rows, strict=True):
         few = [0 < m < queries.min_count for m in (*observed, *(n - observed))]
-        hidden = np.reshape(few, (2, -1)).any(axis=0)
+        hidden = np.asarray(np.reshape(few, (2, -1)).any(axis=0))
         shares[client] = tuple(
             None if hide or n == 0 else round(float(1 - seen / n), 2)
             for hide, seen in zip(hidden, observed, strict=True)
