@@ -1,6 +1,7 @@
 """One local step against scikit-learn's Lloyd iteration, skfuzzy, and bare matrix products."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -125,7 +126,7 @@ def missing() -> list[str]:
     for n, F, k in SHAPES:
         X, C = problem(n, F, k, np.float64)
         holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
-        steps = {
+        steps: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
             "hard": (partial(hard_sums, X, C), partial(hard_cell_sums, holed, C)),
             "fuzzy": (partial(fuzzy_sums, X, C, 2.0), partial(fuzzy_cell_sums, holed, C, 2.0)),
         }

@@ -1,20 +1,21 @@
 """Federated clustering: the clusters of everybody's data, and no row leaves its owner."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .algorithms import make, make_seeding
-from .core import (
-    CheckpointError,
-    ConfigError,
-    DataError,
-    EmptyRound,
-    FedclustError,
-    MessageError,
-    TooFewClients,
-)
+from ._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .algorithms import make, make_seeding
     from .clustering.model import load
+    from .core.errors import (
+        CheckpointError,
+        ConfigError,
+        DataError,
+        EmptyRound,
+        FedclustError,
+        MessageError,
+        TooFewClients,
+    )
     from .estimators import (
         FederatedFuzzyCMeans,
         FederatedKMeans,
@@ -42,17 +43,29 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "load":
-        from .clustering.model import load
-
-        return load
-    # scikit-learn takes longer to import than all of fedclust: only those who use it pay.
-    if name in __all__:  # all else is here already
-        from . import estimators
-
-        return getattr(estimators, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Each name is imported when it is first used: NumPy and scikit-learn take longer than all else.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "algorithms": ("make", "make_seeding"),
+        "clustering.model": ("load",),
+        "core.errors": (
+            "CheckpointError",
+            "ConfigError",
+            "DataError",
+            "EmptyRound",
+            "FedclustError",
+            "MessageError",
+            "TooFewClients",
+        ),
+        "estimators": (
+            "FederatedFuzzyCMeans",
+            "FederatedKMeans",
+            "VerticalFuzzyCMeans",
+            "VerticalKMeans",
+        ),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,7 @@ from fedclust.algorithms.registry import (
     TRANSFORMS,
     register,
     register_transform,
+    summary,
     unregister,
 )
 from fedclust.core import ConfigError
@@ -133,3 +134,9 @@ def test_plans_know_installed_classes_by_the_names_of_their_classes(
         assert "tiny" not in PLANS
     finally:
         vars(PLANS).pop("_installed", None)
+
+
+def test_an_algorithm_that_is_not_installed_has_no_summary() -> None:
+    """A report is read where the package of its algorithm may be missing."""
+    assert summary("llf-cm").endswith(".")
+    assert summary("of another package") == ""

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from fedclust.datasets import dirichlet
 from fedclust.kernels import k_means, nearest
 from fedclust.study import read_study
-from fedclust.study.run import run_study
+from fedclust.study.run import Outcome, run_study
 from fedclust.typing import FloatArray, IntArray
 
 from ..support.sites import write_sites
@@ -38,13 +38,20 @@ def run_study_of(
     folder: Path, X: FloatArray, owner: IntArray, k: int, tier: str, **settings: Any
 ) -> Path:
     """Run a study over these rows; the folder of the run."""
+    return outcome_of(folder, X, owner, k, tier, **settings).folder
+
+
+def outcome_of(
+    folder: Path, X: FloatArray, owner: IntArray, k: int, tier: str, **settings: Any
+) -> Outcome:
+    """Run a study over these rows."""
     low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
     bounds = zip(low.tolist(), high.tolist(), strict=True)
     features = [f"x{f} = {{ low = {a}, high = {b} }}" for f, (a, b) in enumerate(bounds)]
     more = {"outputs": 'labels = "none"\nreport = false', **settings}
     clustering = f"n_clusters = {k}\n{more.pop('clustering', '')}"
     text = {"features": "\n".join(features), "clustering": clustering, "tier": tier, **more}
-    return run_study(read_study(write_sites(folder, X, owner, **text)), folder / "run").folder
+    return run_study(read_study(write_sites(folder, X, owner, **text)), folder / "run")
 
 
 class Reader:
@@ -53,7 +60,9 @@ class Reader:
     def __init__(self, run: Path) -> None:
         model, profile = (json.loads((run / f"{n}.json").read_text()) for n in ("model", "profile"))
         clusters = profile["clusters"]
-        self.centers = np.array([cluster["center_in_units"] for cluster in model["clusters"]])
+        self.centers = np.array(
+            [cluster["center_in_units"] for cluster in model["clusters"]], dtype=float
+        )
         self.sizes = np.array([cluster["size"] for cluster in model["clusters"]], dtype=float)
         self.means = np.array([[f["mean"] for f in c["features"]] for c in clusters], dtype=float)
         features = clusters[0]["features"]

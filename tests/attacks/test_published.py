@@ -8,9 +8,18 @@ import pytest
 from scipy.optimize import linprog
 
 from fedclust import load
+from fedclust.kernels import nearest
 from fedclust.typing import FloatArray, IntArray
 
-from .published import LOADERS, Reader, find_records, run_study_of, sums_that_withhold, table
+from .published import (
+    LOADERS,
+    Reader,
+    find_records,
+    outcome_of,
+    run_study_of,
+    sums_that_withhold,
+    table,
+)
 
 SEEDS = range(3)  # times four sets: twelve studies
 
@@ -30,14 +39,16 @@ def test_twelve_studies_publish_no_record(tmp_path: Path, tier: str) -> None:
     for name in LOADERS:
         for seed in SEEDS:
             X, owner, k = table(name, seed)
-            run = run_study_of(tmp_path / f"{name} {seed}", X, owner, k, tier)
-            reader = Reader(run)
+            outcome = outcome_of(tmp_path / f"{name} {seed}", X, owner, k, tier)
+            reader, ready = Reader(outcome.folder), outcome.model.preparation
             assert reader.profile["coverage"] == "all"
             assert reader.sizes.sum() == len(X)
             overall = reader.overall, reader.offset
             assert find_records(X, reader.centers, reader.sizes, reader.means, *overall) == 0
-            sizes, means = sums_that_withhold(X, owner, labels_of(run, X), k, minimum=5)
-            before += find_records(X, reader.centers, sizes, means)
+            exact = np.ascontiguousarray(outcome.clustering.centers)
+            labels = nearest(ready.scale_rows(X)[0], exact)[0]
+            sizes, means = sums_that_withhold(X, owner, labels, k, minimum=5)
+            before += find_records(X, ready.in_units(exact), sizes, means)
     assert before >= 3
 
 

@@ -85,7 +85,9 @@ def test_what_is_wrong_is_told_without_counts(
     assert told["problems"] == [["height", "out-of-bounds", True]]
     assert (told["rows"], told["complete"]) == (60, 60)
     outside = int((rows()["west"][:, 0] > 1.0).sum())
-    assert f"values outside the public bounds ({outside}; first in " in caplog.text  # its own log
+    assert (
+        f"public bounds; correct them, or widen low and high ({outside}; first in " in caplog.text
+    )  # its own log
 
 
 def test_a_file_that_cannot_be_read_is_named_in_the_clients_own_log_only(

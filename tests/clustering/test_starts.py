@@ -213,7 +213,18 @@ def test_more_clusters_than_groups_of_rows_still_separate() -> None:
     assert done.inertia <= 1.5 * best
 
 
-def test_clients_without_three_different_rows_send_no_start() -> None:
+@pytest.mark.parametrize("key", ["llf-cm", "robust-cm"])
+def test_clients_without_three_different_rows_send_no_start(key: str) -> None:
     X = np.random.default_rng(0).normal(size=(8, 2))
     with pytest.raises(EmptyRound, match="no client has enough rows"):
-        cluster(make("llf-cm", 2), channel(X, np.arange(8) % 4), Schema(2))
+        cluster(make(key, 2), channel(X, np.arange(8) % 4), Schema(2))
+
+
+def test_an_algorithm_without_races_takes_the_best_of_the_search() -> None:
+    """Its rounds do not ask as much as a race would, so one round has to be enough."""
+    X, _ = blobs()
+    clients = channel(X, np.arange(len(X)) % 4)
+    ready, runs = run_seeding(make("dwf", 5), clients, Schema(2), init="micro-clusters")
+    assert [(done.algorithm.key, done.n_rounds) for done in runs] == [("micro-clusters", 1)]
+    best = KMeans(5, n_init=20, random_state=0).fit(X).inertia_
+    assert inertia(X, lloyd(X, ready.parameter("init"), steps=50).centers) <= 1.05 * best

@@ -61,6 +61,20 @@ def test_lines_are_appended(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "sync True\nsync False\n"
 
 
+def test_a_line_that_does_not_fit_leaves_no_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append_line(tmp_path / "log", "whole")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fedclust.core.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        append_line(tmp_path / "log", "half of a line")
+    assert (tmp_path / "log").read_text() == "whole\n"
+
+
 def test_a_lock_is_waited_for_as_long_as_the_caller_says(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     path = tmp_path / "lock"

@@ -128,7 +128,7 @@ def test_a_mistake_is_not_tried_again(server: Pretended, tmp_path: Path) -> None
 
 
 def test_too_few_rows_or_no_common_column_are_said(server: Pretended, tmp_path: Path) -> None:
-    with pytest.raises(FedclustError, match="fewer rows than clusters .180 rows"):
+    with pytest.raises(FedclustError, match="fewer rows than clusters; lower n_clusters .180 rows"):
         run(tmp_path, STUDY.replace("n_clusters = 3", "n_clusters = 200"))
     text = (tmp_path / "sites" / "west" / "people.csv").read_text()
     (tmp_path / "sites" / "west" / "people.csv").write_text(text.replace("height,width", "a,b"))

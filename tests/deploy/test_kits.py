@@ -7,12 +7,17 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fedclust.client.codec import encode
 from fedclust.client.config import read_client_config
+from fedclust.client.requests import Preflight
 from fedclust.core import ConfigError
+from fedclust.core.wire import pack, unpack
 from fedclust.deploy.federation_file import read_federation
+from fedclust.follow.endpoint import FollowingEndpoints
 
 from ..support.federation_files import FEDERATION, written
 
@@ -85,6 +90,32 @@ def kits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = provision(read_federation(written(folder)), folder / "kits")
     assert made == (["localhost", "ana@example.org", "north", "south"], [], [])
     return folder / "kits"
+
+
+def test_a_kit_as_it_comes_allows_few_queries_and_only_tiers_in_which_sums_leave(
+    kits: Path, tmp_path: Path
+) -> None:
+    """An owner who changes one line allows studies of other tiers; the refusal names the line."""
+    kit = shutil.copytree(kits / "clients" / "north", tmp_path / "north")
+    (kit / "data.csv").write_text("age\n" + "\n".join(str(30 + i) for i in range(40)))
+    consent = read_client_config(kit / "client.toml").consent
+    assert (consent.privacy, consent.max_queries) == ("secure", 50)
+    kind, header, arrays = encode(Preflight(None, "llf-cm"))
+    asked = pack(
+        {"kind": kind, **header, "id": "1", "run": "a1b2", "about": {"study": "s"}}, arrays
+    )
+
+    def reply() -> dict[str, Any]:
+        endpoint = FollowingEndpoints("s").open(kit, "north")
+        return dict(unpack(endpoint.answer(asked, "ana@example.org")).header)
+
+    refused = reply()
+    assert refused["code"] == "consent"
+    assert 'client.toml has privacy = "secure"' in refused["why"]
+    assert "sets this one line" in refused["why"]
+    file = kit / "client.toml"
+    file.write_text(file.read_text().replace('privacy = "secure"', 'privacy = "none"'))
+    assert "why" not in reply()
 
 
 def test_each_participant_has_a_kit_of_its_own(kits: Path) -> None:

@@ -29,6 +29,10 @@ from .row_owners import owners, pd, rows
         ({"n_init": 0}, "n_init must be an integer"),
         ({"algorithm": "fkn"}, "FederatedKMeans does not support 'fkn'; .* did you mean 'fkm'"),
         ({"algorithm": "Loseless"}, "did you mean 'lossless'"),
+        (
+            {"algorithm": "kmeans"},
+            "does not support 'kmeans'; .*; the plain algorithm is 'lossless'",
+        ),
         ({"algorithm": None}, "FederatedKMeans does not support 'None'"),
         ({"algorithm": make_seeding("careful", 3)}, "FederatedKMeans does not support 'careful'"),
         ({"init": ["a", "b", "c"]}, "init must be 'auto', the name of a seeding, .* got list"),
@@ -144,7 +148,7 @@ def test_a_subclass_may_take_any_parameter() -> None:
         ),
         (
             lambda m: m.fit(_frame("owner", "x"), clients="owners"),
-            "clients='owners': X has no such column; did you mean 'owner'.* it has owner, x",
+            "clients='owners': X has no such column; it has owner, x; did you mean 'owner'",
         ),
         (
             lambda m: m.fit(rows(4), clients=["a", None, "b", "b"]),

@@ -156,5 +156,5 @@ def test_without_an_opening_nothing_is_answered(tmp_path: Path) -> None:
     remote = RemoteChannel(InProcess(open_owners(tmp_path)), run=RUN, about={"study": "s"})
     alone = replace(study, clients={})
     directory = RunDirectory(alone, tmp_path / "run", force=False, resume=False)
-    with pytest.raises(TooFewClients, match="answers no request outside of one"):
+    with pytest.raises(TooFewClients, match="answers only studies that clients can follow"):
         carry_out(alone, RemotePool(remote, tuple(OWNERS)), directory)

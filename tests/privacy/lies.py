@@ -56,6 +56,7 @@ class Lie:
 
     change: Callable[[Claim], Claim]
     phases: Phase = Phase.ALL
+    since: int = 0  # the round from which it is told
 
 
 class Colluding(LocalChannel):
@@ -68,7 +69,8 @@ class Colluding(LocalChannel):
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies; those of liars are changed."""
         for client, message in super().ask(plan, request):
-            lies = client in self._liars and phase_of(plan, message) & self._lie.phases
+            told = phase_of(plan, message) & self._lie.phases and request.round >= self._lie.since
+            lies = client in self._liars and told
             yield client, tell(self._lie, request, message) if lies else message
 
 

@@ -131,3 +131,9 @@ def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
         tier.adapt(make("fkm", 3), BOX, 4)
     assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), 0, 0.0), CubeState)
+
+
+def test_rows_of_other_columns_are_refused() -> None:
+    bounded = BoundedCMeans(2, np.zeros(2), np.ones(2))
+    with pytest.raises(MessageError, match="bounds of 2 columns, but rows of 3"):
+        bounded.to_cube(Data(np.zeros((4, 3)), np.empty(0)))

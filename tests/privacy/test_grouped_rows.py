@@ -137,6 +137,14 @@ def test_a_column_keeps_its_groups_beside_other_columns() -> None:
     assert together[:, [1]].tobytes() == alone.tobytes()
 
 
+def test_a_batch_without_rows_changes_no_group() -> None:
+    X = rows(30)
+    whole = GroupMemory(Ledger()).fix(list("abc"), [1] * 3, lambda: [batch(X)], 5)
+    parts = [batch(X[:0]), batch(X), batch(X[:0])]
+    read = GroupMemory(Ledger()).fix(list("abc"), [1] * 3, lambda: parts, 5)
+    assert read.averaged(X, 0).X.tobytes() == whole.averaged(X, 0).X.tobytes()
+
+
 def test_a_column_that_is_missing_in_one_row_is_missing_in_its_group() -> None:
     """Rows with the same missing values are in groups of their own, if there are enough."""
     X = rows(60)

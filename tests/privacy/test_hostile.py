@@ -20,8 +20,8 @@ from fedclust.algorithms.outvoting import (
     score_by_most,
     weighted_median,
 )
-from fedclust.algorithms.robust_c_means import RobustCMeans
-from fedclust.algorithms.robust_seeding import HeldState, RobustSeeding
+from fedclust.algorithms.robust_c_means import RivalMeans, RobustCMeans, RobustRivals
+from fedclust.algorithms.robust_seeding import HeldState, Points, RobustSeeding
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import MessageError, Plan, Request, Schema, run
@@ -31,8 +31,19 @@ from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
 
 from .hostile import Hostile, Lie
+from .later_lies import LATER
 from .lies import LIES, Colluding
-from .robust import BARS, DATA, HEAD, KINDS, SPLITS, Federation, table
+from .robust import (
+    BARS,
+    DATA,
+    KINDS,
+    LATER_DATA,
+    LATER_KINDS,
+    SPLITS,
+    Federation,
+    head,
+    table,
+)
 
 BOX = Schema(2, low=np.zeros(2), high=np.ones(2))
 
@@ -143,6 +154,15 @@ def test_enrolled_sizes_bound_fuzzy_weights_from_both_sides() -> None:
         assert why in channel.left_out["c01"]
 
 
+def test_a_client_that_leaves_out_records_from_the_first_round_on_is_left_out() -> None:
+    data = federation()
+    lie = lambda request, s: Sums(s.weight * 0.5, s.total * 0.5)  # noqa: E731
+    sizes = {c: len(X) for c, X in data.items()}
+    channel = CheckedChannel(Hostile(data, ("c01",), lie), BOX, records=sizes)
+    run(Plan(make("llf-cm", 5, init=START, max_rounds=3)), channel, BOX)
+    assert channel.left_out == {"c01": "round 0: other records than it enrolled"}
+
+
 def test_without_bounds_there_are_fewer_laws() -> None:
     channel = CheckedChannel(Hostile(federation(), ("c01",), extreme), Schema(2))
     run(Plan(make("llf-cm", 5, init=START, max_rounds=2)), channel, Schema(2))
@@ -208,19 +228,20 @@ def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
     assert (robust >= bar).all()
 
 
-def test_the_table_of_lies_is_complete_and_meets_the_bars() -> None:
+@pytest.mark.parametrize(("names", "kinds"), [(DATA, KINDS), (LATER_DATA, LATER_KINDS)])
+def test_the_tables_of_lies_are_complete_and_meet_the_bars(names: Any, kinds: Any) -> None:
     text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
-    rows = text.split(HEAD)[1].split("\n\n")[0].strip().splitlines()[1:]
+    rows = text.split(head(names))[1].split("\n\n")[0].strip().splitlines()[1:]
     cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[1:] for row in rows}
-    assert list(cells) == list(KINDS)
-    means = np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in KINDS])
-    assert (means >= np.tile(BARS, len(DATA))).all()
+    assert list(cells) == list(kinds)
+    means = np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in kinds])
+    assert (means >= np.tile(BARS, len(names))).all()
 
 
-@pytest.mark.parametrize("lie", list(LIES))
+@pytest.mark.parametrize("lie", [*LIES, *LATER])
 def test_no_kind_of_lie_is_believed(lie: str) -> None:
     data, (X, y) = federation(), rows()
-    channel = Colluding(data, ("c02", "c06", "c11", "c17"), LIES[lie])
+    channel = Colluding(data, ("c02", "c06", "c11", "c17"), {**LIES, **LATER}[lie])
     found = cluster(make("robust-cm", 5, max_rounds=20), channel, Schema(2))
     assert adjusted_rand_score(y, nearest(X, found.centers)[0]) > 0.95
 
@@ -280,6 +301,21 @@ def test_clusters_in_which_few_clients_have_candidates_are_found(
     )
     ratio = nearest(X, robust)[1].sum() / nearest(X, plain)[1].sum()
     assert (ratio < 1.05) if searches_all else (ratio > 2)
+
+
+def test_a_race_in_which_all_clients_lie_prefers_no_start() -> None:
+    centers = np.array([[0.2, 0.2], [0.8, 0.8]])
+    race = RobustRivals(2, np.concatenate([centers, centers[:, ::-1]]))
+    swapped = np.tile(race.split(race.init)[:, ::-1].reshape(4, 2), (4, 1))  # of four clients
+    found = race.model(RivalMeans(np.ones(8), swapped, np.ones(16)))
+    assert found.score.tolist() == [0.0, 0.0]
+    assert found.starts.reshape(4, 2).tolist() == race.init.tolist()
+
+
+def test_a_filter_that_would_drop_every_point_drops_none() -> None:
+    points = Points(np.zeros((3, 2)), np.ones(3), np.arange(3))
+    assert points.keep(np.zeros(3, dtype=bool)) is points
+    assert points.keep(np.array([True, False, True])).owner.tolist() == [0, 2]
 
 
 @given(seed=st.integers(0, 10_000), n_clients=st.integers(4, 30), scale=st.floats(-300, 200))

@@ -84,7 +84,10 @@ def test_tiers_are_their_transforms() -> None:
 @pytest.mark.parametrize("tier", ["secure", "dp", "secure+dp"])
 def test_messages_that_stack_are_refused_by_name(key: str, tier: str) -> None:
     lossless = "llf-fcm" if make(key, 3).soft else "llf-cm"
-    with pytest.raises(ConfigError, match=f"messages of '{key}' stack, .* '{lossless}' sums"):
+    with pytest.raises(
+        ConfigError,
+        match=f"messages of '{key}' stack, .* use algorithm='{lossless}', with init='cells'",
+    ):
         cluster(make(key, 3), LocalChannel({c: rows() for c in "abc"}), BOX, privacy=tier)
 
 

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedclust.cli import app
+from fedclust.data.names import near_names
 from fedclust.study import read_study, run_study, survey_study
 
 invoke = CliRunner().invoke
@@ -262,6 +263,51 @@ def test_names_that_differ_by_blanks_or_case_get_a_hint(tmp_path: Path) -> None:
     assert shown.exit_code == 1
     words = "share no column; 'Age ' in n.csv and 'age' in s.csv differ by blanks and case; rename"
     assert words in plain(shown.output)
+
+
+@pytest.mark.parametrize(
+    ("written", "by"), [("WEIGHT", "case"), ("weihgt", ""), ("weigt", "one letter"), ("height", "")]
+)
+def test_names_that_differ_by_one_letter_get_a_hint(tmp_path: Path, written: str, by: str) -> None:
+    (tmp_path / "n.csv").write_text(f"id,age,{written}\n" + "1,1,2\n2,3,4\n" * 9)
+    (tmp_path / "s.csv").write_text("id,age,weight\n" + "1,1,2\n2,3,4\n" * 9)
+    files = [str(tmp_path / "n.csv"), str(tmp_path / "s.csv")]
+    out = tmp_path / "s.toml"
+    shown = invoke(app, ["init", *files, "--out", str(out)])
+    checked = invoke(app, ["check", str(out)], env={"COLUMNS": "300"})
+    words = f"{written!r} in {{}} and 'weight' in {{}} differ by {by}"
+    assert (words.format("n.csv", "s.csv") in plain(shown.output)) == bool(by)
+    assert (words.format("n", "s") in plain(checked.output)) == bool(by)
+    assert f"Not used: {written} (not in all files), weight (not in all files)" in checked.output
+
+
+def test_numbered_names_are_different_names() -> None:
+    assert near_names({"a": ["visit_1", "dose12"], "b": ["visit_2", "dose1"]}) == []
+    assert len(near_names({"a": ["visit_1", "x"], "b": ["visits_1", "x"]})) == 1
+
+
+def test_columns_that_share_an_id_and_differ_by_blanks_get_a_hint(tmp_path: Path) -> None:
+    """Such files could be taken for different columns of the same records."""
+    lines = "".join(f"{i},{i % 7},{i % 5}\n" for i in range(40))
+    (tmp_path / "n.csv").write_text(f"id,age ,weight \n{lines}")
+    (tmp_path / "s.csv").write_text(f"id,age,weight\n{lines}")
+    files = [str(tmp_path / "n.csv"), str(tmp_path / "s.csv")]
+    shown = invoke(app, ["init", *files, "--out", str(tmp_path / "s.toml")])
+    assert shown.exit_code == 1
+    words = "'age ' in n.csv and 'age' in s.csv differ by blanks, and 1 more pairs are as close"
+    assert words in plain(shown.output)
+
+
+def test_infinite_values_are_counted_and_found(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("age,weight\n" + "1,2\n3,4\n" * 9 + "inf,3\n5,-inf\ninf,4\n")
+    out = tmp_path / "s.toml"
+    assert invoke(app, ["init", str(tmp_path / "n.csv"), "--out", str(out)]).exit_code == 0
+    checked = invoke(app, ["check", str(out)], env={"COLUMNS": "300"})
+    assert checked.exit_code == 1
+    words = "has infinite values; correct them, or list their words under na_values (2; first in"
+    assert f"{words} n.csv:20)" in plain(checked.output)
+    out.write_text(out.read_text().replace("[data]", '[data]\nna_values = ["inf", "-inf"]'))
+    assert invoke(app, ["check", str(out)]).exit_code == 0
 
 
 def test_an_id_is_found_in_any_number_of_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,10 +18,12 @@ from fedclust import load
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
 from fedclust.clustering.model import Model
+from fedclust.clustering.numbering import sort_by_size
 from fedclust.core.wire import unpack
+from fedclust.kernels import nearest
 from fedclust.report import write_report
 from fedclust.study import read_study
-from fedclust.study.run import run_study
+from fedclust.study.run import Outcome, run_study
 from fedclust.typing import FloatArray, IntArray
 
 from ..report.pages import Page
@@ -38,17 +41,32 @@ def read(folder: Path, name: str) -> Any:
 
 def run_sites(folder: Path, X: FloatArray, owner: IntArray, **settings: Any) -> Path:
     """The run's folder."""
-    path = write_sites(folder, X, owner, **settings)
-    return run_study(read_study(path), folder / "run").folder
+    return outcome_of(folder, X, owner, **settings).folder
+
+
+def outcome_of(folder: Path, X: FloatArray, owner: IntArray, **settings: Any) -> Outcome:
+    return run_study(read_study(write_sites(folder, X, owner, **settings)), folder / "run")
+
+
+def exact_model(outcome: Outcome, X: FloatArray) -> Model:
+    """The model with its centres to the last digit, which the files need not have."""
+    centers = np.ascontiguousarray(outcome.clustering.centers)
+    labels = nearest(prepared(outcome.model, X), centers)[0]
+    order = sort_by_size(np.bincount(labels, minlength=len(centers)), centers)
+    return replace(outcome.model, centers=centers[order])
 
 
 def prepared(model: Model, X: FloatArray) -> FloatArray:
     return model.rows({f"x{f}": X[:, f] for f in range(X.shape[1])})[0]
 
 
-def assert_pooled(folder: Path, X: FloatArray) -> None:
-    """Compare profile.json with what one table with all rows gives."""
-    model, profile = load(folder), read(folder, "profile.json")
+def assert_pooled(outcome: Outcome, X: FloatArray) -> None:
+    """Compare profile.json with what one table with all rows gives.
+
+    Under a tier that protects, numbers differ by the part of a few rows in them.
+    """
+    model, profile = exact_model(outcome, X), read(outcome.folder, "profile.json")
+    rounded = model.about is not None and not model.about.privacy.publishes_all
     rows = prepared(model, X)
     labels = model.nearest(rows)
     scale = np.abs(model.preparation.scale).max()
@@ -68,10 +86,15 @@ def assert_pooled(folder: Path, X: FloatArray) -> None:
                 assert shown == [None] * len(shown)
             elif None not in shown:  # withheld with a small cluster, if fuzzy
                 unit = 1.0 if name == "effect" else scale
-                np.testing.assert_allclose(shown, values, rtol=1e-9, atol=1e-9 * unit)
+                few = 4 * profile["minimum"] / max(len(own), 1) if rounded else 0.0
+                spread = rows.std(axis=0) * model.preparation.scale
+                room = few * (1.0 if name == "effect" else spread) + 1e-9 * (np.abs(values) + unit)
+                if name == "effect" and rounded:  # of two rounded numbers
+                    room = room * (2 + np.abs(values))
+                assert (np.abs(np.array(shown) - values) <= room).all()
     assert sum(cluster["size"] for cluster in profile["clusters"]) == len(X)
     assert profile["coverage"] == "all"
-    assert not profile["rounded"]
+    assert profile["rounded"] == rounded
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -90,7 +113,7 @@ def test_statistics_are_those_of_the_pooled_rows(
     X, owners = heavy_tailed(150, seed), np.array(owner)
     owners[:3] = range(3)  # masks need three clients
     with TemporaryDirectory() as folder:
-        run = run_sites(
+        outcome = outcome_of(
             Path(folder),
             X,
             owners,
@@ -98,7 +121,7 @@ def test_statistics_are_those_of_the_pooled_rows(
             clustering=KINDS[kind],
             privacy=f"min_count = {min_count}",
         )
-        assert_pooled(run, X)
+        assert_pooled(outcome, X)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -113,8 +136,8 @@ def test_min_count_changes_no_number_and_no_size(tmp_path: Path, tier: str, kind
     for min_count in (1, 5, 40):
         folder = tmp_path / str(min_count)
         privacy = f"min_count = {min_count}"
-        run_sites(folder, X, owner, tier=tier, clustering=clustering, privacy=privacy)
-        models.append(load(folder / "run"))
+        outcome = outcome_of(folder, X, owner, tier=tier, clustering=clustering, privacy=privacy)
+        models.append(exact_model(outcome, X))
     for other in models[1:]:
         assert other.sizes == models[0].sizes
         assert other.ids == models[0].ids
@@ -137,7 +160,9 @@ def test_sixty_sites_have_the_same_totals_everywhere(tmp_path: Path, tier: str, 
     as_json = CliRunner().invoke(app, ["run", str(path), "--force", "--json"])
     run = tmp_path / "study-run"
     model, profile = load(run), read(run, "profile.json")
-    sizes = np.bincount(model.nearest(prepared(model, X)), minlength=8).tolist()
+    sizes = [int(size or 0) for size in model.sizes]
+    if tier == "none":
+        assert np.bincount(model.nearest(prepared(model, X)), minlength=8).tolist() == sizes
     on_console = re.findall(r"│ +(\d) │ +([\d,]+) │", shown.output)
     assert [int(n.replace(",", "")) for _, n in on_console] == sizes
     said = json.loads(as_json.stdout)
@@ -212,24 +237,22 @@ def test_counts_by_client_and_their_totals_agree(tmp_path: Path) -> None:
     assert all(n is None or n >= profile["minimum"] for n in cells)
 
 
-@pytest.mark.skip(reason="needs a start that leaves a cluster of two rows; to be rewritten")
 def test_clusters_of_few_rows_are_counted_but_not_described(tmp_path: Path) -> None:
-    X = heavy_tailed(120, 0)
+    """Two rows so far from the others that they are a cluster from the default start."""
+    X = np.clip(heavy_tailed(120, 0), -12, 12)
     X[:2] = [[70.0, 70.0, 70.0], [72.0, 70.0, 69.0]]
-    path = write_sites(
-        tmp_path, X, np.arange(120) % 4, clustering='n_clusters = 3\nn_init = 5\ninit = "careful"'
-    )
+    path = write_sites(tmp_path, X, np.arange(120) % 4, clustering="n_clusters = 3", outputs="")
     shown = CliRunner().invoke(app, ["run", str(path)])
     run = tmp_path / "study-run"
     model, profile = load(run), read(run, "profile.json")
     assert model.sizes[-1] == 2
     assert model.about is not None
-    assert model.about.caveat.startswith("cluster 3 has fewer than 5 rows, so model.json shows")
-    assert "Warning: cluster 3 has fewer than 5 rows" in " ".join(shown.output.split())
+    assert model.about.caveat.startswith("cluster 2 has fewer than 5 rows, so model.json shows")
+    assert "Warning: cluster 2 has fewer than 5 rows" in " ".join(shown.output.split())
     last = profile["clusters"][-1]
     assert {f[name] for f in last["features"] for name in ("mean", "sd", "effect")} == {None}
-    assert [ellipse["id"] for ellipse in profile["map"]["ellipses"]] == [1, 2]
-    row = next(line for line in shown.output.splitlines() if line.startswith("│       3"))
+    assert [ellipse["id"] for ellipse in profile["map"]["ellipses"]] == [0, 1]
+    row = next(line for line in shown.output.splitlines() if line.startswith("│       2"))
     assert row.count("- │") == 3
     text = Page(write_report(run).read_text()).text("clusters")
     assert "Means are withheld: they would describe fewer than 5 rows" in text
@@ -266,7 +289,8 @@ def test_statistics_of_other_rows_than_the_centre_are_rounded(
     assert list(model.sizes) == np.bincount(labels).tolist()  # sizes are exact
     for c, cluster in enumerate(profile["clusters"]):
         own = rows[labels == c]
-        step = 5 * rows.std(axis=0) / len(own) * model.preparation.scale
+        step = 5 * rows.std(axis=0) / len(own)
+        step = np.exp2(np.floor(np.log2(step))) * model.preparation.scale
         for name, values in (
             ("mean", model.preparation.in_units(own.mean(axis=0)[None])[0]),
             ("sd", own.std(axis=0) * model.preparation.scale),
@@ -280,9 +304,9 @@ def test_statistics_of_other_rows_than_the_centre_are_rounded(
 def test_one_column_and_one_client_have_totals_too(tmp_path: Path) -> None:
     X = heavy_tailed(80, 3)[:, :1]
     features = PLAIN.splitlines()[0]
-    run = run_sites(tmp_path, X, np.zeros(80, dtype=int), features=features)
-    assert_pooled(run, X)
-    profile = read(run, "profile.json")
+    outcome = outcome_of(tmp_path, X, np.zeros(80, dtype=int), features=features)
+    assert_pooled(outcome, X)
+    profile = read(outcome.folder, "profile.json")
     assert profile["map"] is None
     assert profile["withheld"] == {"cells": 0, "rows": 0}
     assert [c["by_client"]["s00"] for c in profile["clusters"]] == [

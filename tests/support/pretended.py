@@ -99,6 +99,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
 
     monkeypatch.setattr(process, "running", running)
     monkeypatch.setattr(process, "is_free", lambda port: made.port_is_free)
+    monkeypatch.setattr(process, "wait_until_served", lambda port, seconds: None)
     monkeypatch.setattr(provision, "lock_server", lambda kit, component: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)

@@ -98,18 +98,15 @@ class MicroSeeding(OneRound[Candidates]):
         return Candidates(found.means, found.weight, found.records)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> PointState:
-        points, weight = merged.centers, merged.weight
-        centers = search_centers(points, self.n_clusters, rng, weight, most=1)[0]
-        return PointState(centers, state.round + 1, 0.0, points, weight)
+        centers = self.centers(merged, rng)
+        return PointState(centers, state.round + 1, 0.0, merged.centers, merged.weight)
 
     def summaries(self, state: PointState) -> tuple[Summary, ...]:
         """Server: what starts can be searched in."""
         return (Summary.of(state.points, state.weight),)
 
     def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
-        return self.server_step(
-            self.start(Schema(merged.centers.shape[1]), rng), merged, rng
-        ).centers
+        return search_centers(merged.centers, self.n_clusters, rng, merged.weight, most=1)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,8 +91,6 @@ def outvoting_mean(
         limit = _PULL * np.median(pull)
     near = distance <= _NEAR * weighted_median(distance[:, None], votes)
     weight = weight * np.divide(limit, pull, out=np.ones_like(pull), where=pull > limit)
-    if not weight[near].any():
-        return middle
     return np.asarray(weight[near] @ rows[near] / weight[near].sum())
 
 

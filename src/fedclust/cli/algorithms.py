@@ -1,26 +1,32 @@
 """``fedclust algorithms``: list the algorithms, and say when to use which."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from ..algorithms import ALGORITHMS, VERTICAL, make
-from ..algorithms.registry import summary
-from ..core import AnyAlgorithm, Summed
+if TYPE_CHECKING:
+    from ..core import AnyAlgorithm
 
 GUIDE = "docs/choosing-an-algorithm.md"
 
 
 def algorithms() -> None:
     """List the algorithms: what they do, when to use them, their rounds and messages."""
+    from ..algorithms import ALGORITHMS, VERTICAL
+
     console = Console()
     console.print(_table("Algorithms for rows split between owners", ALGORITHMS))
     console.print(_table("Algorithms for columns split between owners", VERTICAL))
     console.print(f"How good their clusters are, and what they cost, is in {GUIDE}.")
 
 
-def _table(title: str, registry: Mapping[str, type[AnyAlgorithm]]) -> Table:
+def _table(title: str, registry: Mapping[str, type["AnyAlgorithm"]]) -> Table:
+    from ..algorithms import make
+    from ..algorithms.registry import summary
+    from ..core import Summed
+
     table = Table(title=title, show_lines=True)
     table.add_column("key", no_wrap=True)
     for heading in ("result", "rounds", "lossless", "messages", "what it does, and when to use it"):

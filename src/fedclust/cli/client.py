@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from ..core import FedclustError
+from ..deploy.events import LOG_FILE, EventLog, LogFormat
 from .asking import (
     Answer,
     discard_input,
@@ -21,6 +22,7 @@ from .printing import show
 from .signals import exit_on_signals
 
 if TYPE_CHECKING:
+    from ..deploy.client_monitor import ClientMonitor
     from ..deploy.watch import Event, Watch
     from ..follow.decisions import Pending
 
@@ -33,6 +35,15 @@ def client(
             "--new-identity", help="Make a new identity key that only you know, and exit."
         ),
     ] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(help=f"Format of the events in {LOG_FILE} in the kit.")
+    ] = LogFormat.TEXT,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Serve metrics for Prometheus and a health check on this port of 127.0.0.1."
+        ),
+    ] = None,
 ) -> None:
     """Connect to the server and answer the requests that client.toml allows, until Ctrl-C.
 
@@ -40,7 +51,9 @@ def client(
     `approval = "ask"`.
     """
     from ..client.config import CLIENT_FILE, read_client_config
+    from ..deploy.client_monitor import ClientMonitor
     from ..deploy.kits import read_kit
+    from ..deploy.monitor import serving
     from ..deploy.run_client import change_identity, run_client
     from ..deploy.watch import Watch
 
@@ -52,19 +65,30 @@ def client(
     if new_identity:
         change_identity(kit, tell)
         return
-    read_kit(kit, "client")  # a wrong folder is explained better than a missing client.toml
-    watch = Watch(read_client_config(kit / CLIENT_FILE))
+    about = read_kit(kit, "client")  # explains a wrong folder better than a missing client.toml
+    config = read_client_config(kit / CLIENT_FILE)
+    monitor = ClientMonitor(about, config, EventLog(kit / LOG_FILE, log_format))
     terminal = sys.stdin is not None and sys.stdin.isatty()
-    attendant = Attendant(console, kit, watch, asks=terminal)
-    with exit_on_signals():
+    attendant = Attendant(console, kit, Watch(config), asks=terminal, monitor=monitor)
+    with exit_on_signals(), serving(metrics_port, monitor, tell), monitor.running():
         run_client(kit, tell, attendant.attend)
 
 
 class Attendant:
     """Shows studies while a client runs, and asks for approval in a terminal."""
 
-    def __init__(self, console: Console, kit: Path, watch: "Watch", *, asks: bool) -> None:
+    def __init__(
+        self,
+        console: Console,
+        kit: Path,
+        watch: "Watch",
+        *,
+        asks: bool,
+        monitor: "ClientMonitor | None" = None,
+    ) -> None:
         self._console, self._kit, self._watch, self._asks = console, kit, watch, asks
+        self._monitor = monitor
+        self._problem: str | None = None  # of the log of events
         self._waiting: list[Pending] = []
         self._asked = False  # whether the question about the first one is on the screen
 
@@ -73,10 +97,20 @@ class Attendant:
         try:
             for event in self._watch.find_new():
                 self._show(event)
+                if self._monitor is not None:
+                    self._monitor.note_study(event)
+            self._look()
             if self._asks and self._waiting:
                 self._ask()
         except (FedclustError, OSError, ValueError) as problem:  # the client itself goes on
             show_words(self._console, [f"studies cannot be shown here: {problem}"])
+
+    def _look(self) -> None:
+        """Let the monitor take in what is new; a problem of its log is shown once."""
+        problem = None if self._monitor is None else self._monitor.look()
+        if problem is not None and problem != self._problem:
+            show_words(self._console, [problem])
+        self._problem = problem
 
     def _show(self, event: "Event") -> None:
         from ..deploy.watch import Begins, IsRefused

@@ -45,6 +45,7 @@ def label(
     """
     from ..clustering.model import load
     from ..data.settings import ReadOptions
+    from ..report.amounts import several
     from ..study.label import label_files
     from .tools.set_option import parse_settings
 
@@ -57,9 +58,9 @@ def label(
         for remark in file.remarks:
             say(f"Warning: {remark}.", err=True)
     for number, size in sizes.items():
-        typer.echo(f"cluster {number}: {size:,} rows")
+        typer.echo(f"cluster {number}: {several(size, 'row')}")
     if left_out := sum(file.labelled.left_out for file in done):
-        typer.echo(f"no cluster because of missing values: {left_out:,} rows")
+        typer.echo(f"no cluster because of missing values: {several(left_out, 'row')}")
     say(f"Labels: {_list_targets(done)}")
 
 

@@ -130,9 +130,12 @@ def _describe_labels(labels: Mapping[str, Path | str]) -> Iterator[str]:
 
 def _tabulate(outcome: "Outcome") -> Table:
     """Sizes, and the features that differ most, where they are known."""
+    from ..report.amounts import several
+
     model = outcome.model
     rounds = model.about.rounds if model.about else 0
-    table = Table(title=f"{len(model.ids)} clusters in {rounds} rounds")
+    title = f"{several(len(model.ids), 'cluster')} in {several(rounds, 'round')}"
+    table = Table(title=title)
     names, values = _find_differing_features(outcome)
     for name in ("cluster", "rows", *names):
         table.add_column(cell(name), justify="right")
@@ -163,7 +166,7 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
     if about.caveat:
         yield f"Warning: {about.caveat}."
     if privacy.tier != "none" or not hasattr(model, "centers"):
-        yield f"Privacy, {privacy.tier}: {privacy.guarantee}"
+        yield f"Privacy, {privacy.tier}: {privacy.guarantee} {privacy.advice}".rstrip()
     if privacy.effect:
         yield privacy.effect
     yield from _explain_end(about)
@@ -171,11 +174,13 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
 
 def _explain_end(about: "RunDescription") -> Iterator[str]:
     """Why a run ended before it converged."""
+    from ..report.amounts import several
+
+    rounds = several(about.rounds, "round")
     if about.ended_by_tier:
         tier = about.privacy.tier
-        yield f"The run stopped after {about.rounds} rounds, the limit of the tier {tier!r}."
+        yield f"The run stopped after {rounds}, the limit of the tier {tier!r}."
     elif not about.converged:
-        rounds = f"{about.rounds} rounds"
         yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
 
 

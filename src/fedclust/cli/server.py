@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ..deploy.events import LOG_FILE, EventLog, LogFormat
 from .printing import show
 from .signals import exit_on_signals
 
@@ -39,6 +40,15 @@ def server(
     grace: Annotated[
         float, typer.Option(help="Seconds to wait for further clients once there are enough.")
     ] = 5.0,
+    log_format: Annotated[
+        LogFormat, typer.Option(help=f"Format of the events in {LOG_FILE} in the server's kit.")
+    ] = LogFormat.TEXT,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Serve metrics for Prometheus and a health check on this port of 127.0.0.1."
+        ),
+    ] = None,
 ) -> None:
     """Start the server, wait for clients, run the study, and stop the server.
 
@@ -47,7 +57,9 @@ def server(
     """
     from ..deploy.coordinator import RunOptions, run_federated
     from ..deploy.kits import read_kit
+    from ..deploy.monitor import serving
     from ..deploy.run_client import check_certificate
+    from ..deploy.server_monitor import ServerMonitor
     from ..study import read_study
 
     settings = read_study(study, files=False)
@@ -55,17 +67,21 @@ def server(
     console = Console()
     for role in ("server", "admin"):
         check_certificate(read_kit(kits / role, role), lambda text: show(console, text))
+    log = EventLog(kits / "server" / LOG_FILE, log_format)
+    monitor = ServerMonitor(read_kit(kits / "server", "server"), study.stem, log)
+
+    def take(line: dict[str, Any]) -> None:
+        monitor.take(line)
+        _show(console, line)
+
+    options = RunOptions(deadline, wait, grace)
     try:
-        with exit_on_signals():
-            run_federated(
-                settings,
-                kits,
-                folder,
-                RunOptions(deadline, wait, grace),
-                lambda line: _show(console, line),
-                resume=resume,
-                force=force,
-            )
+        with (
+            exit_on_signals(),
+            serving(metrics_port, monitor, lambda text: show(console, text)),
+            monitor.running(),
+        ):
+            run_federated(settings, kits, folder, options, take, resume=resume, force=force)
     except SystemExit:
         show(console, "Interrupted. To continue, run the same command with --resume.")
         raise

@@ -59,7 +59,8 @@ class ColumnCheck:
         if isinstance(error, StrayValues) and error.strays.words:
             self._add_strays(error.strays)
         elif self._error is None:
-            self._error = Finding(error.problem, error.detail)
+            row = None if error.row is None else self._rows + error.row
+            self._error = Finding(error.problem, error.detail, row=row)
         self._rows += n_rows
 
     def _add_strays(self, new: Strays) -> None:

@@ -104,7 +104,7 @@ def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int)
     if lacking:
         raise ConsentRefusal(
             f'{key} lacks {lacking}, required by privacy = "{consent.privacy}" in client.toml; set '
-            "[privacy] tier in the study"
+            "[privacy] tier in the study, or its owner sets another privacy in client.toml"
         )
 
 

@@ -99,13 +99,13 @@ class ClientEndpoint:
     def answer(self, raw: bytes, author: str = "") -> bytes:
         """The reply to a request, or a refusal."""
         id = ""
-        entry: dict[str, Any] = {"to": author, "client": self._name}
+        entry: dict[str, Any] = {"to": author, "client": self._name, "received": len(raw)}
         try:
             frame = unpack(raw)
             id = _id_of(frame)
             entry |= {"kind": get_text(frame.header, "kind")}
             caller = decode_caller(frame, author)
-            entry |= {"study": caller.study}
+            entry |= {"study": caller.study, "run": caller.run}
             self._check_signed(caller)
             answer = self._respond(frame, id, caller, entry)
         except Exception as error:

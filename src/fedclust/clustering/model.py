@@ -33,8 +33,8 @@ class _CenteredCluster:
 
     id: int
     size: int | None
-    center: tuple[float, ...]
-    center_in_units: tuple[float, ...]
+    center: tuple[float, ...] | None  # None: withheld
+    center_in_units: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class _ColumnsModelPart:
 class Model:
     """Centres, the preparation of rows, and the numbers of the clusters."""
 
-    centers: FloatArray  # (C, P) in prepared units
+    centers: FloatArray  # (C, P) in prepared units; NaN where a centre is withheld
     ids: tuple[int, ...]  # numbers of the clusters, which may come from an earlier run
     sizes: tuple[int | None, ...]  # of all rows; None: clients or the tier withhold it
     preparation: Preparation
@@ -85,6 +85,17 @@ class Model:
     def columns(self) -> list[str]:
         """Columns that a table must have."""
         return [column.name for column in self.preparation.columns]
+
+    @property
+    def known(self) -> IntArray:
+        """Positions of the clusters whose centres are not withheld: new rows go to these."""
+        places: IntArray = np.flatnonzero(~np.isnan(self.centers).any(axis=1))
+        if len(places) == 0:
+            raise ConfigError(
+                "all centres of this model are withheld, because every cluster has few rows; "
+                "choose fewer clusters"
+            )
+        return places
 
     @property
     def centers_in_units(self) -> FloatArray:
@@ -112,17 +123,25 @@ class Model:
 
     def nearest(self, rows: FloatArray) -> IntArray:
         """Position in `ids` of the cluster of each prepared row."""
-        return nearest(rows, self.centers)[0]
+        known = self.known
+        labels: IntArray = known[nearest(rows, np.ascontiguousarray(self.centers[known]))[0]]
+        return labels
 
     def memberships(self, rows: FloatArray) -> FloatArray:
         """Memberships of prepared rows."""
         if self.fuzzifier is None:
             raise ConfigError(f"{self.algorithm} gives labels, not memberships")
-        return memberships(rows, self.centers, self.fuzzifier)
+        known, U = self.known, np.zeros((len(rows), len(self.ids)))
+        U[:, known] = memberships(rows, np.ascontiguousarray(self.centers[known]), self.fuzzifier)
+        return U
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        centers, in_units = self.centers.tolist(), self.centers_in_units.tolist()
+        withheld: list[bool] = [bool(np.isnan(center).any()) for center in self.centers]
+        centers, in_units = (
+            [None if w else tuple(row) for row, w in zip(values.tolist(), withheld, strict=True)]
+            for values in (self.centers, self.centers_in_units)
+        )
         clusters = tuple(map(_CenteredCluster, self.ids, self.sizes, centers, in_units))
         names = tuple(self.preparation.names)
         part = _ModelPart(
@@ -141,8 +160,9 @@ class Model:
         """Inverse of `as_config`; `where` names the file in errors."""
         part = build(_ModelPart, config, where)
         _check_lists(part, where)
+        nothing = (np.nan,) * len(part.columns)
         return cls(
-            np.array([cluster.center for cluster in part.clusters], dtype=float),
+            np.array([cluster.center or nothing for cluster in part.clusters], dtype=float),
             tuple(cluster.id for cluster in part.clusters),
             tuple(cluster.size for cluster in part.clusters),
             part.preparation,
@@ -214,7 +234,11 @@ def _check_lists(part: _ModelPart, where: str) -> None:
     fill = np.zeros(len(names)) if ready.fill is None else np.nan_to_num(ready.fill)
     lists = {"preparation.offset": ready.offset, "preparation.scale": ready.scale}
     lists |= {"preparation.fill": fill}
-    lists |= {f"clusters[{c}].center": np.array(x.center) for c, x in enumerate(part.clusters)}
+    lists |= {
+        f"clusters[{c}].center": np.array(cluster.center)
+        for c, cluster in enumerate(part.clusters)
+        if cluster.center is not None
+    }
     for name, values in lists.items():
         if len(values) != len(names) or not np.isfinite(values).all():
             raise DataError(

@@ -1,5 +1,6 @@
 """Read all rows of a client's files as columns."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -144,5 +145,7 @@ def refuse_empty(file: Path) -> None:
         raise DataError(f"{file}: not readable ({problem.strerror})") from None
     if file.is_dir():
         raise DataError(f"{file}: is a folder; name the files in it, for example with *.csv")
+    if not os.access(file, os.R_OK):
+        raise DataError(f"{file}: you have no permission to read it; change its permissions")
     if size == 0:
         raise DataError(f"{file}: the file is empty")

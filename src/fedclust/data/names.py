@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, product
 
 from ..core import did_you_mean
 
@@ -16,6 +16,7 @@ _DIFFERENCES: Mapping[str, Callable[[str], str]] = {  # what two names may diffe
         "", unicodedata.normalize("NFKC", name)
     ),
 }
+_SHORTEST = 5  # characters of a name in which one letter is a slip
 _FORMS = [kinds for n in range(1, 5) for kinds in combinations(_DIFFERENCES, n)]
 
 
@@ -44,12 +45,27 @@ def near_names(tables: Mapping[str, Iterable[str]]) -> list[str]:
     found: dict[tuple[str, str], str] = {}
     listed = {place: list(names) for place, names in tables.items()}
     for (place, names), (other_place, others) in combinations(listed.items(), 2):
-        for name in names:
-            for other in others:
-                if name in others or other in names or (by := difference(name, other)) == "":
-                    continue
+        both = set(names) & set(others)
+        left, right = ([n for n in each if n not in both] for each in (names, others))
+        for name, other in product(left, right):
+            if by := difference(name, other) or ("one letter" if _one_slip(name, other) else ""):
                 found.setdefault(
                     (name, other),
                     f"{name!r} in {place} and {other!r} in {other_place} differ by {by}",
                 )
     return list(found.values())
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether one letter was left out, added or changed; not a digit, and not the first letter.
+
+    Words whose first letters differ, such as height and weight, often are two words.
+    """
+    short, long = sorted((one, other), key=len)
+    start = next(
+        (i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short)
+    )
+    letters = short[start : start + 1] + long[start : start + 1]
+    if len(short) < _SHORTEST or start == 0 or any(c.isdigit() for c in letters):
+        return False
+    return long[start + 1 :] == short[start + (len(long) == len(short)) :]

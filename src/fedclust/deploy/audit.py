@@ -39,6 +39,7 @@ _PUBLIC = (
     "kind",
     "study",
     "study_hash",
+    "run",
     "plan",
     "round",
     "step",
@@ -49,6 +50,7 @@ _PUBLIC = (
     "queries",
     "refused",
     "code",
+    "received",
     "bytes",
     "sha256",
 )

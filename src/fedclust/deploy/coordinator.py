@@ -1,10 +1,9 @@
 """Run a study over a federation: start the server, wait for clients, submit a job, watch it."""
 
 import contextlib
-import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ from ..study.pool import RemotePool
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
-from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
+from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, known_clients, read_kit
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
 from .queue import take_turn
 from .status import announce_study
+from .tail import Tail
 
 # Called with {"message": text}, or with a line of progress.jsonl.
 OnMessage = Callable[[dict[str, Any]], object]
@@ -68,6 +68,7 @@ def _serve(
     study: Study, paths: RunPaths, kits: tuple[Kit, Kit], options: RunOptions, on_message: OnMessage
 ) -> None:
     """Start the server, or use the one that runs, and run jobs until the study is complete."""
+    from ..channels.nvflare.logs import tidy
     from ..channels.nvflare.process import is_free, running, server_command
     from ..channels.nvflare.provision import lock_server
 
@@ -78,6 +79,7 @@ def _serve(
         port = server.federation.port
         if is_free(port):
             on_message({"message": f"starting the server on port {port}"})
+            tidy(server.folder)
             stack.enter_context(running(server_command(server.folder), server.folder))
         else:
             on_message({"message": f"using the server that is running on port {port}"})
@@ -87,7 +89,14 @@ def _serve(
             return
         on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
-        _run_jobs(study, paths, session, _Quorum.of(study, tier), options, on_message)
+        _run_jobs(
+            study,
+            paths,
+            session,
+            _Quorum.of(study, tier, known_clients(admin.folder.parent)),
+            options,
+            on_message,
+        )
 
 
 def _finish(paths: RunPaths, on_message: OnMessage) -> None:
@@ -99,8 +108,10 @@ def _finish(paths: RunPaths, on_message: OnMessage) -> None:
 
 
 def _open_session(admin: Kit, port: int) -> Any:
+    from ..channels.nvflare.process import wait_until_served
     from ..channels.nvflare.session import Session
 
+    wait_until_served(port, _SERVER_START_TIMEOUT)  # an attempt that fails costs a second
     try:
         return Session(admin.folder, admin.name, seconds=_SERVER_START_TIMEOUT)
     except FedclustError as error:
@@ -116,15 +127,17 @@ class _Quorum:
     needed: int
     text: str
     study: Study
+    expected: frozenset[str]  # once they are there, nobody else is waited for
 
     @classmethod
-    def of(cls, study: Study, tier: Tier) -> "_Quorum":
+    def of(cls, study: Study, tier: Tier, known: frozenset[str] = frozenset()) -> "_Quorum":
         """The minimum number of clients of the study or of its tier, whichever is larger."""
         configured, protected = study.sampling.min_clients, tier.fewest_clients
         text = f"{max(configured, protected)} needed"
         if protected > configured:
             text += f": the minimum for tier = {tier.name!r}"
-        return cls(max(configured, protected), text, study)
+        expected = frozenset(study.clients) or known
+        return cls(max(configured, protected), text, study, expected)
 
     def wait(self, session: Any, options: RunOptions, on_message: OnMessage) -> list[str]:
         """Wait until enough clients are connected and the grace period is over; return them."""
@@ -132,14 +145,13 @@ class _Quorum:
         while True:
             connected = layout_of(self.study).select_clients(session.clients())
             if connected != before:
-                on_message(
-                    {"message": f"connected: {', '.join(connected) or 'none yet'} ({self.text})"}
-                )
+                text = f"connected: {', '.join(connected) or 'none yet'} ({self.text})"
+                on_message({"message": text, "connected": list(connected)})
                 before = connected
             now = time.monotonic()
             if len(connected) >= self.needed:
                 enough_since = enough_since or now
-                complete = bool(self.study.clients) and set(self.study.clients) <= set(connected)
+                complete = bool(self.expected) and self.expected <= set(connected)
                 if complete or now - enough_since >= options.grace:
                     return list(connected)
             elif now > end:
@@ -206,7 +218,8 @@ def _run_job(
     job_id = session.submit(job)
     resumed = resume and any((paths.unfinished / "journal").glob("*.npz"))
     start = "the run continues from its last saved round" if resumed else "the run starts"
-    on_message({"message": f"submitted to {', '.join(clients)}: {start}"})
+    text = f"submitted to {', '.join(clients)}: {start}"
+    on_message({"message": text, "submitted": clients})
     try:
         return _watch_job(paths, session, job_id, needed, progress, on_message)
     except BaseException:
@@ -235,7 +248,7 @@ def _watch_job(
     session: Any,
     job_id: str,
     needed: int,
-    progress: "Tail",
+    progress: Tail,
     on_message: OnMessage,
 ) -> dict[str, Any]:
     """Report progress until the job has an outcome, or has ended without one."""
@@ -279,23 +292,3 @@ def _wait_for_end(session: Any, job_id: str, seconds: float) -> str:
         if time.monotonic() >= end:
             return ""
         time.sleep(_POLL_INTERVAL)
-
-
-class Tail:
-    """Reads the JSON lines that are appended to a file from now on."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._position = path.stat().st_size if path.exists() else 0
-
-    def read_new(self) -> Iterator[dict[str, Any]]:
-        """Complete lines that have not been read yet."""
-        if not self._path.exists():
-            return
-        with open(self._path, "rb") as file:
-            file.seek(self._position)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self._position += len(line)
-                yield dict(json.loads(line))

@@ -137,7 +137,8 @@ class StudyJob:
 
     def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
         key, n = plan.algorithm.key, len(done.cohort)
-        self._append(PROGRESS, {"phase": phase, "plan": key, "round": done.number, "answers": n})
+        place = {"phase": phase, "plan": key, "round": done.number, "answers": n}
+        self._append(PROGRESS, place | {"sent": n * done.bytes_down, "received": done.bytes_up})
 
     def _record(self, incident: Incident) -> None:
         self._append(INCIDENTS, asdict(incident))

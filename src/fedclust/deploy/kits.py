@@ -5,7 +5,7 @@
     kits/
       authority/         the keys that sign certificates; they stay with the coordinator
       server/            used by 'fedclust server'
-      admin/             the coordinator's certificate, used to submit studies
+      admin/             the coordinator's certificate, used to submit studies; has peers.json, too
       clients/<name>/    one kit per client; also packed as <name>.zip
       revoked/<name>/    what is left of the kits of revoked clients
       peers.json         the clients' public identities; copied into every client's kit
@@ -127,9 +127,18 @@ def provision(federation: Federation, folder: Path) -> Provisioned:
         scratch.rename(kit)
         if role == "client":
             _zip_kit(kit, kit.name)
+    write_peers(kits[federation.settings.coordinator][0] / PEERS, peers)
     write_text(folder / "README.md", coordinator_readme(federation))
     kept = [client for client in federation.clients if client not in new]
     return Provisioned(new, kept if peers != before else [], unknown)
+
+
+def known_clients(folder: Path) -> frozenset[str]:
+    """The clients of a federation, as far as a folder with kits knows them."""
+    for path in (folder / PEERS, folder / "admin" / PEERS):
+        if path.exists():
+            return frozenset(read_peers(path))
+    return frozenset()
 
 
 def renew(federation: Federation, folder: Path) -> list[str]:

@@ -36,7 +36,9 @@ def revoke(federation: Federation, folder: Path, client: str) -> Revoked:
         raise ConfigError(f"{server} is missing: the server's kit keeps the list of refused kits")
     refused = refuse_client(server, client)
     peers.pop(client, None)
-    write_peers(folder / PEERS, peers)
+    for place in (folder, folder / "admin"):
+        if place.is_dir():
+            write_peers(place / PEERS, peers)
     kept = folder / REVOKED / client
     kept.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name in (client, f"{client}.zip", f"{client}-renewal.zip"):

@@ -21,6 +21,7 @@ def run_client(
     While the client runs, `meanwhile` is called several times a second.
     """
     from ..channels.nvflare.causes import find_cause, log_size
+    from ..channels.nvflare.logs import Tidying
     from ..channels.nvflare.process import client_command, running, wait
 
     kit = read_kit(folder, "client")
@@ -41,7 +42,7 @@ def run_client(
     on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
     start = log_size(folder)
     with running(client_command(folder, kit.name), folder, alone=False) as process:
-        code = wait(process, meanwhile)
+        code = wait(process, Tidying(folder, meanwhile))
     cause = find_cause(folder, kit.name, start)
     raise FedclustError(
         cause or f"the client process ended with status {code}; see the end of {folder}/console.log"

@@ -1,6 +1,7 @@
 """Texts of the README files and of the client.toml in kits."""
 
 from ..data import known_formats
+from ..tiers.base import MAX_QUERIES as KIT_QUERIES
 from .federation_file import Federation
 
 
@@ -24,12 +25,16 @@ file = "data.csv"            # {formats}; or a glob such as "data/*.parquet"
 # authors = ["ana@uni.org"]  # allowed authors, as in their certificate; default: any
 # algorithms = ["llf-fcm"]   # allowed clustering algorithms; default: all
 # columns = ["age", "bmi"]   # columns that may be used; default: all except the id
-# min_count = 5              # minimum number of records behind a number; not for lossless sums
-# privacy = "secure"         # minimum tier of a study
-# split_columns = true       # allow split columns; such studies reveal distances between rows
+privacy = "secure"           # minimum tier of a study; "none" also allows studies whose server
+#                            # sees the sums of your rows alone, and can choose what it asks
+max_queries = {KIT_QUERIES}             # maximum number of queries to these data, over all studies:
+#                            # each one shows a little more about your rows
+# min_count = 5              # algorithms that are not lossless: minimum number of records behind a
+#                            # number; sums of lossless algorithms may be of one record
+# split_columns = true       # allow split columns; such studies reveal distances between rows, and
+#                            # need more queries, such as max_queries = 1000
 # approval = "ask"           # you decide about every study: fedclust approve .
 # max_rounds = 1000          # maximum number of rounds in one job
-# max_queries = 1000         # maximum number of queries to these data, over all studies
 
 [bounds]                     # split columns: low and high of your columns, which scale them
 # income = [0, 200_000]      # default: the range of your values, rounded; never the study's bounds
@@ -71,13 +76,15 @@ only you know, and explains the next step.
 Certificates are valid for 360 days. During the last 30 days, `fedclust doctor .` and
 `fedclust client .` remind you to ask for a renewal: a zip file that you unpack over this folder.
 
-Only numbers leave: sums, counts and centres. A sum can be that of a single record unless the study
-masks it or adds noise; require this with `privacy = "secure"` in `client.toml`. Ids leave only as
-keyed hashes, and only if you allow studies over split columns. Each message is written to
-`disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows the log. No code comes in:
-a job can only name classes of the fedclust that you installed (`local/resources.json`), and your
-files and logs cannot be read from outside (`local/authorization.json`). The labels of your rows are
-written to `labels/`, and stay there.
+Only numbers leave: sums, counts and centres. `client.toml` requires masks or noise for them
+(`privacy = "secure"`) and allows {KIT_QUERIES} queries to your data, over all studies. Without
+masks or noise a sum can be that of a single record: a study with the tier `none`, `paper` or
+`guarded` is refused until you change `privacy`. For data about people, `secure+dp` is recommended.
+Ids leave only as keyed hashes, and only if you allow studies over split columns. Each message is
+written to `disclosures.jsonl` **before** it leaves; `fedclust disclosures .` shows the log. No code
+comes in: a job can only name classes of the fedclust that you installed (`local/resources.json`),
+and your files and logs cannot be read from outside (`local/authorization.json`). The labels of your
+rows are written to `labels/`, and stay there.
 """
 
 

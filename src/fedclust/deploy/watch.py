@@ -14,7 +14,7 @@ from ..follow.decisions import Approvals, Pending
 from ..follow.endpoint import FOLDER, FOLLOW
 from ..follow.openings import Opening, read_opening
 from ..study.settings import Study
-from .coordinator import Tail
+from .tail import Tail
 
 _INTERVAL = 1.0  # seconds between two looks
 

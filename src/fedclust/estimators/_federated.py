@@ -258,9 +258,10 @@ class Federated(
     def _unsupported(self, algorithm: Any) -> ConfigError:
         key, soft = getattr(algorithm, "key", str(algorithm)), self._soft
         supported = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.traits.soft == soft)]
+        plain = "; the plain algorithm is 'lossless'" if "mean" in key else ""
         return ConfigError(
             f"algorithm: {type(self).__name__} does not support {key!r}; use one of "
-            f"{', '.join(supported)}{did_you_mean(key, supported)}"
+            f"{', '.join(supported)}{plain or did_you_mean(key, supported)}"
         )
 
     def _configure(self, algorithm: AnyAlgorithm) -> AnyAlgorithm:

@@ -41,8 +41,8 @@ def take_owners(X: Any, column: str) -> tuple[Any, Any]:
         )
     if column not in names:
         raise DataError(
-            f"clients={column!r}: X has no such column{did_you_mean(column, names)}; it has "
-            f"{', '.join(names)}"
+            f"clients={column!r}: X has no such column; it has {', '.join(names)}"
+            f"{did_you_mean(column, names)}"
         )
     return without(X, column), _frame(X)[column].to_native()
 

@@ -85,8 +85,10 @@ class FollowingEndpoint(ClientEndpoint):
     def _allow_unfollowed(self) -> None:
         if self._session.admission.follows:
             raise Refusal(
-                "this client follows studies and answers no request outside of one, because its "
-                "client.toml requires a tier in which only sums leave",
+                "this client answers only studies that clients can follow, because its client.toml "
+                f'has privacy = "{self._config.consent.privacy}"; set [privacy] tier = "secure", '
+                '"dp" or "secure+dp" in the study. The client answers other tiers once its owner '
+                "sets this one line of client.toml to the tier of the study",
                 code=Code.CONSENT,
             )
         if self._asks_owner:

@@ -123,7 +123,8 @@ def _allow_requests(config: ClientConfig, study: Study, tier: Tier) -> None:
     if queries > consent.max_queries:
         raise ConsentRefusal(
             f"the study can ask {queries} queries, but client.toml allows max_queries = "
-            f"{consent.max_queries}; set [privacy] max_queries of the study to no more than that"
+            f"{consent.max_queries}; set [privacy] max_queries of the study to no more than that, "
+            "or its owner sets max_queries in client.toml"
         )
 
 
@@ -167,5 +168,5 @@ def _explain_rounds(rounds: int, most: int) -> str:
 def _explain_tier(config: ClientConfig, tier: Tier, lacking: str) -> str:
     return (
         f"tier {tier.name!r} of the study lacks {lacking}, required by privacy = "
-        f'"{config.consent.privacy}" in client.toml'
+        f'"{config.consent.privacy}" in client.toml; set [privacy] tier in the study'
     )

@@ -107,8 +107,14 @@ def _published(study: Study, tier: Tier) -> str:
         return f"centres of the clusters, {_RUN}"
     return (
         "centres, sizes, means, standard deviations and shapes of the clusters over the rows of "
-        f"all clients together, indices of their quality, {_RUN}"
+        f"all clients together, indices of their quality, {_RUN}. Numbers are rounded so that "
+        f"{_few(study.privacy.min_count)} more or fewer make no visible difference, and centres "
+        f"and means of fewer than {study.privacy.min_count} rows are withheld"
     )
+
+
+def _few(n: int) -> str:
+    return "one row" if n == 1 else f"{n} rows"
 
 
 def _stays(study: Study) -> str:

@@ -80,7 +80,7 @@ def measure_differences(
     effects = [[abs(f.effect or 0.0) for f in c.features] for c in clusters]
     if any(f.effect is not None for c in clusters for f in c.features):
         return [max(column) for column in zip(*effects, strict=True)]
-    ranges: list[float] = np.ptp(model.centers, axis=0).tolist()
+    ranges: list[float] = np.ptp(model.centers[model.known], axis=0).tolist()
     return ranges
 
 

@@ -123,10 +123,15 @@ def missing_words(partial: bool) -> str:
     )
 
 
-def rounding_words(profile: RunProfile) -> str:
-    """Why means and deviations are rounded; empty if they are not."""
+def rounding_words(profile: RunProfile, *, publishes_all: bool) -> str:
+    """What is rounded, and why; empty if nothing is."""
     if not profile.rounded:
         return ""
+    if not publishes_all:
+        return (
+            "Centres, means, deviations and indices are rounded, so that "
+            f"{several(profile.minimum, 'row')} more or fewer make no visible difference."
+        )
     return (
         "Means and deviations are rounded: they are of other rows than the centres or the scale, "
         "and exact differences could reveal single rows."

@@ -15,11 +15,8 @@ class PrivacyRecord:
     epsilon_spent: float | None = None  # only where noise was drawn again after an interruption
     scales_by_bounds: bool = False  # because of the tier, instead of by mean and spread
     start: str = ""  # the seeding that the tier puts in place of the algorithm's own
-
-    @property
-    def limits_changes(self) -> bool:
-        """Whether clients withhold sums that differ little from earlier ones."""
-        return bool(self.parameters.get("change"))
+    publishes_all: bool = True  # results have all digits, also of few rows
+    advice: str = ""  # when to use another tier
 
     @property
     def effect(self) -> str:

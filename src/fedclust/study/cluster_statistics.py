@@ -89,13 +89,14 @@ class ClusterStatistics:
 
     size: FloatArray  # (C,) rows behind them; all zero if nothing is known
     shown: BoolArray  # (C,) whether the statistics of a cluster may be shown
-    few: BoolArray  # (C, P) whether too few observed cells stand behind a mean to show it
+    cells: FloatArray  # (C, 1) rows, or (C, P) observed cells behind each mean
     mean: FloatArray  # (C, P) of clusters that are not shown: their common mean, if fuzzy
     spread: FloatArray  # (C, P)
     entropy: FloatArray  # (C,)
     overall_mean: FloatArray  # (P,) of all rows
     overall_spread: FloatArray  # (P,)
     rounded: bool  # means and spreads are rounded
+    center: FloatArray  # (C, P) as published; NaN where it is withheld
 
     @property
     def covariance(self) -> FloatArray:
@@ -109,46 +110,84 @@ class ClusterStatistics:
         covariance: FloatArray = between
         return covariance
 
+    def coarsen(self, minimum: int, *, moves: bool, overall: bool, centers: bool) -> Self:
+        """Round so that `minimum` rows more or fewer make no visible difference.
 
-def compute_statistics(model: Model, totals: ClusterTotals, minimum: int) -> ClusterStatistics:
+        Means that are the centres (`moves` is false) stay equal to them.
+        """
+        step = minimum * self.overall_spread / np.maximum(self.cells, 1.0)
+        center, mean = self.center, round_to(self.mean, step)
+        if centers:
+            center = np.where(self.size[:, None] > 0, round_to(center, step), center)
+            mean = mean if moves else center
+        of_all, spread_of_all = self.overall_mean, self.overall_spread
+        if overall:  # twice the step of the scale, or both would cancel
+            step_of_all = 2 * minimum * spread_of_all / np.maximum(self.cells.sum(axis=0), 1.0)
+            of_all, spread_of_all = (round_to(v, step_of_all) for v in (of_all, spread_of_all))
+        return replace(
+            self,
+            center=center,
+            mean=mean,
+            spread=round_to(self.spread, step),
+            entropy=round_to(self.entropy, minimum / np.maximum(self.size, 1.0)),
+            overall_mean=of_all,
+            overall_spread=spread_of_all,
+            rounded=True,
+        )
+
+
+def compute_statistics(
+    model: Model, totals: ClusterTotals, minimum: int, *, publishes_all: bool
+) -> ClusterStatistics:
     """The statistics that may be shown, from sums over all rows.
 
     The mean of a hard cluster is its centre, once the run has converged. If it is another vector,
     the centre is a mean of other rows, and the difference could be a single row. Likewise, the mean
     of all rows is that of the scale, unless clients leave rows out. Where statistics are of other
-    rows, they are rounded so that `minimum` rows more or fewer make no visible difference.
+    rows, they are rounded.
+
+    Under a tier that promises protection (`publishes_all` is false) everything is rounded, centres
+    as well: results of several runs over the same rows could otherwise be subtracted. Centres of
+    fewer than `minimum` rows are withheld.
     """
     sums, soft = totals.sums, model.fuzzifier is not None
-    held, n = np.maximum(sums.cells, 1.0), np.maximum(sums.cells.sum(axis=0), 1.0)
+    found = _measure(model, sums)
+    near = _NEAR * found.overall_spread + _DIGITS * np.abs(model.centers).max(axis=0)
+    near = near + _GRID * totals.on_grid
+    moves = soft or bool((np.abs(found.mean - model.centers) > near).any())
+    other_rows = (moves and not soft) or totals.coverage != "all"
+    if sums.size.any() and (other_rows or not publishes_all):
+        overall = not (totals.same_rows and publishes_all)
+        found = found.coarsen(minimum, moves=moves, overall=overall, centers=not publishes_all)
+    withheld = choose_withheld_clusters(sums.size.astype(int), minimum, soft=soft)
+    few = found.shown & (sums.size < minimum) & (not publishes_all)
+    mean, center = found.mean.copy(), np.where(few[:, None], np.nan, found.center)
+    if soft and withheld.any():
+        mean[withheld] = sums.size[withheld] @ mean[withheld] / sums.size[withheld].sum()
+    elif few.any():
+        mean[few] = found.overall_mean  # such a cluster has no part in the map
+    return replace(found, shown=found.shown & ~withheld, mean=mean, center=center)
+
+
+def _measure(model: Model, sums: ProfileSums) -> ClusterStatistics:
+    """The statistics to the last digit."""
+    held = np.maximum(sums.cells, 1.0)
     moved = sums.total / held
     mean: FloatArray = model.centers + moved
     variance = np.maximum(sums.square / held - moved**2, 0.0)
     overall = _average(sums, mean)
-    overall_spread = np.sqrt(_average(sums, variance + (mean - overall) ** 2))
     spread: FloatArray = np.sqrt(variance)
-    near = _NEAR * overall_spread + _DIGITS * np.abs(model.centers).max(axis=0)
-    near = near + _GRID * totals.on_grid
-    moves = not soft and bool((np.abs(moved) > near).any())
-    rounded = bool(sums.size.any()) and (moves or totals.coverage != "all")
-    if rounded:
-        step = minimum * overall_spread / held
-        mean, spread = round_to(mean, step), round_to(spread, step)
-    if rounded and not totals.same_rows:
-        step = 2 * minimum * overall_spread / n  # twice that of the scale, or both would cancel
-        overall, overall_spread = round_to(overall, step), round_to(overall_spread, step)
-    withheld = choose_withheld_clusters(sums.size.astype(int), minimum, soft=soft)
-    if soft and withheld.any():
-        mean[withheld] = sums.size[withheld] @ mean[withheld] / sums.size[withheld].sum()
     return ClusterStatistics(
         size=sums.size,
-        shown=(sums.size > 0) & ~withheld,
+        shown=sums.size > 0,
         mean=mean,
         spread=spread,
-        few=np.broadcast_to(sums.cells < minimum * (sums.cells.shape[1] > 1), mean.shape),
+        cells=sums.cells,
         entropy=sums.entropy / np.maximum(sums.size, 1.0),
         overall_mean=overall,
-        overall_spread=overall_spread,
-        rounded=rounded,
+        overall_spread=np.sqrt(_average(sums, variance + (mean - overall) ** 2)),
+        rounded=False,
+        center=model.centers,
     )
 
 

@@ -32,6 +32,7 @@ from .cluster_statistics import (
     compute_statistics,
 )
 from .describe_map import draw_map
+from .precision import Precision
 from .withholding import choose_withheld_counts
 
 
@@ -43,6 +44,7 @@ class ClusterDescription:
     map: ClusterMap | None
     withheld: Withheld | None  # None: there are no counts by client
     rounded: bool  # means and spreads are rounded
+    centers: FloatArray  # (C, P) as published; NaN where they are withheld
     agreement: float | None  # of clusters and clients
 
 
@@ -50,7 +52,8 @@ def describe_clusters(
     model: Model, totals: ClusterTotals, queries: ClusterQueries
 ) -> ClusterDescription:
     """Clusters in the units of the columns, their sizes at each client, and the map, if any."""
-    statistics = compute_statistics(model, totals, queries.min_count)
+    every = queries.tier.publishes_all
+    statistics = compute_statistics(model, totals, queries.min_count, publishes_all=every)
     drawn = None
     if model.centers.shape[1] > 1 and statistics.size.any():
         with suppress(EmptyRound):  # clients withhold the shapes of all clusters
@@ -61,12 +64,14 @@ def describe_clusters(
             id=id,
             size=model.sizes[c],
             by_client={client: counts[c] for client, counts in by_client.items()},
-            features=_describe_features(model, totals, statistics, c),
+            features=_describe_features(model, totals, statistics, c, queries.min_count),
             entropy=_known(statistics.entropy[c]) if _is_mixed(model, statistics, c) else None,
         )
         for c, id in enumerate(model.ids)
     )
-    return ClusterDescription(clusters, drawn, withheld, statistics.rounded, agreement)
+    return ClusterDescription(
+        clusters, drawn, withheld, statistics.rounded, statistics.center, agreement
+    )
 
 
 def _is_mixed(model: Model, statistics: ClusterStatistics, c: int) -> bool:
@@ -124,7 +129,11 @@ def describe_missing(model: Model, queries: ClusterQueries) -> MissingCells | No
 
 
 def _describe_features(
-    model: Model, totals: ClusterTotals, statistics: ClusterStatistics, c: int
+    model: Model,
+    totals: ClusterTotals,
+    statistics: ClusterStatistics,
+    c: int,
+    minimum: int,
 ) -> tuple[FeatureProfile, ...]:
     ready = model.preparation
     mean, spread = statistics.mean[c], statistics.spread[c]
@@ -133,8 +142,9 @@ def _describe_features(
         mean, spread = model.centers[c], np.full(len(mean), np.nan)
     elif not statistics.shown[c]:
         mean, spread = np.full((2, len(mean)), np.nan)
-    else:
-        mean, spread = (np.where(statistics.few[c], np.nan, v) for v in (mean, spread))
+    elif statistics.cells.shape[1] > 1:  # a mean of few observed cells would show them
+        few = statistics.cells[c] < minimum
+        mean, spread = (np.where(few, np.nan, v) for v in (mean, spread))
     if not statistics.size.any():
         overall, overall_spread = np.full((2, len(mean)), np.nan)
     means, overalls = ready.in_units(mean[None])[0], ready.in_units(overall[None])[0]
@@ -163,21 +173,29 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def warn_of_small_clusters(model: Model, minimum: int) -> str:
-    """A warning if a centre in the model stands for very few rows; usually empty."""
+def warn_of_small_clusters(model: Model, minimum: int, *, publishes_all: bool) -> str:
+    """A warning if a cluster has very few rows; usually empty."""
     pairs = zip(model.ids, model.sizes, strict=True)
     small = [str(id) for id, size in pairs if size and size < minimum]
     if not small:
         return ""
-    which = f"cluster {small[0]} has" if len(small) == 1 else f"clusters {', '.join(small)} have"
+    one = len(small) == 1
+    which = f"cluster {small[0]} has" if one else f"clusters {', '.join(small)} have"
+    if publishes_all:
+        return (
+            f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single "
+            "rows as a centre; choose fewer clusters, or share model.json only with people who may "
+            "see them"
+        )
+    what = "its centre is" if one else "their centres are"
     return (
-        f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single rows "
-        "as a centre; choose fewer clusters, or share model.json only with people who may see them"
+        f"{which} fewer than {minimum} rows, so {what} withheld, and model.json gives new rows to "
+        "the other clusters; choose fewer clusters"
     )
 
 
 def measure_quality(
-    found: Clustering, pooled: FloatArray | None, queries: ClusterQueries
+    found: Clustering, pooled: FloatArray | None, queries: ClusterQueries, digits: Precision
 ) -> tuple[QualityRecord, ...]:
     """Indices of the centres, and of the centres of pooled rows, if those are known."""
     if len(found.centers) < 2 or queries.tier.noisy:
@@ -198,8 +216,8 @@ def measure_quality(
     return tuple(
         QualityRecord(
             index=index.name,
-            value=values[index.name],
-            pooled=expected.get(index.name),
+            value=digits.round(values[index.name]),
+            pooled=digits.round(expected.get(index.name)),
             better=index.better,
         )
         for index in indices

@@ -34,11 +34,12 @@ def draw_map(
     counts: Cells = ()
     if coverage == "all" and not queries.tier.sums_only:
         counts = _count_cells(axes, low, high, side, queries)
+    shares = variance / max((statistics.overall_spread**2).sum(), 1e-300)
+    if statistics.rounded:
+        shares = round_to(shares, np.array(queries.min_count / statistics.size.sum()))
     first, second = (
         MapAxis(float(share), dict(zip(names, axis.tolist(), strict=True)))
-        for share, axis in zip(
-            variance / max((statistics.overall_spread**2).sum(), 1e-300), axes.T, strict=True
-        )
+        for share, axis in zip(shares, axes.T, strict=True)
     )
     x, y = (tuple(np.linspace(low[d], high[d], side + 1).tolist()) for d in (0, 1))
     return ClusterMap((first, second), ellipses, MapGrid(x, y, counts))

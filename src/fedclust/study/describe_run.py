@@ -118,6 +118,8 @@ def describe_privacy(tier: Tier, runs: Sequence[RunRecord], effect: TierEffect) 
         epsilon_spent=spent,
         scales_by_bounds=effect.scales_by_bounds,
         start=effect.start,
+        publishes_all=tier.publishes_all,
+        advice=tier.advice,
     )
 
 

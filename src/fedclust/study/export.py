@@ -42,7 +42,7 @@ def _onnx(model: Model, target: Path) -> bytes:
     missing = graph.missing_rows(rows, partial=model.preparation.partial)
     distances = graph.distances(rows, model)
     place = graph.node("ArgMin", distances, axis=1, keepdims=0)
-    numbers = graph.constant("numbers", np.array(model.ids, dtype=np.int64))
+    numbers = graph.constant("numbers", np.array(model.ids, dtype=np.int64)[model.known])
     none = graph.constant("none", np.array([-1]))
     number = graph.node("Gather", numbers, place)
     number = graph.node("Where", graph.node("Squeeze", missing, "axis"), none, number)
@@ -50,10 +50,13 @@ def _onnx(model: Model, target: Path) -> bytes:
     if model.fuzzifier is not None:
         shared = graph.memberships(distances, model.fuzzifier)
         shared = graph.node("Where", missing, graph.constant("unknown", np.array(np.nan)), shared)
-        outputs.append(graph.output("membership", shared, onnx.TensorProto.DOUBLE, len(model.ids)))
+        outputs.append(
+            graph.output("membership", shared, onnx.TensorProto.DOUBLE, len(model.known))
+        )
     made = graph.model(model.preparation.names, outputs)
     made.doc_string = f"Clusters of fedclust ({model.algorithm})"
-    properties = {"columns": model.preparation.names, "clusters": model.ids}
+    clusters = [model.ids[c] for c in model.known]
+    properties = {"columns": model.preparation.names, "clusters": clusters}
     onnx.helper.set_model_props(made, {name: json.dumps(v) for name, v in properties.items()})
     onnx.checker.check_model(made)
     content: bytes = made.SerializeToString()
@@ -113,7 +116,7 @@ class _Graph:
         membership.
         """
         wide = self.node("Unsqueeze", rows, "axis")
-        apart = self.node("Sub", wide, self.constant("centers", model.centers[None]))
+        apart = self.node("Sub", wide, self.constant("centers", model.centers[model.known][None]))
         squares = self.node("Mul", apart, apart)
         if model.preparation.partial:
             nothing = self.constant("nothing", np.array(0.0))
@@ -176,7 +179,8 @@ def as_pipeline(model: Model, target: Path) -> Any:
     scaler.mean_, scaler.scale_, scaler.var_ = ready.offset, ready.scale, ready.scale**2
     scaler.feature_names_in_ = np.array(ready.names, dtype=object)
     nearest = KNeighborsClassifier(n_neighbors=1, algorithm="brute")
-    return Pipeline([("scale", scaler), ("nearest", nearest.fit(model.centers, model.ids))])
+    ids = [model.ids[c] for c in model.known]
+    return Pipeline([("scale", scaler), ("nearest", nearest.fit(model.centers[model.known], ids))])
 
 
 _FORMATS: dict[str, Callable[[Model, Path], bytes]] = {".onnx": _onnx, ".skops": _skops}

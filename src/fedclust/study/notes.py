@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from ..client.files import ClientFiles, is_index
 from ..core import FedclustError
 from ..data.kinds import Kind
+from ..data.names import near_names
 from .layouts import Survey
 from .pool import LocalPool
+
+_APART = "not in all files"
 
 
 def describe_files(pool: LocalPool, survey: Survey) -> Iterator[str]:
@@ -24,6 +27,11 @@ def describe_files(pool: LocalPool, survey: Survey) -> Iterator[str]:
     if unused:
         listed = (f"{name} ({kind})" for name, kind in unused.items())
         yield f"Not used: {', '.join(listed)}."
+        apart = {
+            files.name: [name for name in files.kinds if unused.get(name) == _APART]
+            for files in opened
+        }
+        yield from (f"{hint}; if they are one column, rename one." for hint in near_names(apart))
 
 
 def _open(pool: LocalPool) -> Iterator[ClientFiles]:
@@ -46,4 +54,4 @@ def _unused(opened: list[ClientFiles], survey: Survey) -> Iterator[tuple[str, Ki
         if everywhere:
             yield name, kinds.pop() if len(kinds) == 1 else " or ".join(sorted(kinds))
         else:
-            yield name, "not in all files"
+            yield name, _APART

@@ -163,7 +163,8 @@ def carry_out(
         study, *algorithms, tier, records, directory.run_id, effect, match, described.caveat
     )
     model = layout.complete(described, replace(about, study_hash=study_hash))
-    directory.finish(model, clustered.history, described.profile, clustered.choice)
+    history = described.precision.round_history(clustered.history)
+    directory.finish(model, history, described.profile, clustered.choice)
     return Outcome(
         directory.path,
         model,

@@ -56,6 +56,11 @@ class Tier(ABC):
     sums_only: ClassVar[bool] = False  # messages that stack are refused
     masks: ClassVar[bool] = False  # messages are masked: every client takes part in every round
     noisy: ClassVar[bool] = False  # every answer spends privacy budget
+    publishes_all: ClassVar[bool] = False  # results have all digits, also of few rows
+    advice: ClassVar[str] = (  # when to use another tier, for those who read the results
+        "Recommendation for data about people: 'secure+dp'. It also limits what results show about "
+        "any one row."
+    )
     limits_queries: ClassVar[bool] = False  # so few queries are answered that none may be wasted
     takes_missing: ClassVar[bool] = False  # its guarantee also holds for sums over observed cells
 
@@ -83,8 +88,8 @@ class Tier(ABC):
             lossless = "llf-fcm" if algorithm.soft else "llf-cm"
             raise ConfigError(
                 f"privacy={self.name!r}: messages of {algorithm.key!r} stack, so the server would "
-                f"see every client's own; {lossless!r} sums, and is lossless (seeds: 'cells' or "
-                "'uniform')"
+                f"see every client's own; use algorithm={lossless!r}, with init='cells' or "
+                "init='uniform'"
             )
 
     def check_missing(self, *, missing: bool) -> None:

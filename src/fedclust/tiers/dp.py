@@ -31,6 +31,7 @@ class Private(Tier):
     name: ClassVar[str] = "dp"
     sums_only: ClassVar[bool] = True
     noisy: ClassVar[bool] = True
+    advice: ClassVar[str] = ""
     limits_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

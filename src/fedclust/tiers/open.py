@@ -15,6 +15,7 @@ class Unprotected(Tier):
 
     name: ClassVar[str] = "none"
     takes_missing: ClassVar[bool] = True
+    publishes_all: ClassVar[bool] = True
 
     @property
     def exact(self) -> bool:
@@ -33,6 +34,8 @@ class Unprotected(Tier):
 @dataclass(frozen=True)
 class UnprotectedColumns(Unprotected):
     """No protection where columns are split between clients."""
+
+    advice: ClassVar[str] = ""  # noise needs rows that are whole
 
     @property
     def guarantee(self) -> Guarantee:

@@ -73,6 +73,8 @@ class Secure(Tier):
 class SecureColumns(Secure):
     """Masked distances where columns are split between clients."""
 
+    advice: ClassVar[str] = ""  # noise needs rows that are whole
+
     def transforms(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
     ) -> tuple[Transform, ...]:

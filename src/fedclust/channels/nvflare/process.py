@@ -17,9 +17,13 @@ import psutil
 from ...core import ConfigError
 from .causes import CONSOLE
 
+CONTACT = "contact"  # in a client's kit: its time is that of the latest answered heartbeat
+_ENGINE = Path(__file__).with_name("engine.py")
 _PID_FILE = "process.json"
 _PR_SET_PDEATHSIG = 1  # of prctl
 _GRACE = 8.0  # seconds between terminate and kill
+_PROBE = 0.05  # seconds between two attempts to reach a server that starts
+_HEARTBEAT = 2  # seconds; a client that reconnects can be used from its next heartbeat on
 
 
 def server_command(kit: Path) -> list[str]:
@@ -29,14 +33,15 @@ def server_command(kit: Path) -> list[str]:
 
 def client_command(kit: Path, name: str) -> list[str]:
     """Command that runs a client kit."""
-    return _command("client", kit, [f"uid={name}"])
+    return _command("client", kit, [f"uid={name}", f"heart_beat_interval={_HEARTBEAT}"])
 
 
 def _command(role: str, kit: Path, settings: Sequence[str]) -> list[str]:
     module = f"nvflare.private.fed.app.{role}.{role}_train"
+    program = [sys.executable, "-P", "-u", str(_ENGINE), CONTACT, module]
     all_settings = ["secure_train=true", "org=fedclust", "config_folder=config", *settings]
     location = ["-m", str(kit.resolve()), "-s", f"fed_{role}.json"]
-    return [sys.executable, "-u", "-m", module, *location, "--set", *all_settings]
+    return [*program, *location, "--set", *all_settings]
 
 
 def is_free(port: int) -> bool:
@@ -48,6 +53,15 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def wait_until_served(port: int, seconds: float) -> None:
+    """Wait until something accepts connections to a port of this machine, or time is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+            return
+        time.sleep(_PROBE)
 
 
 def created(pid: int) -> float:

@@ -20,6 +20,7 @@ from nvflare.lighter.provisioner import Provisioner
 from ...core import ConfigError
 from ...core.files import write_text
 from .job import CONTROLLER, EXECUTOR
+from .logs import LOG_BYTES, LOG_FILES
 
 _BUILDERS = [
     {
@@ -34,6 +35,8 @@ _BUILDERS = [
     {"path": "nvflare.lighter.impl.signature.SignatureBuilder", "args": {}},
 ]
 _FORBIDDEN = ("clone_job", "download_job", "operate", "shell_commands", "byoc")
+_RETRY = 0.5  # seconds between two attempts to register
+_LOGS = ("consoleHandler", "logFileHandler", "errorFileHandler")  # the others repeat these
 _REFUSED = "disabled_clients.json"  # NVFlare reads this file of the server's kit when it starts
 POLICY = {
     "format_version": "1.0",
@@ -112,6 +115,7 @@ def lock_client(kit: Path, component: str) -> None:
     resources["class_allow_list"] = [EXECUTOR, component]
     resources["class_list_enforcement_mode"] = "enforce"
     resources["allow_log_streaming"] = False
+    resources["client"]["client_register_interval"] = _RETRY
     resources["components"] = [c for c in resources["components"] if c["id"] != "site_log_streamer"]
     _write_policy(kit, resources)
 
@@ -161,6 +165,11 @@ def _write_policy(kit: Path, resources: Mapping[str, Any]) -> None:
     (local / "authorization.json").write_text(json.dumps(POLICY, indent=1))
     log = json.loads((local / "log_config.json.default").read_text())
     log["handlers"]["consoleHandler"]["level"] = "ERROR"
+    log["handlers"] = {name: log["handlers"][name] for name in _LOGS}
+    for name, handler in log["handlers"].items():
+        if name != "consoleHandler":
+            handler |= {"maxBytes": LOG_BYTES, "backupCount": LOG_FILES}
+    log["loggers"]["root"]["handlers"] = list(_LOGS)
     (local / "log_config.json").write_text(json.dumps(log, indent=1))
 
 

@@ -77,14 +77,14 @@ def draft(
         if all(n in table.columns for table in tables.values())
     ]
     if not shared:
-        hints = near_names({table.file.name: table.columns for table in tables.values()})
-        hint = f"; {hints[0]}; rename one" if hints else ""
-        raise DataError(f"the clients' files share no column{hint}")
+        raise DataError(f"the clients' files share no column{_near(tables)}")
     id = given.pop("id", None) or _find_id(shared, tables)
-    by_columns = id is not None and shared == [id] and _same_records(id, tables)
+    by_columns = (
+        id is not None and shared == [id] and not _near(tables) and _same_records(id, tables)
+    )
     features = list(_owned(id, tables) if by_columns else _shared(shared, id, tables))
     if all(line.startswith("#") for line in features):
-        raise DataError("the clients' files share no numeric column")
+        raise DataError(f"the clients' files share no numeric column{_near(tables)}")
     orders = {} if options.dates else _date_orders(tables)
     common = len(set(orders.values())) == 1
     data = [*_data(id, by_columns), *_given(given), *_dates(orders)]
@@ -100,6 +100,15 @@ def draft(
         features="\n".join(features),
     )
     return Draft(text, tuple(_notes(tables, by_columns)))
+
+
+def _near(tables: Tables) -> str:
+    """Names that probably were meant to be the same, for an error message."""
+    hints = near_names({table.file.name: table.columns for table in tables.values()})
+    if not hints:
+        return ""
+    more = f", and {len(hints) - 1} more pairs are as close" if len(hints) > 1 else ""
+    return f"; {hints[0]}{more}; rename one{' of each' if more else ''}"
 
 
 def _notes(tables: Tables, by_columns: bool) -> Iterator[str]:

@@ -12,7 +12,7 @@ from ...data.dates import AmbiguousDate, parse_dates
 from ...data.kinds import Kind, Strays, find_strays
 from ...data.numbers import parse_number
 from ...data.values import is_missing
-from ...typing import Array, FloatArray
+from ...typing import Array, BoolArray, FloatArray
 
 _FREQUENT = 5  # rows that must have a value before a message may quote it
 
@@ -29,8 +29,9 @@ UNUSABLE: Mapping[str, str] = {
     "not-numeric": "is not numeric",
     "stray-values": "has some values that are not numbers; correct them, or list them under "
     "na_values",
-    "infinite": "has infinite values",
-    "not-positive": "has values that are not above zero, so it has no logarithm",
+    "infinite": "has infinite values; correct them, or list their words under na_values",
+    "not-positive": "has values that are not above zero, so it has no logarithm; correct them, or "
+    "leave out log",
     "undeclared-category": "has undeclared categories",
 }
 
@@ -44,10 +45,12 @@ UNREADABLE = {  # why numbers of a file must not be read
 class ColumnError(DataError):
     """Values of a column that cannot be encoded: a code, and details for the client alone."""
 
-    def __init__(self, client: str, column: str, problem: str, detail: str = "") -> None:
+    def __init__(
+        self, client: str, column: str, problem: str, detail: str = "", row: int | None = None
+    ) -> None:
         shown = f" ({detail})" if detail else ""
         super().__init__(f"{client}: column {column!r} {UNUSABLE[problem]}{shown}")
-        self.problem, self.detail = problem, detail
+        self.problem, self.detail, self.row = problem, detail, row
 
 
 class StrayValues(ColumnError):
@@ -123,11 +126,9 @@ class Column:
         numbers = (
             self._derive(values, client, dates) if self.derive else self._numbers(values, client)
         )
-        if np.isinf(numbers).any():
-            raise ColumnError(client, self.name, "infinite")
+        self._refuse(np.isinf(numbers), "infinite", client)
         if self.log:
-            if (numbers <= 0).any():
-                raise ColumnError(client, self.name, "not-positive")
+            self._refuse(numbers <= 0, "not-positive", client)
             numbers = np.log(numbers)
         return numbers[:, None]
 
@@ -158,6 +159,11 @@ class Column:
         numbers: FloatArray = DERIVED[self.derive](dates).astype(np.float64)
         numbers[np.isnat(dates)] = np.nan
         return numbers
+
+    def _refuse(self, bad: BoolArray, problem: str, client: str) -> None:
+        """Stop if there are such values: how many, and the first of them."""
+        if bad.any():
+            raise ColumnError(client, self.name, problem, str(int(bad.sum())), int(bad.argmax()))
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         missing = np.array([is_missing(v) for v in values], dtype=bool)

@@ -27,6 +27,8 @@ from ...core import (
 )
 from ...typing import BoolArray, FloatArray, IntArray, Rng
 
+_ASIDE = 2.0**-20  # of a step: how far its borders lie beside multiples of it
+
 
 @dataclass(frozen=True, eq=False)
 class MomentState(Record):
@@ -47,11 +49,14 @@ class MomentState(Record):
 def round_to(values: FloatArray, step: FloatArray) -> FloatArray:
     """Round to the middles of steps; a step of zero does not round.
 
-    Multiples of the step would leave the mean of centred data, which is zero, as it is.
+    Steps are lowered to powers of two: the result must not show a step that depends on the rows.
+    Multiples of the step would leave the mean of centred data, which is zero, as it is. Such values
+    lie on the border of two steps, where the last bit would decide, so borders are moved a little.
     """
-    positive = step > 0
-    safe = np.where(positive, step, 1.0)
-    rounded: FloatArray = np.where(positive, (np.floor(values / safe) + 0.5) * safe, values)
+    positive = np.isfinite(step) & (step > 0)
+    safe = np.exp2(np.floor(np.log2(np.where(positive, step, 1.0)) + _ASIDE))
+    middles = (np.floor(values / safe + _ASIDE) + 0.5) * safe
+    rounded: FloatArray = np.where(positive, middles, values)
     return rounded
 
 

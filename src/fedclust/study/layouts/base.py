@@ -15,10 +15,12 @@ from ...core import AnyAlgorithm, ConfigError, DataError, RoundSummary
 from ...privacy import ClientPolicy
 from ...results import RunProfile
 from ...tiers import Tier
+from ...typing import FloatArray
 from ..describe_run import TierEffect
 from ..journal import Journal
 from ..phases import Phase
 from ..pool import ClientPool, LocalPool
+from ..precision import EXACT, Precision
 from ..settings import Conflict, Study
 
 _SHOWN = 5  # problems in one message
@@ -75,6 +77,8 @@ class Described:
     profile: RunProfile
     used: int | None  # rows that took part; None: the tier hides it
     caveat: str = ""  # what limits the use of the results; usually empty
+    centers: FloatArray | None = None  # as published, over split rows; NaN where withheld
+    precision: Precision = EXACT  # of published numbers about all rows
 
 
 class Layout(ABC):

@@ -35,7 +35,7 @@ from ...core import (
     Schema,
     TooFewClients,
 )
-from ...results import RunProfile
+from ...results import RunDescription, RunProfile
 from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
@@ -51,6 +51,7 @@ from ..identity import match_ids
 from ..journal import Journal
 from ..phases import Phase
 from ..pool import ClientPool
+from ..precision import EXACT, Precision
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
@@ -278,12 +279,14 @@ class RowsLayout(Layout):
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         best = next(run for run in journal.records if run.sent is found.run.sent)
         why = "no value in any feature" if self._partial else "a missing value in a feature"
+        n = float(totals.sums.size.sum())
+        digits = EXACT if tier.publishes_all else Precision(min_count, n)
         profile = RunProfile(
             minimum=min_count,
             coverage=totals.coverage,
             clusters=description.clusters,
             map=description.map,
-            quality=measure_quality(found, pooled, queries),
+            quality=measure_quality(found, pooled, queries, digits),
             withheld=description.withheld,
             agreement=description.agreement,
             missing=describe_missing(model, queries),
@@ -291,8 +294,9 @@ class RowsLayout(Layout):
             clients=describe_clients(prepared.rows, used, best.client_rounds, why),
             phases=summarize_phases(journal.records),
         )
-        caveat = warn_of_small_clusters(model, min_count)
-        return Described(model, profile, add_counts(used.values()), caveat)
+        caveat = warn_of_small_clusters(model, min_count, publishes_all=tier.publishes_all)
+        n_used, centers = add_counts(used.values()), description.centers
+        return Described(model, profile, n_used, caveat, centers, digits)
 
     def _number(
         self,
@@ -328,8 +332,9 @@ class RowsLayout(Layout):
         other = seeding is not None and seeding.key != requested.seeding
         return found._replace(start=seeding.key) if seeding and other else found
 
-    def complete(self, described: Described, about: Any) -> Model:
-        model: Model = replace(described.model, about=about)
+    def complete(self, described: Described, about: RunDescription) -> Model:
+        about = replace(about, inertia=described.precision.round(about.inertia))
+        model: Model = replace(described.model, centers=described.centers, about=about)
         return model
 
     def deliver(

@@ -1,0 +1,126 @@
+"""Runs a module of NVFlare as its main module, with less to load and shorter waits.
+
+The engine waits beside the data for days, and every job starts two processes or more. So this is
+run as a file: the engine imports nothing of fedclust. It loads only the drivers that kits use, and
+no NumPy unless a job needs it. A client reconnects within seconds, and touches a file of its kit
+whenever the server has answered a heartbeat. Lines that repeat while no server runs are thinned.
+
+The arguments are the name of that file, the module, and the arguments of the module.
+"""
+
+import contextlib
+import logging
+import os
+import runpy
+import shlex
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nvflare.app_common.decomposers import common_decomposers
+from nvflare.app_common.job_launcher import client_process_launcher, server_process_launcher
+from nvflare.fuel.f3 import communicator
+from nvflare.fuel.f3.cellnet.core_cell import CoreCell
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+from nvflare.fuel.f3.sfm import conn_manager
+from nvflare.private.defs import CellChannelTopic
+
+_RECONNECT = 2  # seconds between two attempts at most
+_MOST, _WINDOW = 10, 600.0  # the same line is logged at most so often within so many seconds
+_JOBS = ("worker_process", "runner_process")  # modules that run a job
+_NOISY = (
+    "nvflare.fuel.f3.sfm.conn_manager",
+    "nvflare.fuel.f3.drivers.grpc_driver.GrpcDriver",
+    "nvflare.fuel.f3.cellnet.core_cell.CoreCell",
+    "nvflare.private.fed.authenticator.Authenticator",
+)
+
+
+def main() -> None:
+    """Run the module that the arguments name."""
+    contact, module = sys.argv.pop(1), sys.argv.pop(1)
+    communicator.load_comm_drivers = _load_drivers
+    if not module.endswith(_JOBS):  # a process that only forwards bytes
+        common_decomposers.register = lambda: None
+    conn_manager.MAX_WAIT = _RECONNECT
+    CoreCell.send_request = _noting_heartbeats(CoreCell.send_request, contact)
+    client_process_launcher.generate_client_command = _launched_here(
+        client_process_launcher.generate_client_command, contact
+    )
+    server_process_launcher.generate_server_command = _launched_here(
+        server_process_launcher.generate_server_command, contact
+    )
+    for name in _NOISY:
+        logging.getLogger(name).addFilter(Thinned())
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _load_drivers() -> None:
+    """Register what kits use: gRPC between machines, TCP between the processes of one."""
+    from nvflare.fuel.f3.drivers.grpc_driver import GrpcDriver
+    from nvflare.fuel.f3.drivers.tcp_driver import TcpDriver
+
+    for driver in (GrpcDriver, TcpDriver):
+        communicator.driver_mgr.register(driver)
+    communicator.driver_loaded = True
+
+
+def _launched_here(generate: Callable[[Any], str], contact: str) -> Callable[[Any], str]:
+    """The command of a job process, which is started in the same way."""
+
+    def generate_command(fl_ctx: Any) -> str:
+        program, flag, module, *rest = shlex.split(generate(fl_ctx))
+        if flag != "-m":
+            raise RuntimeError(f"{program} {flag} {module}: not the command of a job")
+        here = [program, "-P", "-u", str(Path(__file__).resolve()), contact]
+        return shlex.join([*here, module, *rest])
+
+    return generate_command
+
+
+def _noting_heartbeats(send: Callable[..., Any], contact: str) -> Callable[..., Any]:
+    """Send requests, and note when the server answers a heartbeat."""
+
+    def send_request(self: Any, *args: Any, **values: Any) -> Any:
+        reply = send(self, *args, **values)
+        if values.get("topic") == CellChannelTopic.HEART_BEAT and _is_ok(reply):
+            with contextlib.suppress(OSError):  # a full disk does not end the connection
+                _touch(contact)
+        return reply
+
+    return send_request
+
+
+def _is_ok(reply: Any) -> bool:
+    return reply is not None and reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.OK
+
+
+def _touch(name: str) -> None:
+    """Set the time of a file in the current folder, which is the kit."""
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600))
+    os.utime(name)
+
+
+class Thinned(logging.Filter):
+    """Lets a line of code log so often within some time, and then drops what it logs."""
+
+    def __init__(self, most: int = _MOST, window: float = _WINDOW) -> None:
+        super().__init__()
+        self._most, self._window = most, window
+        self._seen: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        now, times = time.monotonic(), self._seen[record.pathname, record.lineno]
+        times[:] = [one for one in times if now - one < self._window]
+        if len(times) >= self._most:
+            return False
+        times.append(now)
+        return True
+
+
+if __name__ == "__main__":
+    main()
