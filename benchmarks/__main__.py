@@ -31,6 +31,11 @@ SECTIONS = [
         local_step.fuzzy,
     ),
     (
+        "Missing cells",
+        "Both steps over rows of which a fifth of the cells is missing, against complete rows.",
+        local_step.missing,
+    ),
+    (
         "Exact sums",
         "The same steps in integers, with each record's contribution rounded once. The result\n"
         "does not depend on the split or order of the rows.",

@@ -1,6 +1,7 @@
 """One local step against scikit-learn's Lloyd iteration, skfuzzy, and bare matrix products."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
-from fedclust.kernels import fuzzy_sums, hard_sums
+from fedclust.kernels import fuzzy_cell_sums, fuzzy_sums, hard_cell_sums, hard_sums
 from fedclust.typing import FloatArray
 
 from .timing import best_of, row, verdict
@@ -115,4 +116,24 @@ def fuzzy() -> list[str]:
                     + (f" ({verdict(share, 1.4)})" if has_target and F >= 64 else ""),
                 )
             )
+    return lines
+
+
+def missing() -> list[str]:
+    """Both steps over rows of which a fifth of the cells is missing, against complete rows."""
+    heading = ("rows x features, clusters", "step", "complete", "missing cells", "ratio", "target")
+    lines = [row(*heading), row(*["---"] * len(heading))]
+    for n, F, k in SHAPES:
+        X, C = problem(n, F, k, np.float64)
+        holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+        steps: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+            "hard": (partial(hard_sums, X, C), partial(hard_cell_sums, holed, C)),
+            "fuzzy": (partial(fuzzy_sums, X, C, 2.0), partial(fuzzy_cell_sums, holed, C, 2.0)),
+        }
+        for name, (plain, cells) in steps.items():
+            best = best_of({"plain": plain, "cells": cells}, repeats=6)
+            ratio = best["cells"] / best["plain"]
+            ms = (f"{1e3 * best[which]:.1f} ms" for which in ("plain", "cells"))
+            what = f"{n:,} x {F}, {k}"
+            lines.append(row(what, name, *ms, f"{ratio:.2f}", verdict(ratio, 2.0)))
     return lines

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedclust.study.run import run_study
@@ -21,6 +22,27 @@ def test_a_followed_study_is_the_study_in_one_process(
     clustering: str, F: int, one_message: bool, tmp_path: Path
 ) -> None:
     there = Federation(tmp_path, tables(4, F=F), clustering=clustering, one_message=one_message)
+    run_study(there.study, tmp_path / "here")
+    there.run(tmp_path / "there")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
+
+
+@pytest.mark.parametrize("clustering", ["", "fuzzy = true\nfuzzifier = 1.7"])
+def test_rows_with_missing_cells_can_be_followed(clustering: str, tmp_path: Path) -> None:
+    """One client has no value in a column, and another does not have the column."""
+    rows = tables(4, F=5)
+    rng = np.random.default_rng(0)
+    for table in rows.values():
+        table[rng.random(table.shape) < 0.2] = np.nan
+        table[:, 0] = np.nan_to_num(table[:, 0], nan=0.5)
+    rows["c01"][:, 3] = np.nan
+    there = Federation(tmp_path, rows, clustering=clustering)
+    text = there.path.read_text().replace("[data]\n", '[data]\nmissing = "partial"\n')
+    there.path.write_text(text)
+    file = tmp_path / "c02" / "people.csv"
+    lines = [line.rpartition(",")[0] for line in file.read_text().splitlines()]
+    file.write_text("\n".join(lines) + "\n")
+    there.sites = there.open_sites()
     run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")
     assert told(tmp_path / "there") == told(tmp_path / "here")

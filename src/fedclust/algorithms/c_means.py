@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from ..core import AnyAlgorithm, Data, Rule, Traits
 from ..kernels import divide_or_keep, hard_sums
 from ..typing import FloatArray, Rng
-from .centers import CenterAlgorithm, Centers, CenterState, Sums
+from .centers import CenterAlgorithm, Centers, CenterState, Sums, as_kind
 from .micro_clusters import RivalSteps
 
 
@@ -39,6 +39,11 @@ class CMeans(CenterAlgorithm[CenterState, Sums]):
 
     def rival_steps(self, init: FloatArray, *, step: bool) -> AnyAlgorithm:
         return RivalSteps(self.n_clusters, init, step)
+
+    def over_cells(self) -> AnyAlgorithm:
+        from .partial import PartialCMeans
+
+        return as_kind(PartialCMeans, self)
 
     @property
     def lossless(self) -> bool:

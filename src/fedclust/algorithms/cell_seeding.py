@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..core import ConfigError, Data, MessageError, Role, Schema, checks
+from ..core import ConfigError, Data, MessageError, Role, Schema, Traits, checks
 from ..kernels import divide_or_keep, k_means, steady_nearest
 from ..typing import FloatArray, Rng
 from .bounded import (
@@ -54,6 +54,8 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
     restarts: Annotated[int, Role.FREE] = 10  # of the server's k-means
 
     key: ClassVar[str] = "cells"
+    # A missing cell stands in the middle of its bounds, so a record changes no more than others.
+    traits: ClassVar[Traits] = replace(BoundedAlgorithm.traits, missing=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,8 +1,8 @@
 """Base classes of algorithms over centres: state, messages, and stopping rule."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Generic, Self, TypeVar, cast
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -66,6 +66,23 @@ class Sums(Summed):
     def off_grid(self, grid: Grid) -> Self:
         weight = self.weight / grid.mass
         return type(self)(weight, self.total / grid.unit + weight[:, None] * grid.offset)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums(Sums):
+    """Weights and weighted sums of the observed cells, per cluster and column."""
+
+    weight: Annotated[FloatArray, Dims("C", "F")]
+
+    def on_grid(self, grid: Grid) -> Self:
+        if self.weight.dtype == np.int64:
+            return self
+        moved = self.total - self.weight * grid.offset
+        return type(self)(round_to_grid(self.weight, grid.mass), round_to_grid(moved, grid.unit))
+
+    def off_grid(self, grid: Grid) -> Self:
+        weight = self.weight / grid.mass
+        return type(self)(weight, self.total / grid.unit + weight * grid.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +202,12 @@ class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
 
     def assign(self, model: FloatArray, data: Data) -> Array:
         return _assign(self, model, data)
+
+
+def as_kind(kind: type[AnyAlgorithm], algorithm: AnyAlgorithm) -> AnyAlgorithm:
+    """An algorithm of another class, with the settings that both have."""
+    settings = {field.name: getattr(algorithm, field.name) for field in fields(cast(Any, kind))}
+    return kind(**settings)
 
 
 def _assign(algorithm: AnyAlgorithm, centers: FloatArray, data: Data) -> Array:

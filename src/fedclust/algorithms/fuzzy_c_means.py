@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ..core import Data, Rule, Traits, checks
+from ..core import AnyAlgorithm, Data, Rule, Traits, checks
 from ..kernels import divide_or_keep, fuzzy_sums
 from ..typing import Rng
-from .centers import CenterAlgorithm, Centers, CenterState, Sums
+from .centers import CenterAlgorithm, Centers, CenterState, Sums, as_kind
 
 
 def underdetermined_rule(n_clusters: int, n_features: int) -> Rule:
@@ -45,6 +45,11 @@ class FuzzyCMeans(CenterAlgorithm[CenterState, Sums]):
 
     def server_step(self, state: CenterState, merged: Sums, rng: Rng) -> CenterState:
         return state.move_to(divide_or_keep(merged.total, merged.weight, state.centers))  # Eq. 7
+
+    def over_cells(self) -> AnyAlgorithm:
+        from .partial import PartialFuzzyCMeans
+
+        return as_kind(PartialFuzzyCMeans, self)
 
     @property
     def lossless(self) -> bool:

@@ -27,6 +27,16 @@ from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound
 _FEWEST_ROWS = 3  # of a client in a micro-cluster
 
 
+def fill_missing(rows: FloatArray, fill: FloatArray | None) -> FloatArray:
+    """Rows with values in place of missing cells: those given, or the means of these rows."""
+    missing = np.isnan(rows)
+    if fill is None:
+        held = np.maximum((~missing).sum(axis=0), 1)
+        fill = np.where(missing, 0.0, rows).sum(axis=0) / held
+    filled: FloatArray = np.where(missing, fill, rows)
+    return filled
+
+
 class Summary(NamedTuple):
     """Weighted points that stand for all rows."""
 
@@ -59,9 +69,11 @@ class MicroSeeding(OneRound[Candidates]):
     groups: Annotated[int | None, Role.CLUSTERS] = None
     # Distinct rows in a group.
     min_count: Annotated[int, Role.RECORDS] = 3
+    # Values in place of missing cells, such as the means of all clients; None: the client's own.
+    fill: Annotated[FloatArray | None, Role.COLUMNS] = None
 
     key: ClassVar[str] = "micro-clusters"
-    traits: ClassVar[Traits] = Traits(counted=True, samples=True)
+    traits: ClassVar[Traits] = Traits(counted=True, samples=True, missing=True)
     state: ClassVar[type[Record]] = PointState
 
     def __post_init__(self) -> None:
@@ -81,7 +93,8 @@ class MicroSeeding(OneRound[Candidates]):
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         fixed = stream(0, "groups", 0)
-        found = group_rows(data.X, self._n_groups, fixed, data.weight, min_count=self.min_count)
+        rows = fill_missing(data.X, self.fill) if data.has_missing else data.X
+        found = group_rows(rows, self._n_groups, fixed, data.weight, min_count=self.min_count)
         return Candidates(found.means, found.weight, found.records)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> PointState:

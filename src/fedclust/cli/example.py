@@ -14,8 +14,8 @@ def example(
 ) -> None:
     """Write a public data set as one CSV file per owner, and a study file for it.
 
-    The penguins are part of fedclust. The other data sets are read from the folder in
-    FEDCLUST_DATA, or downloaded, which needs fedclust[data].
+    The penguins and the heart disease data are part of fedclust. The other data set is read from
+    the folder in FEDCLUST_DATA, or downloaded, which needs fedclust[data].
     """
     from .tools.examples import EXAMPLES, write_example
 

@@ -76,6 +76,7 @@ def encode(request: AnyRequest) -> Encoded:
                 "algorithm": request.algorithm,
                 "counts": request.counts,
                 "needs_memory": request.needs_memory,
+                **({"partial": True} if request.partial else {}),
             }
             return Encoded("preflight", header, {})
         case WriteLabels(model):
@@ -144,6 +145,7 @@ def _decode_preflight(header: Mapping[str, Any]) -> Preflight:
         get_text(header, "algorithm"),
         bool(header.get("counts")),
         get_text(header, "needs_memory"),
+        bool(header.get("partial")),
     )
 
 
@@ -185,6 +187,8 @@ def _decode_form(described: str) -> RowForm:
             return RecordTokens(_decode_task(task))
         case {"preparation": preparation}:
             return PreparedRows(_decode_preparation(preparation))
+        case {"columns": columns, "partial": True}:
+            return EncodedRows(_decode_columns(columns), partial=True)
         case {"columns": columns}:
             return EncodedRows(_decode_columns(columns))
     raise MessageError("the request does not describe the rows that it needs")

@@ -167,7 +167,7 @@ def _allow_algorithm(config: ClientConfig, algorithm: AnyAlgorithm) -> None:
 def allow_form(plan: Plan, prepared: bool) -> None:
     """Refuse algorithms that cannot handle missing values, unless the rows are prepared."""
     traits = plan.algorithm.traits
-    if not prepared and traits.reads_rows and not traits.over_missing:
+    if not prepared and traits.reads_rows and not traits.missing:
         raise ConsentRefusal(f"{plan.algorithm.key} needs prepared rows, without missing values")
 
 

@@ -1,6 +1,7 @@
 """One client's files: preflight of their columns, and the rows that plans may use."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,10 @@ _LARGE = 2**30  # bytes: larger files are read in batches unless batch_rows says
 
 
 class RowCounts(NamedTuple):
-    """How many rows a client has, and how many of them have no missing value."""
+    """How many rows a client has, and how many of them can be used as they are.
+
+    These have no missing value; or any value, where a study takes rows with missing cells.
+    """
 
     rows: int
     complete: int
@@ -97,22 +101,27 @@ class ClientFiles:
         """Whether the rows are read again whenever they are needed."""
         return self._held is None
 
-    def check(self, columns: Sequence[Column]) -> tuple[list[Problem], RowCounts]:
-        """Problems of the columns, and the number of rows.
+    def check(
+        self, columns: Sequence[Column], partial: bool = False
+    ) -> tuple[list[Problem], RowCounts]:
+        """Problems of the columns, and the number of rows; `partial` rows may have missing cells.
 
         It takes one pass over the files, and none if the same columns of the same files were
         checked before.
         """
-        what = (tuple(columns), () if self._held is not None else tuple(map(_state, self._paths)))
+        states = () if self._held is not None else tuple(map(_state, self._paths))
+        what = (tuple(columns), partial, states)
         if what not in self._checked:
-            self._checked = {what: self._check(columns)}
+            self._checked = {what: self._check(columns, partial)}
         problems, counts = self._checked[what]
         return list(problems), counts
 
-    def _check(self, columns: Sequence[Column]) -> tuple[list[Problem], RowCounts]:
+    def _check(self, columns: Sequence[Column], partial: bool) -> tuple[list[Problem], RowCounts]:
+        if partial and any(column.name in self.kinds for column in columns):
+            columns = [column for column in columns if column.name in self.kinds]
         checks = {c: ColumnCheck(c) for c in columns if self._can_encode(c)}
         try:
-            counts = self._count(checks, columns)
+            counts = self._count(checks, columns, partial)
         except DataError as error:
             return [Problem(self.name, "unreadable", detail=str(error))], RowCounts(0, 0)
         problems = [*self._check_ids(), *self._check_last_rows()]
@@ -122,7 +131,8 @@ class ClientFiles:
             few = Problem(self.name, "few-rows", detail=str(counts.rows), blocking=False)
             problems.append(few)
         for column in columns:
-            problems += self._check_column(column, checks.get(column), counts.rows)
+            found = self._check_column(column, checks.get(column), counts.rows)
+            problems += [_allow_missing(problem) for problem in found] if partial else found
         return problems, counts
 
     def _can_encode(self, column: Column) -> bool:
@@ -162,16 +172,20 @@ class ClientFiles:
                 where = locate(self._paths, self.settings, last)
                 yield Problem(self.name, "summary-row", detail=where, blocking=False)
 
-    def _count(self, checks: Mapping[Column, ColumnCheck], columns: Sequence[Column]) -> RowCounts:
+    def _count(
+        self, checks: Mapping[Column, ColumnCheck], columns: Sequence[Column], partial: bool
+    ) -> RowCounts:
         rows = complete = 0
         for batch in self._source(columns).batches():
             size = len(next(iter(batch.values()), ()))
-            missing = np.zeros(size, dtype=bool)
+            missing = np.full(size, partial and len(checks) > 0)
             for column, check in checks.items():
                 try:
-                    missing |= check.add(self._encode(column, batch))
+                    here = check.add(self._encode(column, batch))
                 except ColumnError as error:
                     check.fail(error, size)
+                else:
+                    missing = missing & here if partial else missing | here
             rows, complete = rows + size, complete + int((~missing).sum())
         return RowCounts(rows, complete)
 
@@ -196,13 +210,27 @@ class ClientFiles:
             self._encoded[column] = column.encode(batch[column.name], self._who, order)
         return self._encoded[column]
 
-    def _encode_all(self, columns: Sequence[Column]) -> Iterator[tuple[Columns, FloatArray]]:
-        """Batches as they were read, and their columns as numbers."""
+    def _encode_all(
+        self, columns: Sequence[Column], *, may_lack: bool = False
+    ) -> Iterator[tuple[Columns, FloatArray]]:
+        """Batches as they were read, and their columns as numbers.
+
+        With `may_lack`, a column that the client does not have is missing in every row.
+        """
         for batch in self._source(columns).batches():
             absent = [column.name for column in columns if column.name not in batch]
-            if absent:
+            if absent and not (may_lack and len(absent) < len(columns)):
                 raise DataError(f"{self._who}: there is no column {', '.join(map(repr, absent))}")
-            yield batch, np.hstack([self._encode(column, batch) for column in columns])
+            n = len(next(iter(batch.values()), ()))
+            yield (
+                batch,
+                np.hstack(
+                    [
+                        self._encode(c, batch) if c.name in batch else c.all_missing(n)
+                        for c in columns
+                    ]
+                ),
+            )
 
     def raw_columns(self, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
         """Batches of encoded columns, with the bytes that they were encoded from."""
@@ -210,21 +238,25 @@ class ClientFiles:
             yield ColumnBatch(rows, [_bytes_of(batch[column.name]) for column in columns])
 
     def _averaged(
-        self, columns: Sequence[Column], groups: FixedGroups | None
+        self, columns: Sequence[Column], groups: FixedGroups | None, *, may_lack: bool = False
     ) -> Iterator[FloatArray]:
         """Encoded columns; with groups, the means of each row's group."""
         first = 0
-        for _, rows in self._encode_all(columns):
+        for _, rows in self._encode_all(columns, may_lack=may_lack):
             yield rows if groups is None else groups.averaged(rows, first).X
             first += len(rows)
 
     def encode(
-        self, columns: Sequence[Column], groups: FixedGroups | None = None
+        self,
+        columns: Sequence[Column],
+        groups: FixedGroups | None = None,
+        *,
+        may_lack: bool = False,
     ) -> Data | Batches:
         """The columns as numbers, missing values included."""
 
         def read() -> Iterator[Data]:
-            for rows in self._averaged(columns, groups):
+            for rows in self._averaged(columns, groups, may_lack=may_lack):
                 yield Data(rows, np.empty(0))
 
         if self._held is not None:
@@ -238,18 +270,20 @@ class ClientFiles:
         """The rows as they are clustered."""
 
         def read() -> Iterator[Data]:
-            for encoded in self._averaged(preparation.columns, groups):
+            partial = preparation.partial
+            for encoded in self._averaged(preparation.columns, groups, may_lack=partial):
                 rows = preparation.scale_rows(encoded)[0]
-                yield Data.of(rows, client=self._who, names=preparation.names)
+                yield Data.of(rows, client=self._who, names=preparation.names, missing=partial)
 
         if self._held is not None:
             return next(read())
-        used = self.check(preparation.columns)[1].used(preparation)
+        used = self.check(preparation.columns, preparation.partial)[1].used(preparation)
         return Batches(read, used, len(preparation.names))
 
     def write_labels(self, model: Model, target: Path) -> None:
         """Write the cluster of every row; the file stays with the client."""
-        batches = self._encode_all(model.preparation.columns)
+        ready = model.preparation
+        batches = self._encode_all(ready.columns, may_lack=ready.partial)
         write_labels(model, batches, target, self.id, self._who)
 
     @property
@@ -264,6 +298,13 @@ class ClientFiles:
         words = frozenset(n for n in names if n in wanted and wanted[n].holds_words)
         selection = Selection(names, words, self.settings, self.id, self._batch_rows)
         return Stream(self._paths, selection)
+
+
+def _allow_missing(problem: Problem) -> Problem:
+    """A column without values is a problem only where rows with missing cells are left out."""
+    if problem.code != "all-missing":
+        return problem
+    return replace(problem, code="mostly-missing", detail="100%", blocking=False)
 
 
 def _bytes_of(values: Array) -> bytes:

@@ -48,9 +48,11 @@ class EncodedRows(RowForm):
     """Columns as numbers, missing values included."""
 
     columns: tuple[Column, ...]
+    partial: bool = False  # a column that the client does not have is missing in every row
 
     def as_config(self) -> dict[str, Any]:
-        return {"columns": [asdict(column) for column in self.columns]}
+        partial = {"partial": True} if self.partial else {}
+        return {"columns": [asdict(column) for column in self.columns], **partial}
 
     @cached_property
     def schema(self) -> Schema:
@@ -60,9 +62,14 @@ class EncodedRows(RowForm):
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows(RowForm):
-    """Rows as they are clustered: encoded, scaled, without missing values."""
+    """Rows as they are clustered: encoded and scaled; missing cells only if these are taken."""
 
     preparation: Preparation
+
+    @property
+    def partial(self) -> bool:
+        """Whether rows may have missing cells."""
+        return self.preparation.partial
 
     def as_config(self) -> dict[str, Any]:
         return {"preparation": self.preparation.as_config()}
@@ -126,12 +133,14 @@ class Preflight:
     algorithm: str  # its key; it is checked against client.toml before anything is read
     counts: bool = False  # whether row counts and warnings are wanted
     needs_memory: str = ""  # what needs all rows in memory, if anything does
+    partial: bool = False  # whether rows may have missing cells, and clients lack columns
 
     @property
     def key(self) -> bytes:
         """The identity of the query: the columns, and whether counts are wanted."""
         columns = None if self.columns is None else [asdict(column) for column in self.columns]
-        return json.dumps([columns, self.counts]).encode()
+        partial = [True] if self.partial else []
+        return json.dumps([columns, self.counts, *partial]).encode()
 
 
 @dataclass(frozen=True, eq=False)

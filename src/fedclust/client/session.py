@@ -96,14 +96,14 @@ class ClientSession:
     def _make_rows(self, form: EncodedRows | PreparedRows, group_size: int) -> Data | Batches:
         self.admission.record_descriptions(form.columns)
         files = self.files
-        problems, _ = files.check(form.columns)
+        problems, _ = files.check(form.columns, form.partial)
         if blocking := [problem for problem in problems if problem.blocking]:
             raise DataError(str(blocking[0]))
         groups = self._fix_groups(form.columns, group_size) if group_size else None
         if isinstance(form, PreparedRows):
             rows = files.prepare(form.preparation, groups)
         else:
-            rows = files.encode(form.columns, groups)
+            rows = files.encode(form.columns, groups, may_lack=form.partial)
         return replace(rows, policy=self.policy, form=form.key, grouped=group_size)
 
     def _fix_groups(self, columns: Sequence[Column], size: int) -> FixedGroups:
@@ -167,7 +167,7 @@ class ClientSession:
             return PreflightReport((Problem(self.name, "unreadable", detail=refusal.private),))
         if request.columns is None:
             return PreflightReport((), numbers=tuple(admission.select_columns(files.numbers)))
-        problems, counts = files.check(columns)
+        problems, counts = files.check(columns, request.partial)
         if files.in_batches and request.needs_memory:
             problems.append(Problem(self.name, "needs-memory", detail=request.needs_memory))
         if request.counts and not admission.counts_hidden:

@@ -161,7 +161,9 @@ def run_seeding(
     """Return the algorithm with its initial centres, and the runs that computed them."""
     tier, n_clients = tier_of(privacy), len(tuple(channel.clients()))
     auto = isinstance(init, str) and init == "auto"
-    algorithm = tier.adapt(algorithm, schema, n_clients)
+    algorithm = tier.adapt(
+        algorithm.over_cells() if schema.missing else algorithm, schema, n_clients
+    )
     if not algorithm.has_parameter("init"):
         if not auto:
             raise ConfigError(f"{algorithm.key} takes no initial centres; leave init='auto'")
@@ -181,7 +183,7 @@ def run_seeding(
         return _run_seeding_plan(plan, channel, schema, sampling, runner)
 
     if named and isinstance(init, MicroSeeding):
-        search = StartSearch(algorithm, init, n_clients, run_plan, seed)
+        search = StartSearch(algorithm, init, n_clients, run_plan, seed, schema.missing)
         return _with_init(algorithm, search.find(tier)), search.runs
     done = run_plan(init, seed)
     return _with_init(algorithm, done.model), [done]

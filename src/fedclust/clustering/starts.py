@@ -18,6 +18,7 @@ from ..core import AnyAlgorithm, Run, derive_seed, stream
 from ..kernels import k_means, search_centers, search_fuzzy_centers
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
+from .preparation.statistics import Moments
 
 _FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are more
 _MICRO_PER_CLUSTER = 5
@@ -39,6 +40,7 @@ class StartSearch:
     n_clients: int
     run: Callable[[AnyAlgorithm, int], Run]  # a plan with this algorithm and seed
     seed: int
+    missing: bool = False  # whether rows may have missing cells
     runs: list[Run] = field(default_factory=list)
 
     def find(self, tier: Tier) -> FloatArray:
@@ -46,8 +48,11 @@ class StartSearch:
         rng, k = stream(self.seed, "start", 0), self.algorithm.n_clusters
         # Further queries show no more than the clustering itself, and none is missed later.
         is_open = tier.exact and not tier.limits_queries and k > 1
-        refine = is_open and self.algorithm.lossless
+        refine = is_open and self.algorithm.lossless and not self.missing
         seeding = self.seeding
+        if self.missing:
+            moments = self._run(Moments(None if tier.exact else seeding.min_count)).model
+            seeding = replace(seeding, fill=moments.mean)
         if is_open:
             seeding = replace(seeding, groups=_count_groups(k, self.n_clients))
         first: Any = self._run(seeding).state

@@ -36,9 +36,12 @@ _SMALLEST = {np.dtype(np.float64): 1e-140, np.dtype(np.float32): 1e-15}
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """One client's rows. `Data.of` checks them once, when they enter."""
+    """One client's rows. `Data.of` checks them once, when they enter.
 
-    X: FloatArray  # (N, F)  C-contiguous, float64 or float32
+    A missing cell is NaN. Only algorithms with the trait `missing` get such rows.
+    """
+
+    X: FloatArray  # (N, F)  C-contiguous, float64 or float32; NaN: a missing cell
     weight: FloatArray  # (N,) positive, or (0,) where every row counts once
     grid: Grid | None = None  # set where the plan needs integer sums
     # The client's own policy (fedclust.privacy.ClientPolicy); it never leaves the client.
@@ -48,8 +51,11 @@ class Data:
 
     @cached_property
     def extent(self) -> tuple[FloatArray, FloatArray]:
-        """Minimum and maximum of each column. They are values of records and must not be sent."""
-        return self.X.min(axis=0), self.X.max(axis=0)
+        """Minimum and maximum of the observed cells of each column; NaN where there are none.
+
+        They are values of records and must not be sent.
+        """
+        return np.fmin.reduce(self.X, axis=0), np.fmax.reduce(self.X, axis=0)
 
     @classmethod
     def of(
@@ -59,12 +65,17 @@ class Data:
         *,
         client: str = "this client",
         names: Sequence[str] | None = None,
+        missing: bool = False,
     ) -> Self:
-        """Check rows and weights: arrays, nested lists, or anything else that NumPy can read."""
+        """Check rows and weights: arrays, nested lists, or anything else that NumPy can read.
+
+        With `missing`, NaN is a missing cell, and a row without any value is left out.
+        """
         rows = _read_table(X, client)
-        _check_values(rows, client, names)
+        _check_values(rows, client, names, missing)
+        observed = ~np.isnan(rows).all(axis=1) if missing else np.ones(len(rows), dtype=bool)
         if weight is None:
-            return cls(rows, np.empty(0))
+            return cls(rows if observed.all() else rows[observed], np.empty(0))
         try:
             w = np.asarray(weight, dtype=np.float64)
         except (TypeError, ValueError):
@@ -73,8 +84,14 @@ class Data:
             raise DataError(f"{client}: {len(rows)} rows, but sample_weight of shape {w.shape}")
         if not np.isfinite(w).all() or (w < 0).any():
             raise DataError(f"{client}: sample_weight must be finite and not negative")
-        counted = w > 0  # a row of weight zero is dropped
+        counted = (w > 0) & observed  # a row of weight zero is dropped
         return cls(rows[counted], w[counted])
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether any cell is missing."""
+        # A minimum is NaN if any value is, and needs no second table.
+        return self.X.dtype.kind == "f" and self.X.size > 0 and bool(np.isnan(self.X.min()))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -106,14 +123,20 @@ def _read_table(X: Any, client: str) -> FloatArray:
     return np.ascontiguousarray(rows)
 
 
-def _check_values(rows: FloatArray, client: str, names: Sequence[str] | None) -> None:
+def _check_values(
+    rows: FloatArray, client: str, names: Sequence[str] | None, missing: bool
+) -> None:
     if rows.size == 0:
         return
-    largest = np.abs(rows).max(axis=0)
+    highest = np.fmax if missing else np.maximum  # the first one passes over NaN
+    largest = highest.reduce(np.abs(rows), axis=0, initial=0.0)
     for column in np.flatnonzero(~np.isfinite(largest)).tolist():
-        bad = np.flatnonzero(~np.isfinite(rows[:, column]))
+        name, values = _column(names, column), rows[:, column]
+        if missing:
+            raise DataError(f"{client}: column {name} has infinite values; drop or replace them")
+        bad = np.flatnonzero(~np.isfinite(values))
         raise DataError(
-            f"{client}: column {_column(names, column)} has {len(bad)} missing or infinite values "
+            f"{client}: column {name} has {len(bad)} missing or infinite values "
             f"(first in row {bad[0]}); drop or fill them first"
         )
     top = largest.max()
@@ -137,6 +160,7 @@ class Schema:
     low: FloatArray | None = None  # (F,)
     high: FloatArray | None = None  # (F,)
     n_records: int | None = None  # with split columns: the number of shared records
+    missing: bool = False  # whether rows may have missing cells
 
     def records(self) -> int:
         """The number of records that the owners of columns share."""
@@ -277,6 +301,15 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def soft(self) -> bool:
         """Whether these settings assign memberships rather than labels."""
         return self.traits.soft
+
+    def over_cells(self) -> "Algorithm[Any, Any, Any]":
+        """The algorithm for rows with missing cells, or a refusal."""
+        if self.traits.missing:
+            return self
+        raise ConfigError(
+            f"{self.key} needs complete rows, so missing = 'partial' is not available; use 'drop' "
+            "or 'mean', or an algorithm for missing cells such as 'llf-cm' or 'llf-fcm'"
+        )
 
     @property
     def n_starts(self) -> int:

@@ -10,7 +10,7 @@ from . import checks
 from .algorithm import Algorithm, Data, Schema
 from .batches import Batches
 from .channel import Channel, quorum_of, reasons_of
-from .errors import ConfigError, EmptyRound, MessageError, Reason, TooFewClients
+from .errors import ConfigError, DataError, EmptyRound, MessageError, Reason, TooFewClients
 from .message import Message, Record
 from .random import NO_RANDOMNESS, stream
 from .transform import RoundContext, Transform, check_order, prepare, prepare_source, receive, send
@@ -149,6 +149,7 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     def step(rows: Data) -> Message:
         if algorithm.partition == "horizontal":
             rows = prepare(plan.transforms, rows, context)
+            _refuse_missing(algorithm, rows, client)
         return cast(Message, algorithm.client_step(request.down, rows, rng))
 
     message = (
@@ -156,6 +157,16 @@ def respond(plan: Plan, request: Request, client: str, data: Data | Batches) -> 
     )
     released: Message = algorithm.release(message)
     return send(plan.transforms, released, context)
+
+
+def _refuse_missing(algorithm: AnyAlgorithm, rows: Data, client: str) -> None:
+    """Refuse missing cells, unless the algorithm can cope with them."""
+    traits = algorithm.traits
+    if traits.reads_rows and not traits.missing and rows.has_missing:
+        raise DataError(
+            f"client {client!r}: {algorithm.key} needs complete rows, and some cells are missing; "
+            "drop such rows or fill the cells, or choose an algorithm for missing cells"
+        )
 
 
 def can_stream(algorithm: AnyAlgorithm) -> bool:

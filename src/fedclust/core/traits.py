@@ -33,7 +33,7 @@ class Traits:
     draws: bool = False  # client steps draw random numbers
     one_client: bool = False  # only a single client, drawn at random, takes part
     reads_rows: bool = True  # replies depend on the client's rows, and count as queries
-    over_missing: bool = False  # works on rows with missing values
+    missing: bool = False  # accepts rows with missing cells (NaN); all others refuse them
     bounded: bool = False  # has `sensitivity`: one record changes a message by a known amount
     boundable: bool = False  # `BoundedCMeans` can take its place where noise is added
 

@@ -11,7 +11,7 @@ independent of file format and row order.
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from hashlib import sha256
 from importlib.resources import files
@@ -38,13 +38,13 @@ def folder() -> Path:
 def available() -> list[str]:
     """Names of all data sets: included, in the folder, or available for download."""
     in_folder = {path.stem for path in folder().glob("*.npz")}
-    return sorted({"penguins", *SOURCES, *in_folder})
+    return sorted({*_INCLUDED, *SOURCES, *in_folder})
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
     """Load a data set by name; with ``download=False``, only from this machine."""
-    if name == "penguins":
-        return _penguins()
+    if name in _INCLUDED:
+        return _INCLUDED[name]()
     path = folder() / f"{name}.npz"
     if path.is_file():
         with np.load(path, allow_pickle=False) as file:
@@ -101,11 +101,38 @@ def _dataset(name: str, arrays: Mapping[str, Array]) -> Dataset:
     )
 
 
+def _read_included(file: str) -> tuple[list[str], Array]:
+    """The header and the values of a file of this package, as text."""
+    text = (files(__package__) / file).read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
+    return header, np.array(rows)
+
+
+def _heart_disease() -> Dataset:
+    """Heart disease in four hospitals; a missing value is NaN, class 1 is any disease.
+
+    A. Janosi, W. Steinbrunn, M. Pfisterer, R. Detrano: "Heart Disease", UCI Machine Learning
+    Repository, 1989, https://doi.org/10.24432/C52P4X; CC BY 4.0. These are the processed files of
+    the four hospitals, in one table.
+    """
+    header, table = _read_included("heart_disease.csv")
+    hospitals = list(dict.fromkeys(table[:, 0].tolist()))
+    num = table[:, 1].astype(np.int64)
+    return Dataset(
+        "heart_disease",
+        np.where(table[:, 2:] == "", "nan", table[:, 2:]).astype(float),
+        (num > 0).astype(np.int64),
+        np.array([hospitals.index(name) for name in table[:, 0].tolist()]),
+        feature_names=tuple(header[2:]),
+        target_names=("no disease", "disease"),
+        client_names=tuple(hospitals),
+        extra={"num": num},
+    )
+
+
 def _penguins() -> Dataset:
     """Palmer penguins (K. Gorman, A. Horst, A. Hill; CC0): three islands, three species."""
-    text = (files(__package__) / "penguins.csv").read_text()
-    header, *rows = csv.reader(text.splitlines())
-    table = np.array(rows)
+    header, table = _read_included("penguins.csv")
     islands, client = np.unique(table[:, 0], return_inverse=True)
     species, y = np.unique(table[:, 1], return_inverse=True)
     return Dataset(
@@ -117,3 +144,9 @@ def _penguins() -> Dataset:
         target_names=tuple(species.tolist()),
         client_names=tuple(islands.tolist()),
     )
+
+
+_INCLUDED: Mapping[str, Callable[[], Dataset]] = {
+    "penguins": _penguins,
+    "heart_disease": _heart_disease,
+}

@@ -32,12 +32,14 @@ from ..core import (
 )
 from ..data.client_tables import tables_by_client
 from ..data.values import refuse_non_numeric
-from ..kernels import nearest, sq_distances
+from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 from ._parameters import KnownParameters, count_starts, draw_seed
-from ._rows import TABLE, Rows, read_rows
+from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
+
+MISSING = ("refuse", "partial")
 
 
 class Federated(
@@ -65,6 +67,7 @@ class Federated(
         min_clients: int = 1,
         privacy: Privacy = "none",
         bounds: Any = None,
+        missing: str = "refuse",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -77,6 +80,7 @@ class Federated(
         self.min_clients = min_clients
         self.privacy = privacy
         self.bounds = bounds
+        self.missing = missing
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:
@@ -102,6 +106,7 @@ class Federated(
         checks.integer(self, "n_clusters")
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
+        self._check_missing()
         n_init, tier = count_starts(self), self._tier()
         self._owner_column = clients if isinstance(clients, str) else None
         rows = read_rows(self, collect(X), clients, sample_weight)
@@ -133,7 +138,7 @@ class Federated(
         -------
         labels : array of shape (n_samples,), or a list or dict of such arrays
         """
-        return self._map(lambda rows: nearest(rows, self.cluster_centers_)[0], X)
+        return self._map(lambda rows: label(rows, self.cluster_centers_), X)
 
     def labels_of(self, client: Any) -> IntArray:
         """Cluster of each row of a client, in the order of its rows.
@@ -189,12 +194,29 @@ class Federated(
             raise DataError("X: expected one table, got several; pass one client's table at a time")
         if self._owner_column is not None:
             X = without(X, self._owner_column)
+        self._check_missing()
         names = getattr(self, "feature_names_in_", None)
         if client is not None and names is not None:
             X = reorder_columns(X, names.tolist(), who, "the fit")
         refuse_non_numeric(X, who)
         rows = validate_data(self, X, reset=False, **TABLE)
-        return Data.of(rows, client=who, names=names).X
+        checked = Data.of(rows, client=who, names=names, missing=self._partial).X
+        return rows if self._partial else checked  # with the rows without any value
+
+    @property
+    def _partial(self) -> bool:
+        """Whether rows may have missing cells."""
+        return bool(self.missing == "partial")
+
+    def _check_missing(self) -> None:
+        if self.missing not in MISSING:
+            known = " or ".join(map(repr, MISSING))
+            raise ConfigError(f"missing must be {known}, got {self.missing!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._partial
+        return tags
 
     def _schema(self, tier: Tier) -> Schema:
         F = self.n_features_in_
@@ -204,7 +226,7 @@ class Federated(
                 f"high), each a number or {F} numbers, which must not be computed from the data"
             )
         if self.bounds is None:
-            return Schema(F)
+            return Schema(F, missing=self._partial)
         try:
             low, high = (np.broadcast_to(np.asarray(b, dtype=float), (F,)) for b in self.bounds)
         except (TypeError, ValueError):
@@ -213,7 +235,7 @@ class Federated(
             raise ConfigError(
                 "bounds: low and high must be finite, and low below high, in every column"
             )
-        return Schema(F, low=low, high=high)
+        return Schema(F, low=low, high=high, missing=self._partial)
 
     def _algorithm(self) -> AnyAlgorithm:
         """The algorithm of a key, of a class, or the one given, with the estimator's parameters."""
@@ -291,7 +313,7 @@ class Federated(
             return np.arange(len(centers))
         sizes: Any = np.zeros(len(centers))
         if not tier.noisy:  # the order of exact sizes would disclose more than the noise allows
-            sizes = np.bincount(rows.nearest(centers), rows.weight, len(centers))
+            sizes = rows.sizes(centers)
         return sort_by_size(sizes, centers)
 
     def _start_is_given(self) -> bool:
@@ -302,7 +324,7 @@ class Federated(
         return not isinstance(self.init, str | Algorithm)
 
     def _warn(self, tier: Tier) -> None:
-        distinct = len(np.unique(self.labels_))
+        distinct = len(np.unique(self.labels_[self.labels_ >= 0]))
         if distinct < self.n_clusters:
             warnings.warn(
                 f"only {distinct} of n_clusters={self.n_clusters} clusters have any rows; "

@@ -31,7 +31,14 @@ class Rows:
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each row."""
-        return np.concatenate([nearest(X, centers)[0] for X in self.tables])
+        return np.concatenate([label(X, centers) for X in self.tables])
+
+    def sizes(self, centers: FloatArray) -> FloatArray:
+        """Weight of the rows nearest to each centre; rows without any value have none."""
+        labels = self.nearest(centers)
+        labelled, weight = labels >= 0, self.weight
+        w = None if weight is None else weight[labelled]
+        return np.bincount(labels[labelled], w, len(centers)).astype(float)
 
     def refuse_fewer_than(self, n_clusters: int) -> None:
         """Refuse fewer rows than clusters."""
@@ -43,6 +50,13 @@ class Rows:
                 f"n_samples={n_samples} must be at least n_clusters={n_clusters}, and at "
                 "least 2: the centre of a single row would be that row"
             )
+
+
+def label(X: FloatArray, centers: FloatArray) -> IntArray:
+    """The nearest centre of each row; -1 for a row without any value."""
+    labels = nearest(X, centers)[0]
+    labels[np.isnan(X).all(axis=1)] = -1
+    return labels
 
 
 def read_rows(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
@@ -61,13 +75,16 @@ def _split(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
     rows = validate_data(estimator, X, **TABLE)
     weight = as_column("sample_weight", sample_weight, len(rows))
     names = getattr(estimator, "feature_names_in_", None)
-    checked = Data.of(rows, weight, client="X", names=names)  # so that errors name rows of X
+    partial = estimator.missing == "partial"
+    checked = Data.of(
+        rows, weight, client="X", names=names, missing=partial
+    )  # so that errors name rows of X
     by_row = None if weight is None else np.asarray(weight, dtype=float)
     if clients is None:
         return Rows({"0": checked}, [rows], by_row, {"0": slice(None)})
     groups = rows_by_owner(as_column("clients", clients, len(rows)))
     owners = {
-        name: Data.of(rows[group], None if by_row is None else by_row[group])
+        name: Data.of(rows[group], None if by_row is None else by_row[group], missing=partial)
         for name, group in groups.items()
     }
     return Rows(owners, [rows], by_row, {**groups})
@@ -83,7 +100,9 @@ def _read_tables(estimator: Any, tables: dict[str, tuple[Any, Any]]) -> Rows:
         client, weight = f"client {name!r}", tables[name][1]
         rows = _read_table(estimator, table, client, first=not found.tables)
         columns = getattr(estimator, "feature_names_in_", None)
-        found.by_client[name] = Data.of(rows, weight, client=client, names=columns)
+        found.by_client[name] = Data.of(
+            rows, weight, client=client, names=columns, missing=estimator.missing == "partial"
+        )
         found.places[name] = slice(n_rows, n_rows + len(rows))
         found.tables.append(rows)
         n_rows += len(rows)

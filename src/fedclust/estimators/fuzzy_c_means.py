@@ -25,7 +25,7 @@ class FederatedFuzzyCMeans(Federated):
         "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
         the key of a registered algorithm that finds memberships ("llf-fcm", "ffcm-avg1",
         "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm"), or an algorithm made by `fedclust.make`.
-    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, random_state
+    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing, random_state
         As for `FederatedKMeans`.
 
     Attributes
@@ -60,6 +60,7 @@ class FederatedFuzzyCMeans(Federated):
         min_clients: int = 1,
         privacy: Privacy = "none",
         bounds: Any = None,
+        missing: str = "refuse",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -73,6 +74,7 @@ class FederatedFuzzyCMeans(Federated):
             min_clients=min_clients,
             privacy=privacy,
             bounds=bounds,
+            missing=missing,
             random_state=random_state,
         )
         self.fuzzifier = fuzzifier
@@ -109,6 +111,7 @@ class FederatedFuzzyCMeans(Federated):
             self.cluster_centers_,
             fuzzifier=self._fuzzifier,
             sample_weight=sample_weight,
+            missing=self._partial,
         )
 
     @property

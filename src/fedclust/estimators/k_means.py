@@ -47,6 +47,11 @@ class FederatedKMeans(Federated):
     bounds : (low, high), optional
         Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";
         each a number or one per feature. They must not be computed from the data.
+    missing : {"refuse", "partial"}, default="refuse"
+        What happens to missing cells (NaN). "partial" takes them as they are: distances are over
+        the observed cells, and a centre is the mean of the cells observed in its column. It needs
+        the lossless algorithm, and privacy "none" or "secure". A row without any value takes no
+        part and has the label -1. Cells are assumed to be missing at random.
     random_state : int, RandomState, Generator or None, default=None
         Makes seeding, client sampling and restarts at the server reproducible.
 
@@ -105,4 +110,9 @@ class FederatedKMeans(Federated):
         -------
         score : float
         """
-        return -inertia(self._rows(X), self.cluster_centers_, sample_weight=sample_weight)
+        return -inertia(
+            self._rows(X),
+            self.cluster_centers_,
+            sample_weight=sample_weight,
+            missing=self._partial,
+        )

@@ -4,6 +4,7 @@ Randomness comes from the generator that the caller passes.
 """
 
 from ._plain import memberships_of
+from .cells import fuzzy_cell_sums, hard_cell_sums
 from .grouping import RowGroups, group_rows, hide_small_sums
 from .local import (
     LocalClustering,
@@ -39,10 +40,12 @@ __all__ = [
     "divide_or_keep",
     "farthest_first",
     "fuzzy_c_means",
+    "fuzzy_cell_sums",
     "fuzzy_objective",
     "fuzzy_sums",
     "group_rows",
     "hide_small_sums",
+    "hard_cell_sums",
     "hard_sums",
     "inertia",
     "k_means",

@@ -28,14 +28,25 @@ class Grid(NamedTuple):
     square: float  # steps per unit of squared distance, summed once per client
 
 
-def make_grid(low: FloatArray, high: FloatArray, max_records: int, max_weight: float = 1.0) -> Grid:
-    """Return the finest grid on which `max_records` records within the bounds cannot overflow."""
+def make_grid(
+    low: FloatArray,
+    high: FloatArray,
+    max_records: int,
+    max_weight: float = 1.0,
+    *,
+    missing: bool = False,
+) -> Grid:
+    """Return the finest grid on which `max_records` records within the bounds cannot overflow.
+
+    With `missing`, distances over observed cells are multiplied by up to F.
+    """
     bits = min(MAX_BITS, SUM_BITS - math.ceil(math.log2(max_records)))
     weight_bits = _ceil_log2(max_weight)
     offset = low + (high - low) / 2.0
     reach = np.maximum(high - offset, offset - low)
     exponents = np.array([_ceil_log2(r) for r in reach.tolist()])
-    diameter = _ceil_log2(float((4.0 * reach**2).sum()))
+    squares = 4.0 * reach**2
+    diameter = _ceil_log2(float(len(squares) * squares.max() if missing else squares.sum()))
     return Grid(
         bits,
         2.0 ** (bits - weight_bits),

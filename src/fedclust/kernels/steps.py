@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..typing import Array, FloatArray, IntArray
-from . import _plain
+from . import _cells_plain, _plain
 from .grid import Grid
 from .threads import map_blocks
 
@@ -89,13 +89,22 @@ def _as_double(rows: FloatArray) -> FloatArray:
 
 
 def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Index of each row's nearest centre (ties to the lowest) and its squared distance."""
+    """Index of each row's nearest centre (ties to the lowest) and its squared distance.
+
+    Here and below, a missing cell is NaN: distances are over observed cells, times F / observed. A
+    row without any value has the distance zero to all centres.
+    """
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, X.dtype)
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
 
     def step(block: slice) -> None:
-        labels[block], d2[block] = code.nearest_block(X[block], ready)
+        if not _has_missing(X[block]):
+            labels[block], d2[block] = code.nearest_block(X[block], ready)
+            return
+        for part in _plain.chunks(block.stop - block.start, len(centers)):
+            D = _cells_plain.sq_distances(X[block][part], centers)
+            labels[block][part], d2[block][part] = D.argmin(axis=1), D.min(axis=1)
 
     map_blocks(step, *X.shape, products=_products(X))
     return labels, d2
@@ -109,7 +118,12 @@ def memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatAr
 
     def step(block: slice) -> None:
         rows = X[block].astype(np.float64, copy=False)
-        U[block] = code.memberships_block(rows, ready, fuzzifier)
+        if not _has_missing(rows):
+            U[block] = code.memberships_block(rows, ready, fuzzifier)
+            return
+        for part in _plain.chunks(len(rows), len(centers)):
+            D = _cells_plain.sq_distances(rows[part], centers)
+            U[block][part] = _plain.memberships_of(D, fuzzifier)
 
     map_blocks(step, *X.shape, products=_products(X))
     return U
@@ -120,7 +134,8 @@ def sq_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
     D = np.empty((len(X), len(centers)))
 
     def step(block: slice) -> None:
-        D[block] = _plain.sq_distances(X[block], centers)
+        code = _cells_plain if _has_missing(X[block]) else _plain
+        D[block] = code.sq_distances(X[block], centers)
 
     map_blocks(step, *X.shape, products=_products(X))
     return D
@@ -154,9 +169,15 @@ def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> 
 
 
 def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
-    """`total / weight` per centre; a centre of zero weight keeps its old position."""
+    """`total / weight` per centre, or per cell; what has no weight keeps its old position."""
+    if weight.ndim < total.ndim:
+        weight = weight[:, None]
     held = weight > 0
-    return np.where(held[:, None], total / np.where(held, weight, 1.0)[:, None], old)
+    return np.where(held, total / np.where(held, weight, 1.0), old)
+
+
+def _has_missing(X: FloatArray) -> bool:
+    return X.size > 0 and bool(np.isnan(X.min()))
 
 
 def _products(X: FloatArray) -> bool:

@@ -15,7 +15,14 @@ from .agreement import (
 from .contingency import Contingency
 from .federated import Evaluated, Evaluation
 from .indices import Index, Measure, Rows, cluster_sizes
-from .profile import ClientCounts, ClusterShapes, MapCounts, Profile
+from .profile import (
+    ClientCells,
+    ClientCounts,
+    ClusterShapes,
+    MapCounts,
+    PartialProfile,
+    Profile,
+)
 from .registry import INDICES, evaluate, register, reported_indices, unregister
 from .standard import (
     davies_bouldin,
@@ -38,7 +45,9 @@ __all__ = [
     "MapCounts",
     "Measure",
     "ClusterShapes",
+    "ClientCells",
     "ClientCounts",
+    "PartialProfile",
     "Profile",
     "Rows",
     "adjusted_rand_index",

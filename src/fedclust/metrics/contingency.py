@@ -50,7 +50,7 @@ class Contingency(OneRoundQuery[CenterSets, Table]):
     second: Annotated[FloatArray, Role.CLUSTERS]  # (C, F)
 
     key: ClassVar[str] = "contingency"
-    traits: ClassVar[Traits] = Traits(additive=True, counted=True)
+    traits: ClassVar[Traits] = Traits(additive=True, counted=True, missing=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

@@ -63,7 +63,7 @@ class Evaluation(OneRoundQuery[CentersToEvaluate, Totals]):
     fuzzifier: float = 2.0
 
     key: ClassVar[str] = "evaluation"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, missing=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_clusters")

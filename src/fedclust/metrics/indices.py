@@ -75,10 +75,16 @@ class Index(Measure):
     chooses_k: bool = False  # computed for every k when the number of clusters is chosen
 
     def __call__(
-        self, X: Any, centers: Any, *, fuzzifier: float = 2.0, sample_weight: Any = None
+        self,
+        X: Any,
+        centers: Any,
+        *,
+        fuzzifier: float = 2.0,
+        sample_weight: Any = None,
+        missing: bool = False,
     ) -> float:
-        """Compute the index over one table."""
-        data, at = Data.of(X, sample_weight), np.asarray(centers, dtype=np.float64)
+        """Compute the index over one table; with `missing`, NaN is a missing cell."""
+        data, at = Data.of(X, sample_weight, missing=missing), np.asarray(centers, dtype=np.float64)
         self.check(len(at))
         return self.formula(sums_over([self.sums_of], data.X, data.weight, at, fuzzifier), at)
 

@@ -21,6 +21,7 @@ from ..core import (
     Empty,
     Message,
     OneRoundQuery,
+    Record,
     Role,
     Rule,
     Schema,
@@ -64,9 +65,25 @@ class ProfileSums(Summed):
         """Records behind the sums of each cluster."""
         return self.size
 
+    @property
+    def cells(self) -> FloatArray:
+        """Values behind each sum: the same number in every column, (C, 1)."""
+        return self.size[:, None]
+
     def reorder(self, order: IntArray) -> Self:
         """Reorder the clusters."""
         return replace(self, **{name: getattr(self, name)[order] for name in self._arrays})
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileCellSums(ProfileSums):
+    """The same over observed cells, and the number of these."""
+
+    observed: Annotated[FloatArray, Dims("C", "F")]
+
+    @property
+    def cells(self) -> FloatArray:
+        return self.observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +128,25 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
 
 
 @dataclass(frozen=True, eq=False)
+class PartialProfile(Profile):
+    """Sizes of clusters, and means and spreads over observed cells."""
+
+    key: ClassVar[str] = "partial-profile"
+    traits: ClassVar[Traits] = replace(Profile.traits, missing=True)
+    up: ClassVar[type[Message]] = ProfileCellSums
+    state: ClassVar[type[Record]] = ProfileCellSums
+
+    def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileCellSums:
+        seen = ~np.isnan(rows)
+        labels = nearest(rows, centers)[0]
+        own = np.eye(len(centers))[labels]
+        apart = np.where(seen, rows - centers[labels], 0.0)
+        entropy = self._entropy(centers, rows)
+        sums = own.sum(axis=0), own.T @ apart, own.T @ apart**2, own.T @ entropy
+        return ProfileCellSums(*sums, own.T @ seen.astype(float))
+
+
+@dataclass(frozen=True, eq=False)
 class ClusterShapeSums(Summed):
     """Sums and products of the rows of each cluster on two axes, around its centre."""
 
@@ -133,7 +169,7 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
 
     key: ClassVar[str] = "outline"
-    traits: ClassVar[Traits] = Traits(counted=True, additive=True)
+    traits: ClassVar[Traits] = Traits(counted=True, additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)
@@ -144,7 +180,8 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ClusterShapeSums:
         labels = nearest(rows, centers)[0]
         own = np.eye(len(centers))[labels]
-        flat = (rows - centers[labels]) @ self.axes  # (n, 2)
+        apart = rows - centers[labels]
+        flat = np.where(np.isnan(apart), 0.0, apart) @ self.axes  # (n, 2); missing: at the centre
         products = (flat[:, :, None] * flat[:, None, :]).reshape(-1, 4)
         return ClusterShapeSums(own.sum(axis=0), own.T @ flat, (own.T @ products).reshape(-1, 2, 2))
 
@@ -173,7 +210,7 @@ class MapCounts(OneRoundQuery[Empty, CellCounts]):
     cells: Annotated[int, Role.BINS] = 24  # along each side
 
     key: ClassVar[str] = "density"
-    traits: ClassVar[Traits] = Traits(additive=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> Empty:
         return Empty()
@@ -200,6 +237,36 @@ class Counts(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
+class CellsOfClients(Stacked):
+    """Number of observed cells of a client by column, and of its rows."""
+
+    observed: Annotated[FloatArray, Dims("M", "F")]
+    rows: Annotated[FloatArray, Dims("M")]
+
+
+@dataclass(frozen=True, eq=False)
+class ClientCells(OneRoundQuery[Empty, CellsOfClients]):
+    """Count the observed cells of each client by column."""
+
+    key: ClassVar[str] = "observed-cells"
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
+
+    def broadcast(self, state: Empty) -> Empty:
+        return Empty()
+
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> CellsOfClients:
+        observed = (~np.isnan(data.X)).sum(axis=0)
+        return CellsOfClients(observed[None].astype(float), np.array([float(len(data))]))
+
+    def rule(self, n_features: int) -> Rule:
+        """As for `MapCounts`."""
+        return Rule(min_samples=2)
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        return {"F": schema.n_features}
+
+
+@dataclass(frozen=True, eq=False)
 class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
     """Count the rows of each client by cluster."""
 
@@ -207,7 +274,7 @@ class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
 
     key: ClassVar[str] = "presence"
-    traits: ClassVar[Traits] = Traits(additive=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def broadcast(self, state: Empty) -> CentersToEvaluate:
         return CentersToEvaluate(self.init)

@@ -18,9 +18,10 @@ _ROUNDING = 1e-9  # of the largest value: sums in floats keep about so much
 def are_within_bounds(
     weight: FloatArray, total: FloatArray, low: FloatArray, high: FloatArray
 ) -> bool:
-    """Whether sums by cluster can be those of rows of this weight within bounds."""
-    slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + weight[:, None])
-    least, most = weight[:, None] * low - slack, weight[:, None] * high + slack
+    """Whether sums can be those of rows of this weight, (C,) or (C, F), within bounds."""
+    by_cell = weight.reshape(len(weight), -1)
+    slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + by_cell)
+    least, most = by_cell * low - slack, by_cell * high + slack
     return bool(((total >= least) & (total <= most)).all())
 
 

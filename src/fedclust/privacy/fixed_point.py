@@ -42,6 +42,7 @@ class FixedPoint(Transform):
     high: tuple[float, ...]
     max_records: int = MAX_RECORDS  # of all clients together
     max_weight: float = 1.0  # of one record
+    missing: bool = False  # whether rows may have missing cells, which makes distances longer
 
     stage: ClassVar[Stage] = Stage.ENCODE
 
@@ -64,13 +65,13 @@ class FixedPoint(Transform):
     def over(cls, schema: Schema, **settings: Any) -> "FixedPoint":
         """The grid over a schema's public bounds."""
         low, high = schema.box()
-        return cls(tuple(low), tuple(high), **settings)
+        return cls(tuple(low), tuple(high), missing=schema.missing, **settings)
 
     @cached_property
     def grid(self) -> Grid:
         """The grid that all clients share."""
         low, high = np.asarray(self.low), np.asarray(self.high)
-        return make_grid(low, high, self.max_records, self.max_weight)
+        return make_grid(low, high, self.max_records, self.max_weight, missing=self.missing)
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         if not issubclass(algorithm.up, Summed):
@@ -125,7 +126,8 @@ class FixedPoint(Transform):
         weight = getattr(merged, "weight", None)
         if weight is not None and weight.dtype == np.int64:
             most = self.max_records * self.grid.mass * self.max_weight
-            if (weight < 0).any() or weight.astype(float).sum() > most:
+            # Sums by cell have a weight in every column.
+            if (weight < 0).any() or weight.astype(float).sum(axis=0).max() > most:
                 raise MessageError(
                     f"round {context.round}: the clients' weights sum to less than nothing, or to "
                     f"more than max_records={self.max_records} allows"

@@ -7,7 +7,7 @@ the totals can be checked (`conservation`, `FixedPoint.at_server`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class CheckedChannel(Wrapper):
         """The replies of those that sent what an honest client can send."""
         replies = dict(self.channel.ask(plan, request))
         sums = {c: _sums(plan, m) for c, m in replies.items()}
-        sizes = [table[:, 0].sum() for tables in sums.values() for table in tables]
+        sizes = [table.size for tables in sums.values() for table in tables]
         usual = float(np.median(sizes)) if sizes else 0.0
         for client, message in replies.items():
             checked = (self._odd(plan, client, table, usual) for table in sums[client])
@@ -67,10 +67,9 @@ class CheckedChannel(Wrapper):
                 self.left_out[client] = f"round {request.round}: {odd}"
                 self._note(plan, request, client, f"left out from now on: {odd}")
 
-    def _odd(self, plan: Plan, client: str, sums: FloatArray, usual: float) -> str | None:
-        weight, total = sums[:, 0], sums[:, 1:]
-        size = weight.sum()
-        if not np.isfinite(sums).all() or (weight < 0).any():
+    def _odd(self, plan: Plan, client: str, sums: "_Table", usual: float) -> str | None:
+        weight, total, size = sums.weight, sums.total, sums.size
+        if not np.isfinite(sums.rows).all() or (weight < 0).any():
             return "weights that are negative, or values that are no numbers"
         enrolled = self._records.get(client)
         if size > self._cap * max(usual, 1.0) or (enrolled and size > enrolled * (1 + _ROUNDING)):
@@ -80,10 +79,11 @@ class CheckedChannel(Wrapper):
         if any(t.stage < Stage.ENCODE for t in plan.transforms):
             return None  # something is withheld
         if not plan.algorithm.traits.conserves:
-            return self._shares(plan, enrolled, size)
-        if enrolled is not None and abs(size - enrolled) > enrolled * _ROUNDING:
+            return None if sums.by_cell else self._shares(plan, enrolled, size)
+        missed = 0.0 if enrolled is None or sums.by_cell else abs(size - enrolled)
+        if enrolled is not None and missed > enrolled * _ROUNDING:
             return "other records than it enrolled"
-        return self._conserved(plan, client, sums)
+        return self._conserved(plan, client, sums.rows)
 
     def _within_bounds(self, weight: FloatArray, total: FloatArray) -> bool:
         if self._schema.low is None or self._schema.high is None:
@@ -108,7 +108,28 @@ class CheckedChannel(Wrapper):
         return None if size >= least * (1 - _ROUNDING) else "weights less than memberships sum to"
 
 
-def _sums(plan: Plan, message: Any) -> list[FloatArray]:
+class _Table(NamedTuple):
+    """Weights by cluster, or by cluster and column where cells are missing, and sums."""
+
+    weight: FloatArray  # (C,) or (C, F)
+    total: FloatArray  # (C, F)
+
+    @property
+    def by_cell(self) -> bool:
+        return self.weight.ndim > 1
+
+    @property
+    def size(self) -> float:
+        """The weight of all records, or of the cells of the column that has most."""
+        return float(self.weight.sum(axis=0).max())
+
+    @property
+    def rows(self) -> FloatArray:
+        """All of it, a row for each cluster."""
+        return np.hstack([self.weight.reshape(len(self.total), -1), self.total])
+
+
+def _sums(plan: Plan, message: Any) -> list[_Table]:
     """Weights and sums by cluster, as a table; none where a message has none, or is masked.
 
     Rival starts have a table each, because each assigns all rows.
@@ -121,5 +142,5 @@ def _sums(plan: Plan, message: Any) -> list[FloatArray]:
         if isinstance(transform, FixedPoint) and message.weight.dtype == np.int64:
             message = message.off_grid(transform.grid)
     weight, total = np.asarray(message.weight, float), np.asarray(message.total, float)
-    table = np.hstack([weight[:, None], total])
-    return np.split(table, plan.algorithm.n_starts)
+    n = plan.algorithm.n_starts
+    return list(map(_Table, np.split(weight, n), np.split(total, n)))

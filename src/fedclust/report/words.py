@@ -102,6 +102,27 @@ def withheld_words(profile: RunProfile) -> str:
     )
 
 
+def agreement_words(profile: RunProfile) -> str:
+    """How far the clusters are the clients; empty if that is not known."""
+    if profile.agreement is None:
+        return ""
+    return (
+        f"The agreement of clusters and clients is {profile.agreement:.2f} (adjusted Rand index; "
+        "0: none, 1: each cluster is a client)."
+    )
+
+
+def missing_words(partial: bool) -> str:
+    """What a clustering of rows with missing cells assumes; empty if rows are complete."""
+    if not partial:
+        return ""
+    return (
+        "Rows took part with the values that they have. This assumes that cells are missing at "
+        "random. Where a client lacks a column because its rows differ from others, clusters can "
+        "reflect clients."
+    )
+
+
 def rounding_words(profile: RunProfile, *, publishes_all: bool) -> str:
     """What is rounded, and why; empty if nothing is."""
     if not profile.rounded:

@@ -121,6 +121,15 @@ class Withheld:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MissingCells:
+    """The share of missing cells of each client in each column."""
+
+    columns: tuple[str, ...]
+    # A share for each column; None: of so few missing or observed cells that it is withheld.
+    shares: Mapping[str, tuple[float | None, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunProfile:
     """Everything about a run that the report shows beside the model."""
 
@@ -133,6 +142,9 @@ class RunProfile:
     quality: tuple[QualityRecord, ...]
     phases: tuple[PhaseRecord, ...]
     withheld: Withheld | None  # None: counts by client and cluster are not published
+    # Adjusted Rand index of clusters and clients, to two digits; None: not known.
+    agreement: float | None = None
+    missing: MissingCells | None = None  # None: rows are complete, or the tier hides it
 
     @property
     def rows_known(self) -> bool:

@@ -10,7 +10,7 @@ from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..clustering.rows import Clustering
 from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
-from ..metrics import Profile
+from ..metrics import PartialProfile, Profile
 from ..metrics.profile import ProfileSums
 from ..results import Coverage
 from ..tiers import Tier
@@ -67,7 +67,8 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
         return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False, on_grid=False)
     fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
     try:
-        done = queries.run(Profile(C, found.centers, fuzzifier), "profile")
+        kind = PartialProfile if queries.schema.missing else Profile
+        done = queries.run(kind(C, found.centers, fuzzifier), "profile")
     except EmptyRound:  # clients withhold all of it
         return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False, on_grid=False)
     coverage = _find_coverage(done, queries)
@@ -88,6 +89,7 @@ class ClusterStatistics:
 
     size: FloatArray  # (C,) rows behind them; all zero if nothing is known
     shown: BoolArray  # (C,) whether the statistics of a cluster may be shown
+    cells: FloatArray  # (C, 1) rows, or (C, P) observed cells behind each mean
     mean: FloatArray  # (C, P) of clusters that are not shown: their common mean, if fuzzy
     spread: FloatArray  # (C, P)
     entropy: FloatArray  # (C,)
@@ -113,14 +115,14 @@ class ClusterStatistics:
 
         Means that are the centres (`moves` is false) stay equal to them.
         """
-        step = minimum * self.overall_spread / np.maximum(self.size, 1.0)[:, None]
+        step = minimum * self.overall_spread / np.maximum(self.cells, 1.0)
         center, mean = self.center, round_to(self.mean, step)
         if centers:
             center = np.where(self.size[:, None] > 0, round_to(center, step), center)
             mean = mean if moves else center
         of_all, spread_of_all = self.overall_mean, self.overall_spread
         if overall:  # twice the step of the scale, or both would cancel
-            step_of_all = 2 * minimum * spread_of_all / max(self.size.sum(), 1.0)
+            step_of_all = 2 * minimum * spread_of_all / np.maximum(self.cells.sum(axis=0), 1.0)
             of_all, spread_of_all = (round_to(v, step_of_all) for v in (of_all, spread_of_all))
         return replace(
             self,
@@ -169,20 +171,31 @@ def compute_statistics(
 
 def _measure(model: Model, sums: ProfileSums) -> ClusterStatistics:
     """The statistics to the last digit."""
-    held, n = np.maximum(sums.size, 1.0)[:, None], max(sums.size.sum(), 1.0)
+    held = np.maximum(sums.cells, 1.0)
     moved = sums.total / held
     mean: FloatArray = model.centers + moved
     variance = np.maximum(sums.square / held - moved**2, 0.0)
-    overall = sums.size @ mean / n
+    overall = _average(sums, mean)
     spread: FloatArray = np.sqrt(variance)
     return ClusterStatistics(
         size=sums.size,
         shown=sums.size > 0,
         mean=mean,
         spread=spread,
-        entropy=sums.entropy / held[:, 0],
+        cells=sums.cells,
+        entropy=sums.entropy / np.maximum(sums.size, 1.0),
         overall_mean=overall,
-        overall_spread=np.sqrt(sums.size @ (variance + (mean - overall) ** 2) / n),
+        overall_spread=np.sqrt(_average(sums, variance + (mean - overall) ** 2)),
         rounded=False,
         center=model.centers,
     )
+
+
+def _average(sums: ProfileSums, values: FloatArray) -> FloatArray:
+    """Mean over clusters of a value of each column, by the rows or cells behind it."""
+    if sums.cells.shape[1] == 1:
+        by_rows: FloatArray = sums.size @ values / max(sums.size.sum(), 1.0)
+        return by_rows
+    total = (sums.cells * values).sum(axis=0)
+    by_cells: FloatArray = total / np.maximum(sums.cells.sum(axis=0), 1.0)
+    return by_cells

@@ -101,6 +101,12 @@ def _algorithm_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> I
         yield Conflict(("clustering", "algorithm"), str(problem))
     for key, words in tier.refused_limits(algorithm, settings.max_rounds, settings.tol):
         yield Conflict(("clustering", key), words)
+    if study.data.missing == "partial":
+        try:
+            tier.check_missing(missing=True)
+            algorithm.over_cells()
+        except ConfigError as problem:
+            yield Conflict(("data", "missing"), str(problem))
 
 
 def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
@@ -115,10 +121,11 @@ def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
         yield Conflict(
             ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
         )
-    if study.data.missing != "drop":
+    if study.data.missing not in ("drop", "partial"):
         yield Conflict(
             ("data", "missing"),
-            f'missing = "{study.data.missing}" is not available with {name}; use "drop"',
+            f'missing = "{study.data.missing}" is not available with {name}; use "drop" or '
+            '"partial"',
         )
 
 
@@ -220,7 +227,7 @@ def _column_data_conflicts(study: Study) -> Iterator[Conflict]:
         yield Conflict(
             ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory; leave out batch_rows"
         )
-    if data.missing == "median-of-means":
+    if data.missing in ("median-of-means", "partial"):
         words = f"with {_SPLIT} each column has one client; use missing = drop or mean"
         yield Conflict(("data", "missing"), words)
     if data.id in [column.name for column in study.features or ()]:

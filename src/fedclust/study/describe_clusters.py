@@ -9,11 +9,18 @@ import numpy as np
 from ..clustering.model import Model
 from ..clustering.rows import SCORING, Clustering
 from ..core import EmptyRound
-from ..metrics import ClientCounts, Evaluation, reported_indices
+from ..metrics import (
+    ClientCells,
+    ClientCounts,
+    Evaluation,
+    adjusted_rand_of_table,
+    reported_indices,
+)
 from ..results import (
     ClusterMap,
     ClusterProfile,
     FeatureProfile,
+    MissingCells,
     QualityRecord,
     Withheld,
 )
@@ -38,6 +45,7 @@ class ClusterDescription:
     withheld: Withheld | None  # None: there are no counts by client
     rounded: bool  # means and spreads are rounded
     centers: FloatArray  # (C, P) as published; NaN where they are withheld
+    agreement: float | None  # of clusters and clients
 
 
 def describe_clusters(
@@ -50,18 +58,20 @@ def describe_clusters(
     if model.centers.shape[1] > 1 and statistics.size.any():
         with suppress(EmptyRound):  # clients withhold the shapes of all clusters
             drawn = draw_map(model, statistics, totals.coverage, queries)
-    by_client, withheld = _count_by_client(model, totals, queries)
+    by_client, withheld, agreement = _count_by_client(model, totals, queries)
     clusters = tuple(
         ClusterProfile(
             id=id,
             size=model.sizes[c],
             by_client={client: counts[c] for client, counts in by_client.items()},
-            features=_describe_features(model, totals, statistics, c),
+            features=_describe_features(model, totals, statistics, c, queries.min_count),
             entropy=_known(statistics.entropy[c]) if _is_mixed(model, statistics, c) else None,
         )
         for c, id in enumerate(model.ids)
     )
-    return ClusterDescription(clusters, drawn, withheld, statistics.rounded, statistics.center)
+    return ClusterDescription(
+        clusters, drawn, withheld, statistics.rounded, statistics.center, agreement
+    )
 
 
 def _is_mixed(model: Model, statistics: ClusterStatistics, c: int) -> bool:
@@ -74,30 +84,56 @@ Counts = Mapping[str, tuple[int | None, ...]]
 
 def _count_by_client(
     model: Model, totals: ClusterTotals, queries: ClusterQueries
-) -> tuple[Counts, Withheld | None]:
-    """Rows of each client in each cluster, and how much of them is withheld.
+) -> tuple[Counts, Withheld | None, float | None]:
+    """Rows of each client in each cluster, how much is withheld, and how far clusters are clients.
 
     They are counted only where totals cover all rows: the difference between incomplete totals and
     counts would show what clients withheld.
     """
     if totals.coverage != "all" or queries.tier.sums_only:
-        return {}, None
+        return {}, None, None
     done = queries.run(ClientCounts(len(model.ids), model.centers), "counts")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counts = done.model.sizes.astype(int)
     used = [queries.used.get(client) for client in clients]
     if tuple(counts.sum(axis=0).tolist()) != totals.sizes or counts.sum(axis=1).tolist() != used:
-        return {}, None  # a client did not reply, or its rows have changed
+        return {}, None, None  # a client did not reply, or its rows have changed
     hidden = choose_withheld_counts(counts, queries.min_count)
     shown = {
         client: tuple(None if h else int(n) for n, h in zip(row, mask, strict=True))
         for client, row, mask in zip(clients, counts, hidden, strict=True)
     }
-    return shown, Withheld(int(hidden.sum()), int(counts[hidden].sum()))
+    # Two digits show no single row, and are enough to see whether clusters are clients.
+    agreement = round(adjusted_rand_of_table(counts), 2) if len(counts) > 1 else None
+    return shown, Withheld(int(hidden.sum()), int(counts[hidden].sum())), agreement
+
+
+def describe_missing(model: Model, queries: ClusterQueries) -> MissingCells | None:
+    """The share of missing cells by client and column; None where the tier hides it.
+
+    Shares of few missing cells, or of few observed ones, would show single rows.
+    """
+    if not queries.schema.missing or queries.tier.sums_only:
+        return None
+    done = queries.run(ClientCells(), "missing cells")
+    clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
+    shares: dict[str, tuple[float | None, ...]] = {}
+    for client, observed, n in zip(clients, done.model.observed, done.model.rows, strict=True):
+        few = [0 < m < queries.min_count for m in (*observed, *(n - observed))]
+        hidden = np.asarray(np.reshape(few, (2, -1)).any(axis=0))
+        shares[client] = tuple(
+            None if hide or n == 0 else round(float(1 - seen / n), 2)
+            for hide, seen in zip(hidden, observed, strict=True)
+        )
+    return MissingCells(columns=tuple(model.preparation.names), shares=shares)
 
 
 def _describe_features(
-    model: Model, totals: ClusterTotals, statistics: ClusterStatistics, c: int
+    model: Model,
+    totals: ClusterTotals,
+    statistics: ClusterStatistics,
+    c: int,
+    minimum: int,
 ) -> tuple[FeatureProfile, ...]:
     ready = model.preparation
     mean, spread = statistics.mean[c], statistics.spread[c]
@@ -106,6 +142,9 @@ def _describe_features(
         mean, spread = model.centers[c], np.full(len(mean), np.nan)
     elif not statistics.shown[c]:
         mean, spread = np.full((2, len(mean)), np.nan)
+    elif statistics.cells.shape[1] > 1:  # a mean of few observed cells would show them
+        few = statistics.cells[c] < minimum
+        mean, spread = (np.where(few, np.nan, v) for v in (mean, spread))
     if not statistics.size.any():
         overall, overall_spread = np.full((2, len(mean)), np.nan)
     means, overalls = ready.in_units(mean[None])[0], ready.in_units(overall[None])[0]

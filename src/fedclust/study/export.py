@@ -39,7 +39,7 @@ def _onnx(model: Model, target: Path) -> bytes:
         raise ConfigError(f"{target}: needs onnx: pip install 'fedclust[export]'") from None
     graph = _Graph(onnx)
     rows = graph.prepare(model)
-    missing = graph.missing_rows(rows)
+    missing = graph.missing_rows(rows, partial=model.preparation.partial)
     distances = graph.distances(rows, model)
     place = graph.node("ArgMin", distances, axis=1, keepdims=0)
     numbers = graph.constant("numbers", np.array(model.ids, dtype=np.int64)[model.known])
@@ -100,19 +100,27 @@ class _Graph:
         moved = self.node("Sub", rows, self.constant("offset", ready.offset))
         return self.node("Div", moved, self.constant("scale", ready.scale))
 
-    def missing_rows(self, rows: str) -> str:
-        """Whether each row has a missing value, (n, 1)."""
+    def missing_rows(self, rows: str, *, partial: bool) -> str:
+        """Whether each row has a missing value, or no value at all if rows are partial, (n, 1)."""
         self.constant("axis", np.array([1]))
         kinds = self._onnx.TensorProto
         missing = self.node("Cast", self.node("IsNaN", rows), to=kinds.INT64)
-        found = self.node("ReduceMax", missing, axes=[1], keepdims=1)
+        taken = "ReduceMin" if partial else "ReduceMax"
+        found = self.node(taken, missing, axes=[1], keepdims=1)
         return self.node("Cast", found, to=kinds.BOOL)
 
     def distances(self, rows: str, model: Model) -> str:
-        """Squared distances, (n, C), from differences, which lose no digits."""
+        """Squared distances, (n, C), from differences, which lose no digits.
+
+        A missing cell adds nothing. The factor F / observed would change no cluster and no
+        membership.
+        """
         wide = self.node("Unsqueeze", rows, "axis")
         apart = self.node("Sub", wide, self.constant("centers", model.centers[model.known][None]))
         squares = self.node("Mul", apart, apart)
+        if model.preparation.partial:
+            nothing = self.constant("nothing", np.array(0.0))
+            squares = self.node("Where", self.node("IsNaN", squares), nothing, squares)
         return self.node("ReduceSum", squares, self.constant("last", np.array([2])), keepdims=0)
 
     def memberships(self, distances: str, fuzzifier: float) -> str:
@@ -158,6 +166,10 @@ def as_pipeline(model: Model, target: Path) -> Any:
     ready = model.preparation
     if model.fuzzifier is not None:
         raise ConfigError(f"{target}: scikit-learn has no fuzzy c-means; export to .onnx instead")
+    if ready.partial:
+        raise ConfigError(
+            f"{target}: scikit-learn's nearest neighbours take no missing cells; export to .onnx"
+        )
     if any(column.log for column in ready.columns) or ready.fill is not None:
         raise ConfigError(
             f"{target}: logarithms and filled missing values cannot be exported to skops; use .onnx"

@@ -88,9 +88,10 @@ def _label_file(
 ) -> LabelledFile:
     columns, bounds = model.preparation.columns, _BoundsCheck(model.preparation.columns)
     used, source = _source(model, file, id, batch_rows)
-    order = model.reading.dates
+    order, partial = model.reading.dates, model.preparation.partial
     batches = (
-        (batch, encode_columns(columns, batch, str(file), order)) for batch in source.batches()
+        (batch, encode_columns(columns, batch, str(file), order, may_lack=partial))
+        for batch in source.batches()
     )
     labelled = write_labels(model, bounds.watch(batches), target, used, str(file))
     remarks = [f"{file.name}: {remark}" for remark in bounds.remarks()]
@@ -108,8 +109,10 @@ def _source(model: Model, file: Path, id: str | None, batch_rows: int) -> tuple[
         held = read_table((file,), options, id or model.id_column)
         kinds = kinds_of(held, {file: inspect(file, options)})
         return _check_columns(model, file, id, kinds), InMemory(held)
-    used = _check_columns(model, file, id, column_kinds((file,), options))
-    names = [column.name for column in columns] + ([used] if used else [])
+    found = column_kinds((file,), options)
+    used = _check_columns(model, file, id, found)
+    names = [column.name for column in columns if column.name in found]
+    names += [used] if used else []
     words = frozenset(column.name for column in columns if column.holds_words)
     selection = Selection(tuple(dict.fromkeys(names)), words, options, used, batch_rows)
     return used, Stream((file,), selection)
@@ -122,6 +125,9 @@ def _check_columns(
     columns = model.preparation.columns
     needed = [column.name for column in columns] + ([id] if id else [])
     absent = [name for name in needed if name not in kinds]
+    if model.preparation.partial and len(absent) < len(columns):
+        columns = tuple(column for column in columns if column.name in kinds)
+        absent = [name for name in absent if name == id]
     if absent:
         near = describe_near(absent[0], kinds)
         hint = f"; {near}" if near else ""

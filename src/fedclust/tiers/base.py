@@ -62,6 +62,7 @@ class Tier(ABC):
         "any one row."
     )
     limits_queries: ClassVar[bool] = False  # so few queries are answered that none may be wasted
+    takes_missing: ClassVar[bool] = False  # its guarantee also holds for sums over observed cells
 
     def transforms(
         self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int = 1
@@ -91,8 +92,17 @@ class Tier(ABC):
                 "init='uniform'"
             )
 
+    def check_missing(self, *, missing: bool) -> None:
+        """Refuse rows with missing cells where nothing is proved of sums over observed cells."""
+        if missing and not self.takes_missing:
+            raise ConfigError(
+                f"privacy={self.name!r} protects sums over complete rows only, so missing = "
+                "'partial' is not available; use 'drop' or 'mean', or privacy 'none' or 'secure'"
+            )
+
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
         """The algorithm as it runs under this tier, or a refusal that names another."""
+        self.check_missing(missing=schema.missing)
         self.check(algorithm)
         changes: dict[str, int] = {}
         longest, most = algorithm.parameter("max_rounds"), self.most_rounds(algorithm)

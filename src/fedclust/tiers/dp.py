@@ -77,6 +77,7 @@ class Private(Tier):
 
     def adapt(self, algorithm: AnyAlgorithm, schema: Schema, n_clients: int) -> AnyAlgorithm:
         """An algorithm of bounded influence in its place, with the noise that it must expect."""
+        self.check_missing(missing=schema.missing)
         self.check(algorithm)
         if algorithm.traits.bounded:
             return algorithm

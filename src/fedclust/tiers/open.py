@@ -14,6 +14,7 @@ class Unprotected(Tier):
     """No transform at all: exact, and open."""
 
     name: ClassVar[str] = "none"
+    takes_missing: ClassVar[bool] = True
     publishes_all: ClassVar[bool] = True
 
     @property

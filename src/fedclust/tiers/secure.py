@@ -22,6 +22,7 @@ class Secure(Tier):
     sums_only: ClassVar[bool] = True
     masks: ClassVar[bool] = True
     limits_queries: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.integer(self, "min_cohort", 3)

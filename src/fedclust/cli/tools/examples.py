@@ -25,22 +25,27 @@ id = "bird"
 _HEART = """
 [clustering]
 algorithm = "lossless"
-n_clusters = "auto"              # chosen from the data
-k_range = [2, 8]
+n_clusters = 2
 n_init = 5
 
 [data]
 id = "patient"
-missing = "drop"                 # or "mean", which keeps all rows
+missing = "partial"              # patients take part with the values that they have
 
-[features]                       # three columns that most hospitals did not record are left out
+[features]
 age = { unit = "years", low = 0, high = 120 }
 sex = { categories = ["female", "male"] }
 cp = { categories = ["typical angina", "atypical angina", "other pain", "no pain"] }
 trestbps = { unit = "mmHg" }
+chol = { unit = "mg/dl" }
+fbs = { categories = ["to 120 mg/dl", "above 120 mg/dl"] }
+restecg = { categories = ["normal", "ST-T abnormality", "hypertrophy"] }
 thalach = { unit = "beats per minute" }
 exang = { categories = ["no", "yes"] }
 oldpeak = { unit = "mm" }
+slope = {}                       # 1 rising, 2 flat, 3 falling: ordered, so it is a number
+ca = { unit = "vessels" }
+thal = { categories = ["normal", "fixed defect", "reversible defect"] }
 """
 
 _WHOLESALE = """
@@ -56,7 +61,10 @@ _CATEGORIES: Mapping[str, Mapping[str, Mapping[float, str]]] = {
     "heart_disease": {
         "sex": {0: "female", 1: "male"},
         "cp": {1: "typical angina", 2: "atypical angina", 3: "other pain", 4: "no pain"},
+        "fbs": {0: "to 120 mg/dl", 1: "above 120 mg/dl"},
+        "restecg": {0: "normal", 1: "ST-T abnormality", 2: "hypertrophy"},
         "exang": {0: "no", 1: "yes"},
+        "thal": {3: "normal", 6: "fixed defect", 7: "reversible defect"},
     }
 }
 

@@ -52,6 +52,7 @@ def choose(
     """
     ascending = _check_ks(ks, schema)
     usable, replacement = _with_init(algorithm)
+    usable = usable.over_cells() if schema.missing else usable
     tier = tier_of(privacy)
     if tier.limits_queries:
         raise ConfigError(

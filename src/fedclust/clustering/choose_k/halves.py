@@ -6,15 +6,16 @@ only on the plan and its rows. So it keeps no state, and no other party knows th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
 from ...algorithms.c_means import CMeans
-from ...algorithms.centers import Candidates, Centers, Sums
+from ...algorithms.centers import Candidates, CellSums, Centers, Sums
 from ...algorithms.fuzzy_c_means import FuzzyCMeans
 from ...algorithms.micro_clusters import MicroSeeding
-from ...core import Data, Empty, Role, Traits, checks, derive_seed, stream
+from ...algorithms.partial import PartialCMeans, PartialFuzzyCMeans
+from ...core import AnyAlgorithm, Data, Empty, Message, Role, Traits, checks, derive_seed, stream
 from ...typing import IntArray, Rng
 
 
@@ -42,7 +43,8 @@ def _step_halves(
         (second.weight, second.total, second.support),
         strict=True,
     )
-    return Sums(*(a if a is None else np.concatenate([a, b]) for a, b in parts))  # type: ignore[arg-type]
+    joined = (a if a is None or b is None else np.concatenate([a, b]) for a, b in parts)
+    return type(first)(*joined)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +89,38 @@ class HalvesFuzzyCMeans(FuzzyCMeans):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
         return _step_halves(super().client_step, down, data, self.split, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class HalvesPartialCMeans(PartialCMeans):
+    """Lossless k-means of both halves at once, over observed cells."""
+
+    split: Annotated[int, Role.FREE] = 0
+
+    key: ClassVar[str] = "halves-partial-llf-cm"
+    up: ClassVar[type[Message]] = CellSums
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> CellSums:
+        return cast(CellSums, _step_halves(super().client_step, down, data, self.split, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class HalvesPartialFuzzyCMeans(PartialFuzzyCMeans):
+    """Lossless fuzzy c-means of both halves at once, over observed cells."""
+
+    split: Annotated[int, Role.FREE] = 0
+
+    key: ClassVar[str] = "halves-partial-llf-fcm"
+    up: ClassVar[type[Message]] = CellSums
+
+    def client_step(self, down: Centers, data: Data, rng: Rng) -> CellSums:
+        return cast(CellSums, _step_halves(super().client_step, down, data, self.split, rng))
+
+
+def halves_of(algorithm: AnyAlgorithm, n_clusters: int, **settings: Any) -> AnyAlgorithm:
+    """The algorithm that clusters both halves, as `algorithm` clusters all rows."""
+    partial = algorithm.traits.missing
+    if not algorithm.soft:
+        return (HalvesPartialCMeans if partial else HalvesCMeans)(n_clusters, **settings)
+    kind = HalvesPartialFuzzyCMeans if partial else HalvesFuzzyCMeans
+    return kind(n_clusters, fuzzifier=algorithm.parameter("fuzzifier"), **settings)

@@ -9,7 +9,7 @@ from ...kernels import nearest
 from ...kernels.features import merge_centers
 from ...metrics import Contingency
 from ...typing import FloatArray
-from .halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
+from .halves import HalfSeeding, halves_of
 from .runs import LOOSE, Runs
 
 
@@ -67,9 +67,7 @@ def _refine(
     k = len(first)
     settings: dict[str, Any] = {"max_rounds": n_rounds, "tol": LOOSE, "split": _split(runs)}
     settings["init"] = np.vstack([first, second])
-    plan: AnyAlgorithm = HalvesCMeans(2 * k, **settings)
-    if algorithm.soft:
-        plan = HalvesFuzzyCMeans(2 * k, fuzzifier=algorithm.parameter("fuzzifier"), **settings)
+    plan = halves_of(algorithm, 2 * k, **settings)
     first, second = np.split(runs.run(plan, k), 2)  # each half of the rows with its k centres
     table = runs.run(Contingency(k, first, second), 2 * k, all_clients=True)
     return Pair(first, second, table)

@@ -113,7 +113,7 @@ def _cluster(algorithm: AnyAlgorithm, k: int, runs: Runs, init: Init) -> tuple[F
 def compared_centers(algorithm: AnyAlgorithm) -> int:
     """The number of centres that a round compares each row with."""
     init = algorithm.parameter("init")
-    return algorithm.n_clusters if init is None else len(init)
+    return algorithm.parameter("n_clusters", 0) if init is None else len(init)
 
 
 def _refine(algorithm: AnyAlgorithm, start: FloatArray, n_rounds: int, runs: Runs) -> FloatArray:

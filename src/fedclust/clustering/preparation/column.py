@@ -132,6 +132,10 @@ class Column:
             numbers = np.log(numbers)
         return numbers[:, None]
 
+    def all_missing(self, n_rows: int) -> FloatArray:
+        """The encoded column of a table that does not have it."""
+        return np.full((n_rows, len(self.encoded_names)), np.nan)
+
     def _numbers(self, values: Any, client: str) -> FloatArray:
         given = np.asarray(values)
         if given.dtype.kind in "mM":

@@ -26,7 +26,7 @@ from .column import Column
 from .statistics import Histogram, MedianOfMeans, Moments, group_all_bins
 
 SCALINGS = ("standard", "min-max", "none")
-MISSING = ("drop", "mean", "median-of-means")
+MISSING = ("drop", "mean", "median-of-means", "partial")
 RunStatistic = Callable[[AnyAlgorithm], Any]  # runs a statistic over all clients
 _TAILS = (0.01, 0.99)  # quantiles for min-max without public bounds: extremes are single values
 
@@ -39,16 +39,21 @@ class Preparation:
     offset: FloatArray  # (P,)
     scale: FloatArray  # (P,) above zero
     fill: FloatArray | None  # (P,) replaces missing values; None: such rows are dropped
+    partial: bool = False  # missing cells stay, and only rows without any value are dropped
 
     def apply(self, table: Any, client: str = "this client") -> tuple[FloatArray, BoolArray]:
         """Prepared rows, and a mask of the table's rows that were kept."""
-        return self.scale_rows(encode_columns(self.columns, table, client))
+        columns, partial = self.columns, self.partial
+        return self.scale_rows(encode_columns(columns, table, client, may_lack=partial))
 
     def scale_rows(self, rows: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Prepare rows that are already encoded."""
         missing = np.isnan(rows)
         kept: BoolArray = np.ones(len(rows), dtype=bool)
-        if self.fill is None:
+        if self.partial:
+            kept = np.asarray(~missing.all(axis=1))
+            rows = rows[kept]
+        elif self.fill is None:
             kept = np.asarray(~missing.any(axis=1))
             rows = rows[kept]
         else:
@@ -76,13 +81,15 @@ class Preparation:
         boxes = [column.box for column in self.columns]
         known = [box for box in boxes if box is not None]
         if len(known) < len(boxes):
-            return Schema(len(self.names))
+            return Schema(len(self.names), missing=self.partial)
         low, high = (np.vstack(known).T - self.offset) / self.scale
-        return Schema(len(self.names), low=low, high=high)
+        return Schema(len(self.names), low=low, high=high, missing=self.partial)
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
         config: dict[str, Any] = to_json(self)
+        if not self.partial:
+            del config["partial"]
         return config
 
     @classmethod
@@ -92,17 +99,29 @@ class Preparation:
 
 
 def encode_columns(
-    columns: Sequence[Column], table: Any, client: str, dates: str | None = None
+    columns: Sequence[Column],
+    table: Any,
+    client: str,
+    dates: str | None = None,
+    *,
+    may_lack: bool = False,
 ) -> FloatArray:
     """Encode a client's columns as numbers, missing values as NaN; needs no other client.
 
-    `dates` is the order of day and month in dates such as 03/04/2024.
+    `dates` is the order of day and month in dates such as 03/04/2024. With `may_lack`, a column
+    that the table does not have is missing in every row.
     """
     given = columns_of(table, client)
     absent = [column.name for column in columns if column.name not in given]
-    if absent:
+    if absent and not (may_lack and len(absent) < len(columns)):
         raise DataError(f"{client}: column {', '.join(map(repr, absent))} does not exist")
-    parts = [column.encode(given[column.name], client, dates) for column in columns]
+    n = len(next(iter(given.values()))) if given else 0
+    parts = [
+        column.encode(given[column.name], client, dates)
+        if column.name in given
+        else column.all_missing(n)
+        for column in columns
+    ]
     if len({len(part) for part in parts}) > 1:
         raise DataError(f"{client}: its columns have different lengths")
     return np.hstack(parts)
@@ -122,8 +141,9 @@ def prepare(
     A client's table is a data frame, or a mapping of names to values.
     """
     _check_settings(columns, scaling, missing)
+    lacks = missing == "partial"
     data = {
-        name: Data(encode_columns(columns, table, f"client {name!r}"), np.empty(0))
+        name: Data(encode_columns(columns, table, f"client {name!r}", may_lack=lacks), np.empty(0))
         for name, table in tables.items()
     }
     return prepare_over(
@@ -136,10 +156,10 @@ def prepare(
     )
 
 
-def scale_by_bounds(columns: Sequence[Column]) -> Preparation:
+def scale_by_bounds(columns: Sequence[Column], *, partial: bool = False) -> Preparation:
     """Scale every column to [0, 1] by its public bounds; no client is queried.
 
-    Rows with missing values are dropped.
+    Rows with missing values are dropped, or with `partial` only rows without any value.
     """
     boxes = []
     for column in columns:
@@ -148,7 +168,7 @@ def scale_by_bounds(columns: Sequence[Column]) -> Preparation:
             raise ConfigError(f"column {column.name!r} has no public bounds; give low and high")
         boxes.append(box)
     low, high = np.vstack(boxes).T
-    return Preparation(tuple(columns), low, high - low, None)
+    return Preparation(tuple(columns), low, high - low, None, partial)
 
 
 def prepare_over(
@@ -186,14 +206,14 @@ def prepare_over(
     if rounded:
         moments = moments.coarsen(min_count)
     fill = None
-    if missing != "drop":
+    if missing not in ("drop", "partial"):
         fill = moments.mean
         if missing == "median-of-means":
             fill = run_statistic(
                 MedianOfMeans(min_count=max(2, min_count)), "filling missing values"
             )
     offset, scale = _scale(columns, run_statistic, query, moments, scaling, min_count)
-    return Preparation(tuple(columns), offset, scale, fill)
+    return Preparation(tuple(columns), offset, scale, fill, missing == "partial")
 
 
 def _check_settings(columns: Sequence[Column], scaling: str, missing: str) -> None:

@@ -89,7 +89,7 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     whole_rows: bool = False  # only rows without a missing value count
 
     key: ClassVar[str] = "moments"
-    traits: ClassVar[Traits] = Traits(additive=True, over_missing=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def __post_init__(self) -> None:
         if self.min_count is not None:
@@ -176,7 +176,7 @@ class Histogram(OneRoundQuery[Edges, Counts]):
     whole_rows: bool = False  # as in `Moments`
 
     key: ClassVar[str] = "histogram"
-    traits: ClassVar[Traits] = Traits(additive=True, over_missing=True)
+    traits: ClassVar[Traits] = Traits(additive=True, missing=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "n_bins", 2)
@@ -268,7 +268,7 @@ class MedianOfMeans(OneRoundQuery[Empty, LocalMeans]):
     min_count: Annotated[int, Role.RECORDS] = 5
 
     key: ClassVar[str] = "median-of-means"
-    traits: ClassVar[Traits] = Traits(over_missing=True)
+    traits: ClassVar[Traits] = Traits(missing=True)
 
     def __post_init__(self) -> None:
         checks.integer(self, "min_count", 2)

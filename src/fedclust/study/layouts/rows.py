@@ -40,7 +40,12 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
 from ..conflicts import find_row_conflicts, find_unprotected_rows
-from ..describe_clusters import describe_clusters, measure_quality, warn_of_small_clusters
+from ..describe_clusters import (
+    describe_clusters,
+    describe_missing,
+    measure_quality,
+    warn_of_small_clusters,
+)
 from ..describe_run import TierEffect, describe_clients, summarize_phases
 from ..identity import match_ids
 from ..journal import Journal
@@ -102,6 +107,11 @@ class RowsLayout(Layout):
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
 
+    @property
+    def _partial(self) -> bool:
+        """Whether rows take part with missing cells."""
+        return self.study.data.missing == "partial"
+
     def _preflight(
         self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
     ) -> dict[str, PreflightReport]:
@@ -109,7 +119,7 @@ class RowsLayout(Layout):
         needs_memory = "" if algorithm.traits.additive else f"{algorithm.key}; set batch_rows = 0"
         if self.study.data.missing == "median-of-means":
             needs_memory = "median-of-means; set batch_rows = 0"
-        request = Preflight(columns, algorithm.key, counts, needs_memory)
+        request = Preflight(columns, algorithm.key, counts, needs_memory, self._partial)
         reports: dict[str, PreflightReport] = pool.send(request)
         least = self.study.sampling.min_clients
         if len(reports) < max(least, 1) and not pool.needs_everyone:
@@ -193,8 +203,8 @@ class RowsLayout(Layout):
         """One scale for all clients, learned from all of them."""
         study, columns = self.study, survey.columns
         if tier.sums_only:  # learning a scale would show every client's own sums
-            return scale_by_bounds(columns)
-        encoded = EncodedRows(columns)
+            return scale_by_bounds(columns, partial=self._partial)
+        encoded = EncodedRows(columns, self._partial)
         algorithm = make_algorithm(study.clustering, study.n_clusters[0])
         means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
@@ -268,7 +278,7 @@ class RowsLayout(Layout):
         description = describe_clusters(model, totals.reorder(order), queries)
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         best = next(run for run in journal.records if run.sent is found.run.sent)
-        why = "a missing value in a feature"
+        why = "no value in any feature" if self._partial else "a missing value in a feature"
         n = float(totals.sums.size.sum())
         digits = EXACT if tier.publishes_all else Precision(min_count, n)
         profile = RunProfile(
@@ -278,6 +288,8 @@ class RowsLayout(Layout):
             map=description.map,
             quality=measure_quality(found, pooled, queries, digits),
             withheld=description.withheld,
+            agreement=description.agreement,
+            missing=describe_missing(model, queries),
             rounded=description.rounded,
             clients=describe_clients(prepared.rows, used, best.client_rounds, why),
             phases=summarize_phases(journal.records),
