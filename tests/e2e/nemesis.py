@@ -21,9 +21,9 @@ from .processes import CLIENTS, Command, Federation
 from .schedules import Fault, Schedule, Setting, What, Where
 from .studies_of_nemesis import SLOW, prepare
 
-DEADLINE = 20.0  # of the studies; seconds
+DEADLINE = 30.0  # of the studies; seconds
 SILENT = 2 * DEADLINE  # a command that shows nothing for longer hangs
-LONGEST = 420.0  # seconds for all
+LONGEST = 600.0  # seconds for all
 DONE = "Model, history and report:"
 _RESTART = 2.0  # seconds until a service starts a client again, and a person a study
 _STALLED = 12.0  # seconds without a round after which the next fault comes anyway
