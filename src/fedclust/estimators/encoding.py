@@ -96,10 +96,11 @@ class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
         self._encoder.handle_unknown = self.handle_unknown
         self.categories_ = self._encoder.categories_
         self.n_features_in_ = self._encoder.n_features_in_
-        if hasattr(self, "feature_names_in_"):
+        names = getattr(self._encoder, "feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        if hasattr(self._encoder, "feature_names_in_"):
-            self.feature_names_in_ = self._encoder.feature_names_in_
         return self
 
     def transform(self, X: Any) -> Any:

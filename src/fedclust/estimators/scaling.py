@@ -91,7 +91,8 @@ class FederatedStandardScaler(FederatedTransformer):
         self.scale_[self.var_ <= bound] = 1.0
 
     def _apply(self, rows: FloatArray) -> FloatArray:
-        return (rows - self._offset) / self._divisor
+        scaled: FloatArray = (rows - self._offset) / self._divisor
+        return scaled
 
     @property
     def _offset(self) -> Any:
