@@ -178,7 +178,7 @@ def test_a_place_is_a_machine_and_a_folder(tmp_path: Path, monkeypatch: pytest.M
     here = signs.place_of(tmp_path)
     assert here == signs.place_of(tmp_path)
     assert here != signs.place_of(tmp_path / "copy")
-    monkeypatch.setattr(signs.socket, "gethostname", lambda: "another")
+    monkeypatch.setattr("socket.gethostname", lambda: "another")
     assert here != signs.place_of(tmp_path)
     assert "another" not in signs.place_of(tmp_path)
 
