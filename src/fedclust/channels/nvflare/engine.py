@@ -99,13 +99,20 @@ def _launched_here(generate: Callable[[Any], str], contact: str) -> Callable[[An
     """The command of a job process, which is started in the same way."""
 
     def generate_command(fl_ctx: Any) -> str:
-        program, flag, module, *rest = shlex.split(generate(fl_ctx))
+        words = _quoted(_quoted(generate(fl_ctx), sys.executable), str(Path.cwd()))
+        program, flag, module, *rest = shlex.split(words)
         if flag != "-m":
             raise RuntimeError(f"{program} {flag} {module}: not the command of a job")
         here = [program, "-P", "-u", str(Path(__file__).resolve()), contact]
         return shlex.join([*here, module, *rest])
 
     return generate_command
+
+
+def _quoted(words: str, path: str) -> str:
+    """A command with this path as one word: NVFlare does not quote the paths of kit and Python."""
+    quoted = shlex.quote(path)
+    return words if quoted in words else words.replace(path, quoted)
 
 
 def _noting_heartbeats(send: Callable[..., Any], contact: str) -> Callable[..., Any]:
