@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..channels import LocalChannel
+from ..clustering.auto import K_RANGE
+from ..clustering.choose_k import Choice
 from ..clustering.numbering import sort_by_size
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import (
@@ -35,6 +37,7 @@ from ..data.values import refuse_non_numeric
 from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
+from ._auto import check_clusters, cluster_auto, is_auto
 from ._parameters import KnownParameters, count_starts, draw_seed
 from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
@@ -56,7 +59,7 @@ class Federated(
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
@@ -103,24 +106,27 @@ class Federated(
         -------
         self
         """
-        checks.integer(self, "n_clusters")
+        fewest = check_clusters(self)
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
         self._check_missing()
         n_init, tier = count_starts(self), self._tier()
         self._owner_column = clients if isinstance(clients, str) else None
         rows = read_rows(self, collect(X), clients, sample_weight)
-        rows.refuse_fewer_than(self.n_clusters)
-        clustering = cluster(
-            self._algorithm(),
-            LocalChannel(rows.by_client),
-            self._schema(tier),
-            init=self.init,
-            n_init=n_init,
-            privacy=tier,
-            sampling=ClientSampling(self.sampling, self.min_clients),
-            seed=draw_seed(self.random_state),
-        )
+        rows.refuse_fewer_than(fewest)
+        data = self._algorithm(), LocalChannel(rows.by_client), self._schema(tier)
+        common: dict[str, Any] = {
+            "init": self.init,
+            "n_init": n_init,
+            "sampling": ClientSampling(self.sampling, self.min_clients),
+            "seed": draw_seed(self.random_state),
+        }
+        self.choice_: Choice | None = None
+        if is_auto(self.n_clusters):
+            n_rows = sum(map(len, rows.by_client.values()))
+            clustering, self.choice_ = cluster_auto(*data, tier=tier, n_rows=n_rows, **common)
+        else:
+            clustering = cluster(*data, privacy=tier, **common)
         self._set_results(clustering, rows, tier)
         if clustering.caveat:
             warnings.warn(clustering.caveat, UserWarning, stacklevel=2)
@@ -243,17 +249,22 @@ class Federated(
         if isinstance(algorithm, str):
             return self._configure(self._by_key(algorithm))
         if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
-            algorithm = cast(Any, algorithm)(self.n_clusters)
+            algorithm = cast(Any, algorithm)(self._given_clusters)
         if not _clusters_rows(algorithm) or algorithm.soft != self._soft:
             raise self._unsupported(algorithm)
         return self._configure(algorithm)
 
+    @property
+    def _given_clusters(self) -> int:
+        """The number of clusters, or any number if it is chosen later."""
+        return K_RANGE[0] if is_auto(self.n_clusters) else int(self.n_clusters)
+
     def _by_key(self, key: str) -> AnyAlgorithm:
         if key == "lossless":
-            return make(self._lossless, self.n_clusters)
+            return make(self._lossless, self._given_clusters)
         if key not in ALGORITHMS or ALGORITHMS[key].traits.soft != self._soft:
             raise self._unsupported(key)
-        return make(key, self.n_clusters)
+        return make(key, self._given_clusters)
 
     def _unsupported(self, algorithm: Any) -> ConfigError:
         key, soft = getattr(algorithm, "key", str(algorithm)), self._soft
@@ -275,7 +286,8 @@ class Federated(
             if value is not None:
                 changes[name] = value
         if algorithm is self.algorithm:
-            for name in ("n_clusters", "fuzzifier") if self._soft else ("n_clusters",):
+            names = () if is_auto(self.n_clusters) else ("n_clusters",)
+            for name in (*names, "fuzzifier") if self._soft else names:
                 wanted, given = getattr(self, name), getattr(algorithm, name)
                 if wanted != given:
                     raise ConfigError(
@@ -304,7 +316,7 @@ class Federated(
         self.history_ = [asdict(line) for line in clustering.run.history]
         self.bytes_sent_ = dict(clustering.sent)
         self.guarantee_ = clustering.guarantee
-        self._n_features_out = self.n_clusters
+        self.n_clusters_ = self._n_features_out = len(self.cluster_centers_)
 
     def _number(self, clustering: Clustering, rows: Rows, tier: Tier) -> IntArray:
         """The clusters in the order of their numbers: by size, or as the given centres are."""
@@ -325,9 +337,9 @@ class Federated(
 
     def _warn(self, tier: Tier) -> None:
         distinct = len(np.unique(self.labels_[self.labels_ >= 0]))
-        if distinct < self.n_clusters:
+        if distinct < self.n_clusters_:
             warnings.warn(
-                f"only {distinct} of n_clusters={self.n_clusters} clusters have any rows; "
+                f"only {distinct} of n_clusters={self.n_clusters_} clusters have any rows; "
                 "reduce n_clusters, or change init or random_state",
                 ConvergenceWarning,
                 stacklevel=3,
