@@ -163,7 +163,7 @@ def test_plain_values_for_a_file() -> None:
 
 
 def test_values_that_no_summary_has_are_refused() -> None:
-    with pytest.raises(ConfigError, match="wrong shape of centers"):
+    with pytest.raises(ConfigError, match="wrong shape of square"):
         of_points([])
     with pytest.raises(ConfigError, match="above zero, and all values finite"):
         DataSummary(np.zeros((1, 1)), np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)))
