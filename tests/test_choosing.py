@@ -114,7 +114,8 @@ def test_the_command_prints_the_advice_and_the_numbers_of_the_page() -> None:
         assert MEASURED[key].sent == int(sent.replace(",", ""))
         assert int(runs) == RUNS
         line = re.search(rf"^ *{key} +(.*)$", shown.output, re.MULTILINE)
-        assert line and line[1].split() == [mean, deviation, worst, rounds, sent]
+        assert line
+        assert line[1].split() == [mean, deviation, worst, rounds, sent]
     for case, use in ADVICE:
         assert re.search(f"{re.escape(case)} +{re.escape(use)}", shown.output)
 
