@@ -76,11 +76,17 @@ class Tab:
         return found["result"].get("value")
 
     def open(self, file: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Load a file and wait until its figures are drawn."""
+        """Load a file and wait until it is complete."""
         self.events.clear()
         self.look(width, height, dark)
         self.call("Page.navigate", url=file.resolve().as_uri())
-        self.drawn(1)
+        for _ in range(300):
+            if self.value(
+                "new Promise(done => setTimeout(() => done(location.protocol === 'file:'"
+                " && document.readyState === 'complete'), 30))"
+            ):
+                return
+        raise AssertionError("the page did not load")
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
         """Set the size of the window and the colours that the reader prefers."""
@@ -93,17 +99,6 @@ class Tab:
             deviceScaleFactor=1,
             mobile=width < 500,
         )
-
-    def drawn(self, times: int) -> None:
-        """Wait until all figures have been drawn this number of times."""
-        wait = f"Number(document.documentElement.dataset.drawn || 0) >= {times}"
-        for _ in range(300):
-            if self.value(
-                f"new Promise(done => setTimeout(() => done({wait}"
-                " && document.readyState === 'complete'), 30))"
-            ):
-                return
-        raise AssertionError("the figures were not drawn")
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the page, its scripts and its policy."""
