@@ -75,11 +75,13 @@ class Tab:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
-    def open(self, file: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Load a file and wait until its figures are drawn."""
+    def open(
+        self, page: Path | str, width: int = 1280, height: int = 900, dark: bool = False
+    ) -> None:
+        """Load a file or an address, and wait until its figures are drawn."""
         self.events.clear()
         self.look(width, height, dark)
-        self.call("Page.navigate", url=file.resolve().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         self.drawn(1)
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
