@@ -243,8 +243,9 @@ def run(
     *,
     sampling: ClientSampling = ALL_CLIENTS,
     resume: Round | None = None,
+    on_round: Callable[[Round], object] | None = None,
 ) -> Run:
-    """Run the plan to its end."""
+    """Run the plan to its end, and call `on_round` after every round."""
     last, history, sent = resume, [], dict.fromkeys(channel.clients(), 0)
     for last in rounds(plan, channel, schema, sampling=sampling, resume=resume):
         shift = getattr(last.state, "shift", float("nan"))
@@ -253,6 +254,8 @@ def run(
         )
         for client, size in last.sent.items():
             sent[client] = sent.get(client, 0) + size
+        if on_round is not None:
+            on_round(last)
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
     n_rounds = last.number + 1 if last else 0
     return Run(plan.algorithm, state, tuple(history), sent, n_rounds)

@@ -1,7 +1,7 @@
 """Base class of the estimators over split rows."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -36,6 +36,7 @@ from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 from ._parameters import KnownParameters, count_starts, draw_seed
+from ._progress import FitRound, Progress, noted_compilation
 from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
 
@@ -68,6 +69,9 @@ class Federated(
         privacy: Privacy = "none",
         bounds: Any = None,
         missing: str = "refuse",
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -81,6 +85,9 @@ class Federated(
         self.privacy = privacy
         self.bounds = bounds
         self.missing = missing
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:
@@ -107,21 +114,25 @@ class Federated(
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
         self._check_missing()
-        n_init, tier = count_starts(self), self._tier()
+        n_init, tier, progress = count_starts(self), self._tier(), Progress(self)
         self._owner_column = clients if isinstance(clients, str) else None
         rows = read_rows(self, collect(X), clients, sample_weight)
         rows.refuse_fewer_than(self.n_clusters)
-        clustering = cluster(
-            self._algorithm(),
-            LocalChannel(rows.by_client),
-            self._schema(tier),
-            init=self.init,
-            n_init=n_init,
-            privacy=tier,
-            sampling=ClientSampling(self.sampling, self.min_clients),
-            seed=draw_seed(self.random_state),
-        )
-        self._set_results(clustering, rows, tier)
+        earlier = self._earlier_centers()
+        with noted_compilation():
+            clustering = cluster(
+                self._algorithm(),
+                LocalChannel(rows.by_client),
+                self._schema(tier),
+                init=self.init if earlier is None else earlier,
+                n_init=n_init if earlier is None else 1,
+                privacy=tier,
+                sampling=ClientSampling(self.sampling, self.min_clients),
+                seed=draw_seed(self.random_state),
+                runner=progress.run,
+            )
+            self._set_results(clustering, rows, tier, numbered=earlier is not None)
+        progress.end(self.n_rounds_, converged=self.converged_)
         if clustering.caveat:
             warnings.warn(clustering.caveat, UserWarning, stacklevel=2)
         self._warn(tier)
@@ -290,8 +301,26 @@ class Federated(
             raise ConfigError(reason)
         return tier.with_rounds(self.max_rounds)
 
-    def _set_results(self, clustering: Clustering, rows: Rows, tier: Tier) -> None:
-        order = self._number(clustering, rows, tier)
+    def _earlier_centers(self) -> FloatArray | None:
+        """The centres of an earlier fit, from which a warm start continues."""
+        earlier: FloatArray | None = getattr(self, "cluster_centers_", None)
+        if not self.warm_start or earlier is None:
+            return None
+        wanted = (self.n_clusters, self.n_features_in_)
+        if earlier.shape != wanted:
+            raise ConfigError(
+                f"warm_start: the earlier fit has {earlier.shape[0]} clusters of "
+                f"{earlier.shape[1]} features, this one {wanted[0]} of {wanted[1]}; set "
+                "warm_start=False, or fit a new estimator"
+            )
+        return earlier
+
+    def _set_results(
+        self, clustering: Clustering, rows: Rows, tier: Tier, *, numbered: bool
+    ) -> None:
+        """Keep the results; clusters that are numbered already keep their numbers."""
+        found = np.arange(self.n_clusters)
+        order = found if numbered else self._number(clustering, rows, tier)
         self.algorithm_ = _reorder_start(clustering.algorithm, order)
         self.cluster_centers_ = clustering.centers[order]
         self.labels_ = rows.nearest(self.cluster_centers_)

@@ -52,6 +52,15 @@ class FederatedKMeans(Federated):
         the observed cells, and a centre is the mean of the cells observed in its column. It needs
         the lossless algorithm, and privacy "none" or "secure". A row without any value takes no
         part and has the label -1. Cells are assumed to be missing at random.
+    warm_start : bool, default=False
+        Whether another `fit` continues from the centres of the last one, and keeps the numbers of
+        the clusters, as when new rows have arrived. ``init`` and ``n_init`` then count only in the
+        first fit.
+    verbose : int, default=0
+        Above 0, every round is printed. The logger ``fedclust.estimators`` has the same lines: the
+        end of a fit at level INFO, rounds at level DEBUG.
+    callback : callable or None, default=None
+        Called after every round with a `FitRound`. An exception that it raises ends the fit.
     random_state : int, RandomState, Generator or None, default=None
         Makes seeding, client sampling and restarts at the server reproducible.
 
