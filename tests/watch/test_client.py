@@ -15,7 +15,8 @@ from fedclust.watch.view import Tone
 pytest.importorskip("nvflare", reason="clients need fedclust[nvflare]")
 
 from ..deploy.test_client_monitor import Watched
-from .test_page import page, tab, text
+from ..report.browser import tab
+from .test_page import page, text
 
 
 def test_the_page_is_the_log_of_disclosures(tmp_path: Path) -> None:

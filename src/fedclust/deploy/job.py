@@ -14,12 +14,13 @@ from typing import Any
 
 from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
-from ..core import Code, FedclustError, TooFewClients
+from ..core import Code, FedclustError, Plan, Round, TooFewClients
 from ..core.files import append_line, lock, write_text
 from ..follow.approval import Following, following_of, study_hash
 from ..follow.relay import RelayPool, StudyText
 from ..follow.transcript import Transcript
 from ..progress import ProgressLog
+from ..study.phases import Phase
 from ..study.pool import RemotePool
 from ..study.progress import StudyProgress
 from ..study.read import read_study, resolve_tier
@@ -120,7 +121,9 @@ class StudyJob:
         )
         progress.begin()
         pool = self._open_pool(read, channel, how, max(channel.quorum, tier.fewest_clients))
-        carry_out(study, pool, folder, study_hash=hash, progress=progress)
+        carry_out(
+            study, pool, folder, on_round=self._note_round, study_hash=hash, progress=progress
+        )
         if isinstance(pool, RelayPool):
             pool.close()
 
@@ -145,6 +148,9 @@ class StudyJob:
         )
         relay.open()
         return RemotePool(channel, named) if how is Following.SCRIPT else relay
+
+    def _note_round(self, phase: Phase, plan: Plan, done: Round) -> None:
+        """Called after each round, for a job that does more than run the study."""
 
     def _report_wait(self, clients: Sequence[str]) -> None:
         self._log.write(waiting=list(clients))
