@@ -121,11 +121,11 @@ CASES = {
     "unknown tier": Case(
         "tier must be one of none, paper, guarded", more='[privacy]\ntier = "high"\n'
     ),
-    "auto k with secure": Case(
-        "n_clusters must be a number with tier = 'secure': trying 2 to 15 clusters can take",
+    "auto k with dp": Case(
+        "n_clusters must be a number with tier = 'dp'",
         "n_clusters = 3",
         'n_clusters = "auto"',
-        '[privacy]\ntier = "secure"\n',
+        '[privacy]\ntier = "dp"\n',
     ),
     "one file for two clients": Case(
         "client 'Torgersen': another client has the same file (dream.csv is also a file of client "

@@ -131,6 +131,7 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "clustering.choose_k.halves.HalvesFuzzyCMeans",
                 "clustering.choose_k.halves.HalvesPartialCMeans",
                 "clustering.choose_k.halves.HalvesPartialFuzzyCMeans",
+                "clustering.summary.queries.MicroQuery",
                 "clustering.preparation.statistics.Moments",
                 "clustering.preparation.statistics.Histogram",
                 "clustering.preparation.statistics.MedianOfMeans",

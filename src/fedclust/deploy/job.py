@@ -15,7 +15,7 @@ from typing import Any
 from ..channels import Incident, RemoteChannel, Transport
 from ..client.endpoint import RUN_ID_LENGTH
 from ..core import Code, FedclustError, Plan, Round, TooFewClients
-from ..core.files import append_line, lock, write_text
+from ..core.files import append_line, is_full, lock, write_text
 from ..follow.approval import Following, following_of, study_hash
 from ..follow.relay import RelayPool, StudyText
 from ..follow.transcript import Transcript
@@ -81,7 +81,10 @@ class StudyJob:
             outcome = {"done": False, "error": str(error), "again": False}
         except Exception as error:
             _logger.exception("the study failed")
-            text = f"unexpected error at the server: {error!r}"
+            if is_full(error):
+                text = f"the disk with {self._work} is full; free space, then use --resume"
+            else:
+                text = f"unexpected error at the server: {error!r}"
             outcome = {"done": False, "error": text, "again": False}
         write_text(self._work / OUTCOME, json.dumps(outcome))
 

@@ -19,8 +19,9 @@ class FederatedFuzzyCMeans(Federated):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. "auto" chooses it from the rows of all clients: by a sweep over 2 to 15,
+        or, where a tier limits queries, by a summary of all rows that takes eleven.
     fuzzifier : float, default=2.0
         Softness of the memberships, above 1; near 1 they are almost hard labels.
     algorithm : str, algorithm or class of an algorithm, default="lossless"
@@ -51,7 +52,7 @@ verbose, callback, random_state
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         fuzzifier: float = 2.0,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
