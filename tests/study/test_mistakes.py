@@ -184,7 +184,7 @@ CASES = {
         damage=lambda folder: invoke(app, ["run", "study.toml", "--out", "run"]),
     ),
     "label without columns": Case(
-        "there is no column 'flipper_length_mm', 'body_mass_g'",
+        "there is no column 'flipper_length_mm' and no 'body_mass_g'",
         command=("label", "run", "few.csv"),
         damage=lambda folder: (
             invoke(app, ["run", "study.toml", "--out", "run"]),
