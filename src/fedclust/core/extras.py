@@ -9,6 +9,7 @@ EXTRAS = {  # name of an extra in pyproject.toml, and the packages that it bring
     "excel": ("python_calamine",),
     "secure": ("cryptography",),
     "dp": ("opendp",),
+    "watch": ("starlette", "uvicorn"),
 }
 
 
