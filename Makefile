@@ -41,7 +41,7 @@ soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 ki
 	FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
 	  tests/channels/test_schedules.py tests/core/test_wire.py tests/study/test_kills.py
 
-papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
+papers: setup    ## the papers' experiments: runs that are missing (hours if all are); writes docs/papers.md
 	$(BIN)/python -m papers run all --out docs/papers
 	$(BIN)/python -m papers page docs/papers --out docs/papers.md
 	$(BIN)/pytest -n auto -m slow tests/papers

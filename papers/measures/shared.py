@@ -13,6 +13,15 @@ from fedclust.typing import FloatArray, IntArray
 Quantities = dict[str, float]
 
 
+def coordinates(prefix: str, centers: FloatArray) -> Quantities:
+    """Two-dimensional centres as quantities, for pictures."""
+    return {
+        f"{prefix} {i} {axis}": center[a]
+        for i, center in enumerate(centers)
+        for a, axis in enumerate("xy")
+    }
+
+
 def channel(X: FloatArray, owner: Any) -> LocalChannel:
     """One client per distinct owner."""
     owner = np.asarray(owner)
