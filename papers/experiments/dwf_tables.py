@@ -16,6 +16,12 @@ RUNS = {"synthetic": 30, "MNIST": 10, "FEMNIST": 10}
 POOLED = {"synthetic": 100, "MNIST": 30, "FEMNIST": 10}  # runs of k-means, which are quick
 
 
+# Of the synthetic set; the other runs of EWF and DWF take hundreds of rounds.
+QUICK = {("EWF", "IID"): 1, ("DWF", "IID"): 1} | {
+    (m, s): 5 for m in ("k-means", "k-FED") for s in SPLITS
+}
+
+
 def name(data: str, split: str, method: str) -> str:
     """A task's name. k-means sees all rows of MNIST and of the blobs, however they are split."""
     return f"{data}, {'all rows' if method == 'k-means' and data != 'FEMNIST' else split}, {method}"
@@ -32,7 +38,7 @@ def _tasks() -> list[Task]:
                     settings["split"] = "IID"
                 task = Task(
                     name(data, split, method), dwf, settings, runs=(POOLED if method == "k-means" else RUNS)[data],
-                    quick=0 if slow else 1 if method in ("EWF", "DWF") else 5, heavy=slow,
+                    quick=0 if slow else QUICK.get((method, split), 0), heavy=slow,
                 )  # fmt: skip
                 found.setdefault(task.name, task)
     order = [t for t in found.values() if t.settings["key"] in ("scikit-learn", "k-fed")]
