@@ -31,7 +31,7 @@ def test_a_summary_chooses_where_queries_are_limited(kind: Any, privacy: str) ->
 
 def test_a_sweep_chooses_otherwise() -> None:
     model = FederatedKMeans("auto", random_state=0).fit(clients(2))
-    assert (model.n_clusters_, model.choice_.summary) == (2, None)
+    assert (model.n_clusters_, model.choice_ and model.choice_.summary) == (2, None)
     again = model.set_params(warm_start=True).fit(clients(2))
     assert (again.n_clusters_, again.choice_) == (2, None)
     assert FederatedKMeans(2).fit(clients()).choice_ is None

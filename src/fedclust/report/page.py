@@ -13,6 +13,7 @@ from .features import features
 from .figures import Figure, effects, scores, sent, shifts
 from .findings import cards, summary
 from .folder import RunFiles, read_run
+from .tree import shape_words, tree_figure
 
 _PARTS = files(__package__) / "parts"
 
@@ -65,6 +66,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "shifts": shifts(run),
         "sent": sent(run),
         "choice": scores(run.choice) if run.choice else [],
+        "tree": tree_figure(run.summary, len(run.model.ids)) if run.summary else None,
     }
     return {
         "run": run,
@@ -82,6 +84,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "specs": script_json(
             [figure.spec | {"id": figure.id} for figure in _list_figures(figures)]
         ),
+        "shapes": shape_words(run.summary, len(run.model.ids)) if run.summary else "",
         "words": words,
         "amounts": amounts,
     }
