@@ -1,8 +1,11 @@
 """The figure of Ward's tree, and what the summary shows of shapes."""
 
 from ..clustering.summary import DataSummary, Tree, find_shapes, ward_tree
+from . import svg
 from .amounts import several
-from .figures import Figure, Spec
+from .svg import Figure, Point, Scale
+
+_WIDTH, _HEIGHT = 680.0, 270.0
 
 
 def tree_figure(summary: DataSummary, k: int) -> Figure | None:
@@ -10,34 +13,24 @@ def tree_figure(summary: DataSummary, k: int) -> Figure | None:
     tree, M = ward_tree(summary), len(summary)
     if M < 2:
         return None
-    xs, ys = _lines(tree, M)
-    line: Spec = {
-        "type": "scatter",
-        "x": xs,
-        "y": ys,
-        "mode": "lines",
-        "line": {"color": "var(--soft)", "width": 1.5},
-        "hoverinfo": "skip",
-    }
     heights = [0.0, *tree.height.tolist()]
     cut = (heights[M - k] + heights[min(M - k + 1, M - 1)]) / 2 if k < M else 0.0
-    mark = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": cut, "y1": cut}
-    layout = {
-        "height": 280,
-        "margin": {"t": 12, "b": 24, "l": 52, "r": 12},
-        "xaxis": {"showticklabels": False, "showgrid": False, "zeroline": False},
-        "yaxis": {"title": {"text": "height"}, "nticks": 5, "zeroline": False},
-        "shapes": [mark | {"line": {"color": "var(--accent)", "width": 2, "dash": "dot"}}],
-    }
+    x = Scale(0.0, M - 1.0, 52.0, _WIDTH - 12.0)
+    y = Scale(0.0, 1.04 * heights[-1], _HEIGHT - 12.0, 12.0)
+    marks = svg.frame(x, y, [], y.ticks(5))
+    for corners in _lines(tree, M):
+        marks.append(svg.line([(x.place(a), y.place(b)) for a, b in corners], "curve"))
+    marks.append(svg.line([(x.start, y.place(cut)), (x.end, y.place(cut))], "threshold"))
+    marks.append(svg.text((x.end, y.place(cut) - 5), several(k, "cluster"), "note", anchor="end"))
     label = (
         f"Ward's tree of {several(M, 'micro-cluster')}. The highest merges have the heights "
-        f"{', '.join(f'{h:.3g}' for h in heights[:0:-1][:5])}; the dotted line cuts it into {k}."
+        f"{', '.join(f'{h:.3g}' for h in heights[:0:-1][:5])}; the dashed line cuts it into {k}."
     )
-    return Figure("tree", [line], layout, label)
+    return Figure("tree", svg.drawing(_WIDTH, _HEIGHT, marks), label)
 
 
-def _lines(tree: Tree, M: int) -> tuple[list[float | None], list[float | None]]:
-    """Corners of the lines of all merges; None ends a line. Leaves stand so that none cross."""
+def _lines(tree: Tree, M: int) -> list[list[Point]]:
+    """The line of each merge; leaves stand so that none cross."""
     order: list[int] = []
     below = [2 * M - 2]
     while below:
@@ -47,15 +40,13 @@ def _lines(tree: Tree, M: int) -> tuple[list[float | None], list[float | None]]:
         else:
             below += [int(tree.right[node - M]), int(tree.left[node - M])]
     at = {leaf: (float(place), 0.0) for place, leaf in enumerate(order)}
-    xs: list[float | None] = []
-    ys: list[float | None] = []
+    lines: list[list[Point]] = []
     for step in range(M - 1):
         (x0, y0), (x1, y1) = at[int(tree.left[step])], at[int(tree.right[step])]
         top = float(tree.height[step])
-        xs += [x0, x0, x1, x1, None]
-        ys += [y0, top, top, y1, None]
+        lines.append([(x0, y0), (x0, top), (x1, top), (x1, y1)])
         at[M + step] = ((x0 + x1) / 2, top)
-    return xs, ys
+    return lines
 
 
 def shape_words(summary: DataSummary, k: int) -> str:
