@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     )
     from .estimators import (
         FederatedFuzzyCMeans,
+        FederatedImputer,
         FederatedKMeans,
+        FederatedMinMaxScaler,
+        FederatedOneHotEncoder,
+        FederatedStandardScaler,
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
@@ -32,7 +36,11 @@ __all__ = [
     "EmptyRound",
     "FedclustError",
     "FederatedFuzzyCMeans",
+    "FederatedImputer",
     "FederatedKMeans",
+    "FederatedMinMaxScaler",
+    "FederatedOneHotEncoder",
+    "FederatedStandardScaler",
     "MessageError",
     "TooFewClients",
     "VerticalFuzzyCMeans",
@@ -60,7 +68,11 @@ __getattr__ = lazy_names(
         ),
         "estimators": (
             "FederatedFuzzyCMeans",
+            "FederatedImputer",
             "FederatedKMeans",
+            "FederatedMinMaxScaler",
+            "FederatedOneHotEncoder",
+            "FederatedStandardScaler",
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),

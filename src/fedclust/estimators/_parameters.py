@@ -10,15 +10,26 @@ from ..core import checks, did_you_mean
 
 # Parameters of scikit-learn's and others' clusterers, and what to use here instead.
 _ELSEWHERE = {
+    "batch_size": "the default algorithm is exact and needs no batches; sampling takes a share of "
+    "the clients in each round",
+    "c": "use n_clusters",
+    "copy_x": "tables are never changed",
+    "eps": "use tol",
+    "error": "use tol",
     "fuzziness": "use fuzzifier",
+    "init_params": "use init",
     "k": "use n_clusters",
     "m": "use fuzzifier",
     "max_iter": "use max_rounds",
-    "n_jobs": "all cores are used",
+    "maxiter": "use max_rounds",
+    "metric": "distances are Euclidean",
+    "n_components": "use n_clusters",
+    "n_jobs": "all cores are used; FEDCLUST_NUM_THREADS limits them",
+    "num_clusters": "use n_clusters",
     "participation": "use sampling",
     "seed": "use random_state",
-    "verbose": "history_ lists all rounds after the fit",
-    "warm_start": "to continue from earlier centres, pass init=earlier.cluster_centers_",
+    "tolerance": "use tol",
+    "warm_start": "to continue from earlier labels, pass init=earlier.labels_",
 }
 _LARGEST_SEED = 2**31 - 1
 

@@ -30,6 +30,7 @@ from .steps import (
     sq_distances,
     steady_memberships,
     steady_nearest,
+    steady_nearest_two,
 )
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "sq_distances",
     "steady_memberships",
     "steady_nearest",
+    "steady_nearest_two",
 ]
