@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,
     "min_reported_time": 10_000,
     "thumbnail_size": (360, 240),
     "abort_on_example_error": True,

@@ -341,7 +341,7 @@ def test_settings_of_init_are_written_into_the_study(folder: Path) -> None:
 EXTRAS = {  # a line of the study, the package that is missing, the extra that brings it
     "labels": ("", "pyarrow", "study"),
     "report": ('[outputs]\nlabels = "csv"\n', "jinja2", "report"),
-    "both": ("", "pyarrow plotly", "study"),
+    "both": ("", "pyarrow jinja2", "study"),
     "secure": (
         '[outputs]\nlabels = "csv"\nreport = false\n[privacy]\ntier = "secure"\n',
         "cryptography",

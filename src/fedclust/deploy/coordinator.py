@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +213,13 @@ class _Quorum:
                 raise TooFewClients(self._explain_timeout(connected, options.wait, watch))
             else:
                 enough_since = None
-            watch.look(lambda: f"waiting for clients, for {end - time.monotonic():.0f} s at most")
+            watch.look(partial(self._describe_wait, connected, end))
             time.sleep(_POLL_INTERVAL)
+
+    def _describe_wait(self, connected: Collection[str], end: float) -> str:
+        names = ", ".join(sorted(self.expected - set(connected))) or "clients"
+        left = max(0.0, end - time.monotonic())
+        return f"waiting for {names}, for {left:.0f} s at most ({self.text})"
 
     def _select(self, clients: Sequence[str], blocked: Collection[str]) -> list[str]:
         """Clients of the study where a job can run."""

@@ -44,6 +44,7 @@ from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import (
     describe_clusters,
     describe_missing,
+    mark_unreliable,
     measure_quality,
     warn_of_small_clusters,
 )
@@ -268,6 +269,7 @@ class RowsLayout(Layout):
         totals = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, totals, match)
         description = describe_clusters(model, totals.reorder(order), queries)
+        clusters = mark_unreliable(description.clusters, found.reliable[order])
         pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
         best = next(run for run in journal.records if run.sent is found.run.sent)
         why = "no value in any feature" if self._partial else "a missing value in a feature"
@@ -276,7 +278,7 @@ class RowsLayout(Layout):
         profile = RunProfile(
             minimum=min_count,
             coverage=totals.coverage,
-            clusters=description.clusters,
+            clusters=clusters,
             map=description.map,
             quality=measure_quality(found, pooled, queries, digits),
             withheld=description.withheld,
