@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
+    from .study.describe_fit import write_report
+    from .study.from_tables import run_study
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,8 @@ __all__ = [
     "load",
     "make",
     "make_seeding",
+    "run_study",
+    "write_report",
 ]
 
 
@@ -76,6 +80,8 @@ __getattr__ = lazy_names(
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),
+        "study.describe_fit": ("write_report",),
+        "study.from_tables": ("run_study",),
     },
 )
 
