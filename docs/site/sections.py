@@ -13,7 +13,7 @@ _MARKS = re.compile(r"[`*_|>#]+")
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 PACKAGES = (
-    "fedclust", "fedclust.datasets", "fedclust.study", "fedclust.report", "fedclust.results",
+    "fedclust", "fedclust.plot", "fedclust.datasets", "fedclust.study", "fedclust.report", "fedclust.results",
     "fedclust.channels", "fedclust.tiers", "fedclust.algorithms", "fedclust.metrics",
     "fedclust.privacy", "fedclust.data", "fedclust.settings", "fedclust.core", "fedclust.kernels",
 )  # fmt: skip
