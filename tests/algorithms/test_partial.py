@@ -80,7 +80,7 @@ def find(key: str, X: FloatArray, privacy: str) -> Clustering:
 def test_the_default_start_finds_the_clusters(key: str, privacy: str) -> None:
     X = make_rows(0.2, seed=1)
     found = find(key, X, privacy)
-    labels = found.algorithm.assign(found.centers, Data(X, np.empty(0)))
+    labels = found.algorithm.assign(found.run.state, Data(X, np.empty(0)))
     labels = labels.argmax(axis=1) if labels.ndim == 2 else labels
     assert len(X) == len(TRUTH)
     assert adjusted_rand_score(TRUTH, labels) > 0.9

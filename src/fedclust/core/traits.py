@@ -34,6 +34,8 @@ class Traits:
     one_client: bool = False  # only a single client, drawn at random, takes part
     reads_rows: bool = True  # replies depend on the client's rows, and count as queries
     missing: bool = False  # accepts rows with missing cells (NaN); all others refuse them
+    categories: bool = False  # columns of 0 and 1 of the same category column belong together
+    needs_masks: bool = False  # sums of few rows show them, and averaged rows give other results
     bounded: bool = False  # has `sensitivity`: one record changes a message by a known amount
     boundable: bool = False  # `BoundedCMeans` can take its place where noise is added
 
