@@ -50,7 +50,13 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
         "Use it for clusters of different spread, for categories and missing cells, or for BIC."
     )
     traits: ClassVar[Traits] = Traits(
-        soft=True, means=True, additive=True, missing=True, needs_masks=True, categories=True
+        soft=True,
+        means=True,
+        additive=True,
+        missing=True,
+        needs_masks=True,
+        categories=True,
+        likelihood=True,
     )
     down: ClassVar[type[Record]] = Parameters
 

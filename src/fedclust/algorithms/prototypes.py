@@ -57,7 +57,7 @@ class Prototypes(CMeans):
 
     key: ClassVar[str] = "llf-prototypes"
     use_for: ClassVar[str] = "Use it for columns of numbers and of categories together."
-    traits: ClassVar[Traits] = replace(CMeans.traits, boundable=False, categories=True)
+    traits: ClassVar[Traits] = replace(CMeans.traits, boundable=False, categories=True, weighs=True)
     state: ClassVar[type[CenterState]] = PrototypeState
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class PartialPrototypes(PartialCMeans):
     center: str = "mode"
 
     key: ClassVar[str] = "llf-prototypes"
-    traits: ClassVar[Traits] = replace(PartialCMeans.traits, categories=True)
+    traits: ClassVar[Traits] = replace(PartialCMeans.traits, categories=True, weighs=True)
     up: ClassVar[type[Message]] = CellSums
     state: ClassVar[type[CenterState]] = PrototypeState
 
