@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .estimators import (
         FederatedFuzzyCMeans,
         FederatedKMeans,
+        FederatedMixture,
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
@@ -33,6 +34,7 @@ __all__ = [
     "FedclustError",
     "FederatedFuzzyCMeans",
     "FederatedKMeans",
+    "FederatedMixture",
     "MessageError",
     "TooFewClients",
     "VerticalFuzzyCMeans",
@@ -61,6 +63,7 @@ __getattr__ = lazy_names(
         "estimators": (
             "FederatedFuzzyCMeans",
             "FederatedKMeans",
+            "FederatedMixture",
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),

@@ -42,8 +42,8 @@ _NEVER = 1e-300  # the share of a cluster without rows
 class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
     """Mixture of Gaussian and categorical columns: one exact EM step per round."""
 
-    tol: float = 1e-4
-    min_variance: float = 1e-6
+    tol: float = 1e-5
+    min_variance: float = 1e-3
 
     key: ClassVar[str] = "llf-mixture"
     use_for: ClassVar[str] = (

@@ -6,7 +6,14 @@ is the same as on separate machines.
 
 from .fuzzy_c_means import FederatedFuzzyCMeans
 from .k_means import FederatedKMeans
+from .mixture import FederatedMixture
 from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
 from .vertical_k_means import VerticalKMeans
 
-__all__ = ["FederatedFuzzyCMeans", "FederatedKMeans", "VerticalFuzzyCMeans", "VerticalKMeans"]
+__all__ = [
+    "FederatedFuzzyCMeans",
+    "FederatedKMeans",
+    "FederatedMixture",
+    "VerticalFuzzyCMeans",
+    "VerticalKMeans",
+]

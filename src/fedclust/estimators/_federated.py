@@ -109,7 +109,7 @@ class Federated(
         self._check_missing()
         n_init, tier = count_starts(self), self._tier()
         self._owner_column = clients if isinstance(clients, str) else None
-        rows = read_rows(self, collect(X), clients, sample_weight)
+        rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
         rows.refuse_fewer_than(self.n_clusters)
         clustering = cluster(
             self._algorithm(),
@@ -175,6 +175,10 @@ class Federated(
         distances : array of shape (n_samples, n_clusters)
         """
         return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
+
+    def _encode_all(self, rows: Rows) -> Rows:
+        """The rows as they are clustered."""
+        return rows
 
     def _map(self, function: Any, X: Any) -> Any:
         """Apply a function to the rows of one table, or of each of several."""
@@ -251,13 +255,18 @@ class Federated(
     def _by_key(self, key: str) -> AnyAlgorithm:
         if key == "lossless":
             return make(self._lossless, self.n_clusters)
-        if key not in ALGORITHMS or ALGORITHMS[key].traits.soft != self._soft:
+        if key not in self._supported():
             raise self._unsupported(key)
         return make(key, self.n_clusters)
 
+    def _supported(self) -> list[str]:
+        """Keys of the algorithms that find what this estimator does; mixtures have their own."""
+        kinds = {key: kind.traits for key, kind in ALGORITHMS.items()}
+        return [k for k, t in kinds.items() if t.soft == self._soft and not t.likelihood]
+
     def _unsupported(self, algorithm: Any) -> ConfigError:
-        key, soft = getattr(algorithm, "key", str(algorithm)), self._soft
-        supported = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.traits.soft == soft)]
+        key = getattr(algorithm, "key", str(algorithm))
+        supported = ["lossless", *self._supported()]
         plain = "; the plain algorithm is 'lossless'" if "mean" in key else ""
         return ConfigError(
             f"algorithm: {type(self).__name__} does not support {key!r}; use one of "

@@ -28,7 +28,7 @@ def choose_by_likelihood(
     on_step: Callable[[int, int, int], None] | None = None,
 ) -> Choice:
     """Run the mixture with every k of the ascending `ks`, and recommend the lowest BIC."""
-    scores = []
+    scores: list[Score] = []
     for done, k in enumerate(reversed(ks), 1):
         found = _cluster(algorithm, k, runs, init)
         assert found.fit is not None  # noqa: S101  (a mixture has a fit)
