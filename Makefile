@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check bench faults soak papers clean
+.PHONY: help setup demo test check bench faults faults-soak soak papers clean
 
 help:            ## what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 16
 
 setup: $(READY)  ## a virtual environment with fedclust, its extras and the developer's tools
 
@@ -31,14 +31,17 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
-faults: setup    ## faults in a federation of real processes (eight minutes)
+faults: setup    ## faults in a federation of real processes, ten drawn schedules among them (half an hour)
 	$(BIN)/pytest -m e2e tests/e2e
+
+faults-soak: setup ## 100 drawn schedules of up to three faults over real processes (three hours)
+	FEDCLUST_NEMESIS=100 $(BIN)/pytest -m e2e tests/e2e/test_nemesis.py
 
 soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)
 	FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
 	  tests/channels/test_schedules.py tests/core/test_wire.py tests/study/test_kills.py
 
-papers: setup    ## the papers' experiments at full size (hours); writes docs/papers.md
+papers: setup    ## the papers' experiments: runs that are missing (hours if all are); writes docs/papers.md
 	$(BIN)/python -m papers run all --out docs/papers
 	$(BIN)/python -m papers page docs/papers --out docs/papers.md
 	$(BIN)/pytest -n auto -m slow tests/papers

@@ -1,8 +1,7 @@
 """``python -m papers``: reproduce the papers' tables and figures, from a checkout."""
 
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from . import report
-from .experiment import VERDICTS, Experiment, judge
+from .experiment import Experiment
 from .experiments import EXPERIMENTS
-from .harness import Job, execute, jobs
+from .harness import Job, execute, open_jobs
+from .store import Store
+from .tables import as_csv
+from .verdict import VERDICTS, count_claims, judge
 
-Findings = dict[str, tuple[Experiment, report.Results, Mapping[str, str]]]
 app = typer.Typer(
     help="Run the papers' experiments and compare them with the published values.",
     pretty_exceptions_enable=False,
@@ -27,11 +28,11 @@ app = typer.Typer(
 def list_() -> None:
     """List the experiments."""
     table = Table()
-    for heading in ("id", "paper", "what", "runs", "quick"):
+    for heading in ("id", "what", "runs", "quick"):
         table.add_column(heading, no_wrap=heading == "id")
     for one in EXPERIMENTS.values():
         runs, quick = (sum(getattr(t, n) for t in one.tasks) for n in ("runs", "quick"))
-        table.add_row(one.id, one.paper, one.title, str(runs), str(quick))
+        table.add_row(one.id, one.title, str(runs), str(quick))
     Console().print(table)
 
 
@@ -45,9 +46,11 @@ def run(
     out: Annotated[
         Path, typer.Option(file_okay=False, help="Folder for results, tables and figures.")
     ] = Path("build/papers"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core.")] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after this time.")] = None,
 ) -> None:
-    """Run experiments; finished runs of an interrupted command are not repeated."""
-    chosen = {i: e for i, e in EXPERIMENTS.items() if id == "all" or (id and i.startswith(id))}
+    """Run experiments. Every finished run is kept, and is not repeated by a further call."""
+    chosen = [e for i, e in EXPERIMENTS.items() if id == "all" or (id and i.startswith(id))]
     if not chosen:
         raise typer.BadParameter(
             f"unknown experiment {id!r}; 'python -m papers list' shows all ids"
@@ -56,13 +59,12 @@ def run(
         raise typer.BadParameter("--quick and --runs cannot be combined; use one of them")
     out.mkdir(parents=True, exist_ok=True)
     console = Console()
-    wanted = {i: jobs(e, quick=quick, runs=runs) for i, e in chosen.items()}
-    findings = _run_all(console, wanted, out)
-    ordered = {i: findings[i] for i in chosen}
-    (out / "papers.md").write_text(report.page(ordered).replace("](papers/", "]("))
-    _print_verdicts(console, ordered)
-    reasons = [reason for _, _, failed in findings.values() for reason in failed.values()]
-    absent = {reason.partition(":")[0] for reason in reasons}
+    stores = {one.id: Store.read(out, one) for one in chosen}
+    jobs = open_jobs(list(stores.values()), quick=quick, runs=runs)
+    _execute(console, jobs, workers, None if minutes is None else 60 * minutes)
+    _write(stores, out, out / "papers.md")
+    _print_verdicts(console, stores)
+    absent = {why.partition(":")[0] for store in stores.values() for why in store.failed.values()}
     if absent:
         console.print(
             f"Missing data sets: {', '.join(sorted(absent))}. Put the files into the folder set by "
@@ -71,52 +73,63 @@ def run(
     console.print(f"Tables and figures: {out / 'papers.md'}")
 
 
-def _run_all(console: Console, wanted: Mapping[str, list[Job]], out: Path) -> Findings:
-    """Run all jobs, show the remaining time, and store each experiment when it is finished."""
-    findings: Findings = {}
+def _execute(
+    console: Console, jobs: Sequence[Job], workers: int | None, seconds: float | None
+) -> None:
+    """Run all jobs and show the remaining time."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
+    again = "Finished runs are kept; the same command continues from here."
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("starting", total=sum(map(len, wanted.values())))
+        bar = progress.add_task("starting", total=len(jobs))
 
         def show(text: str, n: int) -> None:
             progress.update(bar, advance=n, description=text[:48])
 
         try:
-            with closing(execute(wanted, out / "runs", show)) as finished:
-                for i, results, failed in finished:
-                    findings[i] = (EXPERIMENTS[i], results, failed)
-                    report.save(out, *findings[i])
-                    _draw(EXPERIMENTS[i], results, out)
+            if not execute(jobs, show, workers=workers, seconds=seconds):
+                console.print(f"The time is over. {again}")
         except KeyboardInterrupt:
-            console.print("Stopped. Finished runs are kept; the same command continues from here.")
+            console.print(f"Stopped. {again}")
             raise typer.Exit(130) from None
-    return findings
 
 
-def _draw(experiment: Experiment, results: report.Results, out: Path) -> None:
+def _write(stores: Mapping[str, Store], folder: Path, out: Path) -> None:
+    """Write the page, a CSV file per experiment, and the figures."""
+    text = report.page(stores)
+    out.write_text(text if out.parent != folder else text.replace("](papers/", "]("))
+    for id, store in stores.items():
+        if store.experiment.cells:
+            outcomes = judge(store.experiment, store.results())
+            (folder / f"{id}.csv").write_text(as_csv(outcomes))
+        _draw(store, folder)
+
+
+def _draw(store: Store, folder: Path) -> None:
     """Draw the figure if there are results and matplotlib is installed."""
-    if not results:
+    if not store.runs or not store.experiment.panels:
         return
     try:
         from .figures import draw
     except ImportError:
         return
-    draw(experiment, results, out)
+    draw(store.experiment, store.results(), folder)
 
 
-def _print_verdicts(console: Console, findings: Findings) -> None:
+def _print_verdicts(console: Console, stores: Mapping[str, Store]) -> None:
     table = Table(title="Verdicts")
-    for heading in ("experiment", "cells", "claims that hold"):
+    for heading in ("experiment", "published numbers", "claims that hold"):
         table.add_column(heading, no_wrap=heading == "experiment")
-    for i, (experiment, results, failed) in findings.items():
-        counts = Counter(one.verdict for one in judge(experiment, results, failed))
+    for id, store in stores.items():
+        results = store.results()
+        counts = Counter(one.verdict for one in judge(store.experiment, results))
         cells = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
-        table.add_row(i, cells, report.count_claims(experiment, results))
+        true, tested = count_claims(store.experiment, results)
+        table.add_row(id, cells, f"{true} of {tested}" if tested else "")
     console.print(table)
 
 
@@ -127,16 +140,21 @@ def page(
     ),
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/papers.md"),
 ) -> None:
-    """Write the page and its figures from stored results, without running anything."""
-    findings: Findings = {}
-    for i, experiment in EXPERIMENTS.items():
-        if (stored / f"{i}.json").is_file():
-            findings[i] = (experiment, *report.load(stored, experiment))
-            _draw(experiment, findings[i][1], stored)
-    if not findings:
+    """Write the page, its tables and its figures from stored results, without running anything."""
+    stores = read_all(stored)
+    if not any(store.runs for store in stores.values()):
         raise typer.BadParameter(f"{stored} contains no stored results")
-    out.write_text(report.page(findings))
-    Console().print(f"{out}: {len(findings)} experiments")
+    _write(stores, stored, out)
+    Console().print(f"{out}: {len(stores)} experiments")
+
+
+def read_all(folder: Path) -> dict[str, Store]:
+    """The stored runs of all experiments that a folder has."""
+    return {i: Store.read(folder, e) for i, e in EXPERIMENTS.items() if _has(folder, e)}
+
+
+def _has(folder: Path, experiment: Experiment) -> bool:
+    return (folder / f"{experiment.id}.json").is_file()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Draw experiments: lines as in the papers, or published values against ours."""
+"""Draw experiments as in the papers, with the published points drawn in."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,148 +11,153 @@ import numpy as np
 matplotlib.use("Agg")  # draw to files, without a screen
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from .experiment import Experiment, Outcome, Panel, judge
-from .report import Results
+from .experiment import Experiment, Line, Panel, Scatter
+from .verdict import Results
 
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#999999",
-    "#7F3C8D",
-    "#11A579",
-    "#A5AA99",
-    "#E73F74",
-)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#999999")
+MARKERS = ("o", "s", "^", "v", "P", "X", "*", "h")
 # Files must be the same in every run: no date, and ids from a fixed salt.
 _REPRODUCIBLE = {"svg.hashsalt": "fedclust", "svg.fonttype": "none"}
+_PUBLISHED: dict[str, Any] = {
+    "marker": "D",
+    "ms": 4.5,
+    "mfc": "none",
+    "mec": "black",
+    "mew": 1.1,
+    "ls": "none",
+}
 
 
 def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
     """Draw the figure of an experiment as SVG."""
     path = folder / f"{experiment.id}.svg"
-    panels = experiment.panels
-    columns = min(3, len(panels)) or 1
+    panels = [p for p in experiment.panels if _has_data(p, results)]
+    columns = _columns(panels)
     rows = math.ceil(len(panels) / columns) or 1
     with matplotlib.rc_context(_REPRODUCIBLE):
-        figure = Figure(figsize=(4.2 * columns + 1.2, 3.1 * rows + 0.6), layout="constrained")
-        if panels:
-            drawn = [
-                (figure.add_subplot(rows, columns, i + 1), panel) for i, panel in enumerate(panels)
-            ]
-            for axes, panel in drawn:
-                (_grid if panel.ticks else _lines)(axes, panel, results)
-            _legends(figure, [(axes, panel) for axes, panel in drawn if not panel.ticks])
-        else:
-            judged = [o for o in judge(experiment, results, {}) if o.runs]
-            (_bars if len(judged) <= 24 else _against)(figure.add_subplot(), judged)
+        figure = Figure(figsize=(3.7 * columns + 0.6, 2.9 * rows + 0.6), layout="constrained")
+        drawn = [(figure.add_subplot(rows, columns, i + 1), p) for i, p in enumerate(panels)]
+        for axes, panel in drawn:
+            _draw_panel(axes, panel, results)
+        _legends(figure, drawn)
         figure.savefig(path, metadata={"Date": None})
     return path
 
 
-def _legends(figure: Any, drawn: list[tuple[Any, Panel]]) -> None:
-    """One legend below if all panels have the same lines, else one per kind of panel."""
-    kinds: dict[tuple[str, ...], Any] = {}
+def _columns(panels: Sequence[Panel | Scatter]) -> int:
+    """Panels next to each other: pairs and quartets of panels keep together."""
+    if len(panels) in (1, 2, 4):
+        return len(panels) if len(panels) < 3 else 2
+    return 4 if len(panels) == 16 else 3
+
+
+def _has_data(panel: Panel | Scatter, results: Results) -> bool:
+    if isinstance(panel, Scatter):
+        return all(0 in results.get(task, {}) for task, _ in panel.centers)
+    return any(results.get(task) for line in panel.lines.values() for _, task, _ in line)
+
+
+def _draw_panel(axes: Any, panel: Panel | Scatter, results: Results) -> None:
+    if isinstance(panel, Scatter):
+        _scatter(axes, panel, results)
+    elif panel.boxes:
+        _boxes(axes, panel, results)
+    else:
+        _lines(axes, panel, results)
+    axes.set_title(panel.title, fontsize=9.5)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _legends(figure: Any, drawn: Sequence[tuple[Any, Panel | Scatter]]) -> None:
+    """One legend below for panels with the same lines, else one in the first panel of each kind."""
+    kinds: dict[tuple[str, ...], list[Any]] = {}
     for axes, panel in drawn:
-        kinds.setdefault(tuple(panel.lines), axes)
-    if len(kinds) < 2:
-        entries = next(iter(kinds.values())).get_legend_handles_labels() if kinds else ((), ())
-        if entries[0]:
-            columns = min(6, len(entries[1]))
-            figure.legend(
-                *entries, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
-            )
-        return
-    for axes in kinds.values():
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=7, frameon=False)
+        if isinstance(panel, Panel) and not panel.boxes and len(panel.lines) > 1:
+            kinds.setdefault(tuple(panel.lines), []).append((axes, panel))
+    for place, found in zip(("lower center", "upper center"), kinds.values(), strict=False):
+        handles, labels = found[0][0].get_legend_handles_labels()
+        if any(panel.published for _, panel in found):
+            handles, labels = [*handles, Line2D([], [], **_PUBLISHED)], [*labels, "published"]
+        ncols = min(len(labels), 2 * figure.axes[0].get_gridspec().ncols + 1)
+        where = {"loc": f"outside {place}", "ncols": ncols}
+        figure.legend(handles, labels, fontsize=8, frameon=False, **where)
+
+
+def _values(results: Results, task: str, quantity: str) -> Any:
+    return np.array([r[quantity] for r in results.get(task, {}).values() if quantity in r])
 
 
 def _lines(axes: Any, panel: Panel, results: Results) -> None:
-    for colour, (label, points) in zip(COLOURS, panel.lines.items(), strict=False):
-        measured = [(x, results[t][q]) for x, t, q in points if q in results.get(t, {})]
-        if not measured:
-            continue
-        xs = [x for x, _ in measured]
-        means = np.array([np.mean(values) for _, values in measured])
-        sds = np.array([np.std(values) for _, values in measured])
-        axes.plot(xs, means, "o-", ms=3, lw=1.3, c=colour, label=label)
-        low = np.where(means > sds, means - sds, means / 2) if panel.log_y else means - sds
-        axes.fill_between(xs, low, means + sds, color=colour, alpha=0.15, lw=0)
+    for index, (label, points) in enumerate(panel.lines.items()):
+        _line(axes, panel, label, points, results, index)
+        marks = panel.published.get(label, ())
+        if marks:
+            xs, ys = zip(*marks, strict=True)
+            colour = COLOURS[index % len(COLOURS)]
+            axes.plot(xs, ys, **{**_PUBLISHED, "mec": colour, "zorder": 5})
     if panel.log_y:
         axes.set_yscale("log")
-    axes.set_title(panel.title, fontsize=10)
+    if panel.log_x:
+        axes.set_xscale("log", base=2)
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
-    axes.tick_params(labelsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
 
 
-def _grid(axes: Any, panel: Panel, results: Results) -> None:
-    """Draw means as numbers, one row per line and one column per x; darker is larger."""
-    values = np.full((len(panel.lines), len(panel.ticks)), np.nan)
-    for row, points in enumerate(panel.lines.values()):
+def _line(axes: Any, panel: Panel, label: str, points: Line, results: Results, index: int) -> None:
+    """Means over runs, and a band of one standard deviation, which stays above zero."""
+    measured = [(x, v) for x, t, q in points if len(v := _values(results, t, q))]
+    if not measured:
+        return
+    xs = [x for x, _ in measured]
+    means = np.array([v.mean() for _, v in measured])
+    sds = np.array([v.std() for _, v in measured])
+    colour = COLOURS[index % len(COLOURS)]
+    axes.plot(
+        xs, means, "-", marker=MARKERS[index % len(MARKERS)], ms=3, lw=1.2, c=colour, label=label
+    )
+    low = np.minimum(means, np.maximum(means - sds, means / 2 if panel.log_y else 0.0))
+    axes.fill_between(xs, low, means + sds, color=colour, alpha=0.15, lw=0)
+
+
+def _boxes(axes: Any, panel: Panel, results: Results) -> None:
+    """Runs as boxes (median, quartiles, range within 1.5 quartiles), as the papers draw them."""
+    for index, (label, points) in enumerate(panel.lines.items()):
         for x, task, quantity in points:
-            if quantity in results.get(task, {}):
-                values[row, int(x)] = np.mean(results[task][quantity])
-    shade = np.log10(np.maximum(values, 1e-12)) if panel.log_y else values
-    axes.imshow(shade, cmap="Blues", aspect="auto", alpha=0.75)
-    for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            text = f"{value / 1000:.1f}k" if value >= 1000 else f"{value:.3g}"
-            axes.text(column, row, text, ha="center", va="center", fontsize=6.5)
+            values = _values(results, task, quantity)
+            if len(values):
+                box = axes.boxplot([values], positions=[x], widths=0.5, sym=".")
+                for part in (*box["boxes"], *box["medians"]):
+                    part.set_color(COLOURS[index % len(COLOURS)])
+        for x, y in panel.published.get(label, ()):
+            axes.plot([x], [y], **{**_PUBLISHED, "zorder": 5})
     axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=8)
-    axes.set_yticks(range(len(panel.lines)), list(panel.lines), fontsize=8)
-    axes.set_title(panel.title, fontsize=10)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
+    axes.set_xlim(-0.6, len(panel.ticks) - 0.4)
+    axes.set_ylabel(panel.y_label, fontsize=8)
+    axes.grid(alpha=0.25, axis="y")
 
 
-def _against(axes: Any, judged: list[Outcome]) -> None:
-    """Plot our values against the published ones; they agree on the line."""
-    judged = [one for one in judged if one.cell.published]
-    columns = list(dict.fromkeys(o.cell.column for o in judged))
-    for colour, column in zip(COLOURS, columns, strict=False):
-        points = [o for o in judged if o.cell.column == column]
-        axes.errorbar(
-            [float(o.cell.published or 0) for o in points],
-            [o.ours for o in points],
-            [2 * o.sd for o in points],
-            fmt="o",
-            ms=4,
-            c=colour,
-            label=column,
-            lw=1,
-        )
-    low, high = axes.get_xlim()
-    axes.plot([low, high], [low, high], c="#999999", lw=1, zorder=0)
-    axes.set_xlabel("published")
-    axes.set_ylabel("ours, two standard deviations")
-    axes.legend(fontsize=8, frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
+def _scatter(axes: Any, panel: Scatter, results: Results) -> None:
+    """Rows by client, the centres of the first run, and where they came from."""
+    rows, owner = panel.rows()
+    for index, client in enumerate(np.unique(owner)):
+        here = rows[owner == client]
+        step = max(1, len(here) // 150)  # a picture of a few hundred rows shows the same
+        axes.plot(
+            *here[::step].T, ls="none", ms=2.2, alpha=0.55, c=COLOURS[index % len(COLOURS)],
+            marker=MARKERS[index % len(MARKERS)], mew=0,
+        )  # fmt: skip
+    for task, prefix in panel.centers:
+        centers = _at(results, task, prefix, panel.k)
+        if panel.moves:
+            for a, b in zip(_at(results, *panel.moves, panel.k), centers, strict=True):
+                axes.plot(*zip(a, b, strict=True), c="black", lw=1)
+        axes.plot(*centers.T, ls="none", marker="X", ms=9, c="black", mec="white")
+    axes.set_aspect("equal", adjustable="datalim")
 
 
-def _bars(axes: Any, judged: list[Outcome]) -> None:
-    """Draw a group of bars per row, a bar per method, and a line at the published value."""
-    rows = list(dict.fromkeys(o.cell.row for o in judged))
-    columns = list(dict.fromkeys(o.cell.column for o in judged))
-    width = 0.8 / max(1, len(columns))
-    for one in judged:
-        column = columns.index(one.cell.column)
-        x = rows.index(one.cell.row) + width * (column - (len(columns) - 1) / 2)
-        axes.bar(x, one.ours, width * 0.9, yerr=one.sd, color=COLOURS[column], alpha=0.75)
-        if one.cell.published:
-            value = float(one.cell.published)
-            axes.plot([x - width / 2, x + width / 2], [value, value], c="black", lw=2)
-    handles: list[Any] = [Patch(color=COLOURS[i], label=c) for i, c in enumerate(columns)]
-    handles.append(Line2D([], [], c="black", lw=2, label="published"))
-    axes.legend(handles=handles, fontsize=7, frameon=False)
-    axes.set_xticks(range(len(rows)), rows, fontsize=7, rotation=20 if len(rows) > 3 else 0)
-    axes.spines[["top", "right"]].set_visible(False)
+def _at(results: Results, task: str, prefix: str, k: int) -> Any:
+    run = results[task][0]
+    return np.array([[run[f"{prefix} {i} {axis}"] for axis in "xy"] for i in range(k)])

@@ -1,120 +1,124 @@
-"""Run experiments on all cores; finished runs are stored, so that an interruption can resume."""
+"""Run experiments, one process per core; every finished run is stored at once."""
 
-import json
 import os
-from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
+from multiprocessing import TimeoutError as NoResult
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import fedclust
 from fedclust import DataError
 
-from . import measures
-from .experiment import Experiment, Task
+from .experiment import Task
+from .store import Finished, Store, identify, installed
 
-Results = dict[str, dict[str, list[float]]]
 Report = Callable[[str, int], None]  # description and number of finished jobs
+Answer = Finished | str  # a string is the reason why there is no result
+
+# Linear algebra on a few thousand numbers is slower with several threads than with one.
+ONE_THREAD = dict.fromkeys(
+    (
+        "FEDCLUST_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)
+_SAVE_EVERY = 20.0  # seconds
 
 
-@dataclass(frozen=True)
-class Job:
-    """One run of one task."""
+class Job(NamedTuple):
+    """One run, and the stores that want it: some tables and figures share their runs."""
 
     task: Task
     seed: int
-
-    @property
-    def name(self) -> str:
-        """A file name that depends on everything that influences the result."""
-        measure = f"{self.task.measure.__module__}.{self.task.measure.__name__}"
-        inputs = json.dumps([_fingerprint(), measure, dict(self.task.settings), self.seed])
-        return sha256(inputs.encode()).hexdigest()[:24]
+    wanted_by: tuple[tuple[Store, Task], ...]
 
 
-@cache
-def _fingerprint() -> str:
-    """Hash of the source code of fedclust and of the measures."""
-    folders = [Path(folder) for package in (fedclust, measures) for folder in package.__path__]
-    files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
-    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+def open_jobs(stores: Sequence[Store], *, quick: bool, runs: int | None) -> list[Job]:
+    """Runs that are not stored yet: heavy ones last. Seeds start at zero."""
+    found: dict[tuple[str, int], list[tuple[Store, Task]]] = {}
+    for store in stores:
+        for task in store.experiment.tasks:
+            done = store.runs.get(task.name, {})
+            for seed in range(wanted(task, quick=quick, runs=runs)):
+                if seed not in done:
+                    found.setdefault((identify(task), seed), []).append((store, task))
+    listed = [Job(pairs[0][1], seed, tuple(pairs)) for (_, seed), pairs in found.items()]
+    return sorted(listed, key=lambda job: job.task.heavy)  # stable: otherwise in order
 
 
-def jobs(experiment: Experiment, *, quick: bool, runs: int | None) -> list[Job]:
-    """All runs of an experiment; seeds start at zero, so that few runs are the first of many."""
-    all_jobs = []
-    for task in experiment.tasks:
-        count = task.quick if quick else task.runs if runs is None else runs
-        all_jobs += [Job(task, seed) for seed in range(count)]
-    return all_jobs
+def wanted(task: Task, *, quick: bool, runs: int | None) -> int:
+    """How many runs of a task are asked for."""
+    return task.quick if quick else task.runs if runs is None else runs
 
 
 def execute(
-    wanted: Mapping[str, list[Job]], folder: Path, report: Report
-) -> Generator[tuple[str, Results, dict[str, str]], None, None]:
-    """Yield results and failures of each experiment as soon as its last run is finished.
-
-    Runs that were finished earlier are read from their files.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    open_jobs = {id: len(listed) for id, listed in wanted.items()}
-    outcomes: dict[str, dict[tuple[str, int], Any]] = {id: {} for id in wanted}
-    os.environ["FEDCLUST_NUM_THREADS"] = "1"  # one process per core needs no threads
-    with ProcessPoolExecutor(_cores(), mp_context=get_context("spawn")) as pool:
-        waiting: dict[Future[Any], tuple[str, Job]] = {}
-        for id, listed in wanted.items():
-            for job in listed:
-                waiting[pool.submit(_load_or_run, job, folder)] = (id, job)
-        try:
-            for future in as_completed(waiting):
-                id, job = waiting.pop(future)
-                outcomes[id][job.task.name, job.seed] = future.result()
-                open_jobs[id] -= 1
-                report(f"{id}: {job.task.name}", 1)
-                if open_jobs[id] == 0:
-                    yield id, *_collect(wanted[id], outcomes.pop(id))
-        except BaseException:  # including Ctrl-C: let running jobs end, cancel the rest
-            pool.shutdown(cancel_futures=True)
-            raise
-    for id, listed in wanted.items():
-        if not listed:
-            yield id, {}, {}
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _load_or_run(job: Job, folder: Path) -> Any:
-    """Quantities of a run, loaded or computed; a string is the reason why there are none."""
-    path = folder / f"{job.name}.json"
-    if path.is_file():
-        with suppress(ValueError):  # ignore a damaged file
-            return json.loads(path.read_text())
+    jobs: Sequence[Job], report: Report, *, workers: int | None = None, seconds: float | None = None
+) -> bool:
+    """Run all jobs, and store each result; False if the time was over before."""
+    stores = {id(store): store for job in jobs for store, _ in job.wanted_by}
+    saved = time.monotonic()
     try:
-        quantities = job.task(job.seed)
+        for index, answer in _answers(jobs, workers or cores(), seconds):
+            _take(jobs[index], answer)
+            report(jobs[index].task.name, 1)
+            if time.monotonic() - saved > _SAVE_EVERY:
+                _write(stores)
+                saved = time.monotonic()
+    except NoResult:
+        return False
+    finally:
+        _write(stores)
+    return True
+
+
+def _write(stores: Mapping[int, Store]) -> None:
+    for store in stores.values():
+        store.write()
+
+
+def _take(job: Job, answer: Answer) -> None:
+    for store, task in job.wanted_by:
+        if isinstance(answer, str):
+            store.failed[task.name] = answer
+        else:
+            store.add(task, job.seed, answer)
+
+
+def _answers(
+    jobs: Sequence[Job], workers: int, seconds: float | None
+) -> Iterator[tuple[int, Answer]]:
+    end = None if seconds is None else time.monotonic() + seconds
+    os.environ.update(ONE_THREAD)
+    versions = installed()
+    payload = [(i, job.task, job.seed, versions) for i, job in enumerate(jobs)]
+    with get_context("spawn").Pool(min(workers, len(jobs) or 1), _ignore_ctrl_c) as pool:
+        finished = pool.imap_unordered(_run, payload)
+        for _ in jobs:
+            yield finished.next(None if end is None else max(0.01, end - time.monotonic()))
+
+
+def _ignore_ctrl_c() -> None:  # pragma: no cover (in a process of its own)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process stops its workers
+
+
+def _run(job: tuple[int, Task, int, Mapping[str, str]]) -> tuple[int, Answer]:
+    index, task, seed, versions = job
+    start = time.process_time()
+    try:
+        values = task(seed)
     except DataError as problem:
-        return str(problem)
-    path.write_text(json.dumps(quantities))
-    return quantities
+        return index, str(problem)
+    return index, Finished(values, time.process_time() - start, versions)
 
 
-def _collect(
-    listed: list[Job], outcomes: Mapping[tuple[str, int], Any]
-) -> tuple[Results, dict[str, str]]:
-    results: Results = {}
-    failed: dict[str, str] = {}
-    for job in listed:  # in order of their seeds
-        outcome = outcomes[job.task.name, job.seed]
-        if isinstance(outcome, str):
-            failed[job.task.name] = outcome
-            continue
-        of_task = results.setdefault(job.task.name, {})
-        for quantity, value in outcome.items():
-            of_task.setdefault(quantity, []).append(value)
-    return results, failed
+def cores() -> int:
+    """Cores that this process may use."""
+    with suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

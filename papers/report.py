@@ -1,147 +1,138 @@
-"""Write results as JSON, as a table in Markdown, and as one page for all experiments."""
+"""The page: totals, and for each paper what holds, its tables, and its figures."""
 
-import json
-import math
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from .experiment import VERDICTS, Claim, Experiment, Outcome, Panel, holds, judge
+from . import tables
+from .experiment import Claim, Experiment, Panel, Paper
+from .experiments.papers import COMPARISON, INTRODUCTION, LEGEND, PAPERS
+from .store import Store
+from .verdict import OPEN, REPRODUCED, VERDICTS, Outcome, Results, count_claims, holds, judge
 
-Results = Mapping[str, Mapping[str, list[float]]]
-_DIGITS = 8  # of a stored value: further digits depend on the machine
-
-
-def save(folder: Path, experiment: Experiment, results: Results, failed: Mapping[str, str]) -> None:
-    """Save the quantities of all runs that the cells, claims and panels use."""
-    used = _used(experiment)
-    rounded = {
-        task: {
-            q: [float(f"{v:.{_DIGITS}g}") for v in values]
-            for q, values in quantities.items()
-            if (task, q) in used
-        }
-        for task, quantities in results.items()
-    }
-    lines = ",\n".join(
-        f"{json.dumps(t)}: {json.dumps(f)}" for t, f in rounded.items()
-    )  # one line per task
-    text = (
-        f'{{"id": "{experiment.id}", "failed": {json.dumps(failed)}, "results": {{\n{lines}\n}}}}\n'
-    )
-    (folder / f"{experiment.id}.json").write_text(text)
+_MANY = 6  # claims: more are folded
 
 
-def _used(experiment: Experiment) -> set[tuple[str, str]]:
-    cells = {(cell.task, cell.quantity) for cell in experiment.cells}
-    claims = {(t, c.quantity) for c in experiment.claims for t in (c.smaller, c.larger)}
-    lines = [line for panel in experiment.panels for line in panel.lines.values()]
-    return cells | claims | {(task, quantity) for line in lines for _, task, quantity in line}
+class Section(NamedTuple):
+    """An experiment with its results."""
+
+    experiment: Experiment
+    results: Results
+    outcomes: Sequence[Outcome]
+    store: Store
 
 
-def load(folder: Path, experiment: Experiment) -> tuple[Results, dict[str, str]]:
-    """Load the results that `save` wrote."""
-    stored = json.loads((folder / f"{experiment.id}.json").read_text())
-    return stored["results"], stored["failed"]
+def section_of(store: Store) -> Section:
+    """Judge all cells of an experiment."""
+    results = store.results()
+    return Section(store.experiment, results, judge(store.experiment, results), store)
 
 
-def section(experiment: Experiment, results: Results, failed: Mapping[str, str]) -> str:
-    """One experiment in Markdown: claims, cells, notes."""
-    outcomes = judge(experiment, results, failed)
-    lines = [f"## {experiment.title}", ""]
-    lines += [
-        f"*{experiment.paper}* · `python -m papers run {experiment.id}`",
-        "",
-        experiment.notes,
+def page(stores: Mapping[str, Store]) -> str:
+    """All experiments on one page, with totals at the top."""
+    sections = {i: section_of(store) for i, store in stores.items()}
+    chapters = [
+        (paper, [sections[e.id] for e in paper.experiments if e.id in sections])
+        for paper in (*PAPERS, COMPARISON)
     ]
-    if results:
-        lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
-    lines += ["", *(f"- {c.text}: {_claim_text(c, results)}" for c in experiment.claims)]
-    for panel in experiment.panels:
-        if panel.ticks:
-            lines += ["", *_matrix(panel, results)]
+    shown = [(paper, found) for paper, found in chapters if found]
+    parts = [_head(shown), *(_chapter(paper, found) for paper, found in shown)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> str:
+    return "\n".join([*INTRODUCTION, *_totals(chapters), "", *LEGEND])
+
+
+def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
+    head = ["paper", "numbers", *VERDICTS, "claims that hold"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    every: list[Outcome] = []
+    claims = [0, 0]
+    for paper, sections in chapters:
+        outcomes = [one for section in sections for one in section.outcomes if one.cell.published]
+        if not outcomes:
+            continue
+        every += outcomes
+        held = [count_claims(s.experiment, s.results) for s in sections]
+        true, tested = (sum(pair[i] for pair in held) for i in (0, 1))
+        claims = [claims[0] + true, claims[1] + tested]
+        name = f"[{paper.name}](#{_anchor(paper.name)})"
+        lines.append(_total_line(name, outcomes, true, tested))
+    share = tables.count(every, REPRODUCED) / max(1, len(every))
+    lines.append(_total_line("all", every, claims[0], claims[1]))
+    return [*lines, "", f"{share:.0%} of the published numbers are reproduced under this rule."]
+
+
+def _total_line(name: str, outcomes: Sequence[Outcome], true: int, tested: int) -> str:
+    counts = [str(tables.count(outcomes, verdict) or "") for verdict in VERDICTS]
+    held = f"{true} of {tested}" if tested else ""
+    return "| " + " | ".join([name, str(len(outcomes)), *counts, held]) + " |"
+
+
+def _chapter(paper: Paper, sections: Sequence[Section]) -> str:
+    lines = [f"## {paper.name}", "", *([f"*{paper.reference}*", ""] if paper.reference else [])]
+    lines.append(paper.conclusion)
+    if paper.absent:
+        lines += ["", "What cannot be had:", "", *(f"- {line}" for line in paper.absent)]
+    return "\n\n".join(["\n".join(lines), *map(section_text, sections)])
+
+
+def section_text(section: Section) -> str:
+    """One table or figure: notes, claims, tables, reasons, picture."""
+    experiment, results, outcomes, store = section
+    lines = [f"### {experiment.title}", "", experiment.notes, "", _provenance(store)]
+    lines += _claims(experiment, results)
     if outcomes:
-        lines += ["", "| | method | published | tolerance | ours | runs | apart | verdict |"]
-        lines += ["|---|---|---|---|---|---|---|---|", *map(_row, outcomes)]
-    if failed:
-        names = sorted({why.partition(":")[0] for why in failed.values()})
-        lines += ["", f"Not available on the machine that ran this: {', '.join(names)}."]
+        lines += ["", *tables.in_layout(outcomes)]
+        lines += ["", *tables.reasons(outcomes)] if tables.reasons(outcomes) else []
+        lines += ["", f"[All values as CSV](papers/{experiment.id}.csv)"]
+    for one in experiment.grids:
+        lines += tables.grid(one, results)
+    if experiment.panels and results:
+        lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
+    if experiment.panels and any(isinstance(p, Panel) and p.published for p in experiment.panels):
+        lines += ["", "Diamonds are published values."]
+    if store.failed:
+        names = sorted({why.partition(":")[0] for why in store.failed.values()})
+        lines += ["", f"Data sets that were not at hand: {', '.join(names)}."]
     return "\n".join(lines)
 
 
-def _claim_text(claim: Claim, results: Results) -> str:
-    state = holds(claim, results)
-    return f"**{state}**" if state == "does not hold" else state
+def _provenance(store: Store) -> str:
+    """How many runs there are, how long they took, and with which versions."""
+    runs = [run for of_task in store.runs.values() for run in of_task.values()]
+    wanted = sum(task.runs for task in store.experiment.tasks)
+    timed = [run.seconds for run in runs if run.seconds is not None]
+    known = [run.versions for run in runs if run.versions]
+    text = f"`python -m papers run {store.experiment.id}`: {len(runs)} of {wanted} runs"
+    if timed:
+        text += f", {sum(timed) / 60:.1f} minutes of CPU"
+    if known:
+        newest = known[-1]
+        text += ", " + ", ".join(f"{name} {v}" for name, v in newest.items())
+    if len(timed) < len(runs):
+        text += f"; {len(runs) - len(timed)} runs are from before times and versions were stored"
+    return text + "."
 
 
-def _matrix(panel: Panel, results: Results) -> list[str]:
-    """A grid of means as a table, with the numbers of the figure."""
-    lines = [f"| {panel.title} | " + " | ".join(panel.ticks) + " |"]
-    lines.append("|---" * (len(panel.ticks) + 1) + "|")
-    for label, points in panel.lines.items():
-        cells = [results.get(t, {}).get(q, ()) for _, t, q in points]
-        shown = [_short(sum(c) / len(c)) if c else "" for c in cells]
-        lines.append(f"| {label} | " + " | ".join(shown) + " |")
-    return lines
+def _claims(experiment: Experiment, results: Results) -> list[str]:
+    listed = [line for claim in experiment.claims if (line := _claim(claim, experiment, results))]
+    if not listed:
+        return []
+    if len(listed) <= _MANY:
+        return ["", *listed]
+    true, tested = count_claims(experiment, results)
+    summary = f"{true} of {tested} claims hold" if tested else "claims"
+    return ["", f"<details><summary>{summary}</summary>", "", *listed, "", "</details>"]
 
 
-def _row(one: Outcome) -> str:
-    cell = one.cell
-    ours = apart = ""
-    if one.runs:
-        ours = _short(one.ours) + (f" ± {_short(one.sd)}" if cell.statistic != "std" else "")
-        far = math.isinf(one.apart)
-        apart = "" if math.isnan(one.apart) else "∞" if far else f"{one.apart:+.1f}"
-    reason = ""
-    if one.verdict in ("differs", "not obtainable"):
-        reason = f": {cell.because or 'no known reason'}"
-    tolerance = f"± {cell.tolerance:.2g}" if cell.tolerance and cell.published else ""
-    shown = [cell.row, cell.column, cell.published or "-", tolerance, ours, one.runs or "", apart]
-    return "| " + " | ".join(map(str, shown)) + f" | {one.verdict}{reason} |"
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}"
-
-
-def page(found: Mapping[str, tuple[Experiment, Results, Mapping[str, str]]]) -> str:
-    """All experiments on one page, with a summary at the top."""
-    lines = [
-        "# The papers, reproduced",
-        "",
-        "This page is written by `python -m papers page` from the runs in `docs/papers/`, which",
-        "`make papers` creates (`python -m papers run all`). It compares every table and figure",
-        "of the five papers with fedclust: published value, mean and standard deviation of our",
-        "runs, the difference in standard deviations, and a verdict.",
-        "",
-        "- **reproduced**: within two standard deviations of our runs, unless these are more than",
-        "  a quarter of the published value (**too noisy**), or within the tolerance stated;",
-        "- **ordering holds**: the number differs, but the paper's claim about it holds;",
-        "- **differs**: with the reason, if it is known;",
-        "- **not obtainable**: the data are not available; **no data here**: not on the machine",
-        "  that ran this; **not run**: omitted here because it is too slow.",
-        "",
-        "A claim holds if the means differ by more than two standard errors; otherwise it is a",
-        "tie. A dash marks a number that the paper does not print, or that is illegible in our",
-        "copy. For the speed compared with the authors' code, see [benchmarks](benchmarks.md).",
-        "",
-        "| experiment | " + " | ".join(VERDICTS) + " | claims that hold |",
-        "|---" * (len(VERDICTS) + 2) + "|",
-    ]
-    for experiment, results, failed in found.values():
-        counts = Counter(one.verdict for one in judge(experiment, results, failed))
-        claims = count_claims(experiment, results)
-        title = f"[{experiment.title}](#{_anchor(experiment.title)})"
-        lines.append(
-            "| " + " | ".join([title, *(str(counts[v] or "") for v in VERDICTS), claims]) + " |"
-        )
-    return "\n".join(lines) + "\n\n" + "\n\n".join(section(*one) for one in found.values()) + "\n"
-
-
-def count_claims(experiment: Experiment, results: Results) -> str:
-    """How many of the tested claims hold, as text."""
-    ran = [k for k in (holds(claim, results) for claim in experiment.claims) if k != "not run"]
-    return f"{ran.count('holds')} of {len(ran)}" if ran else ""
+def _claim(claim: Claim, experiment: Experiment, results: Results) -> str:
+    state, count = holds(claim, experiment, results)
+    if state == OPEN:
+        return f"- {claim.text}: not run"
+    shown = f"**{state}**" if state == "does not hold" else state
+    reason = f"; {claim.because}" if claim.because and state == "does not hold" else ""
+    return f"- {claim.text}: {shown} ({count}){reason}"
 
 
 def _anchor(title: str) -> str:

@@ -15,6 +15,7 @@ from fedclust import ConfigError
 from fedclust.algorithms import ALGORITHMS, VERTICAL, make, register, unregister
 from fedclust.cli import app
 from fedclust.cli.algorithms import GUIDE
+from fedclust.cli.tools.advice import ADVICE, MEASURED, RUNS
 from fedclust.core import Schema
 from fedclust.tiers import TIERS, tier_of
 
@@ -93,14 +94,39 @@ def test_the_page_has_a_line_for_every_algorithm() -> None:
 
 
 def test_every_algorithm_says_when_to_use_it_and_the_command_prints_it() -> None:
-    shown = CliRunner().invoke(app, ["algorithms"], env={"COLUMNS": "400"})
+    shown = CliRunner().invoke(app, ["algorithms", "--details"], env={"COLUMNS": "400"})
     assert shown.exit_code == 0
-    assert GUIDE in shown.output
     for key, kind in KINDS.items():
         assert re.fullmatch(r"Use (it|its) .*\.", kind.use_for), key
         assert not re.search(r"\d %", kind.use_for), "numbers are on the page only"
         (line,) = [line for line in shown.output.splitlines() if re.match(rf"│ {key} +│", line)]
         assert kind.use_for in line
+
+
+def test_the_command_prints_the_advice_and_the_numbers_of_the_page() -> None:
+    shown = CliRunner().invoke(app, ["algorithms"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    assert GUIDE in shown.output
+    rows = PAGE.split("| your case | use |")[1].split("\n\n")[0].splitlines()[2:]
+    plain = [re.sub(r"`| \(\[[^]]*\]\([^)]*\)\)", "", row).strip("| ") for row in rows]
+    assert [tuple(row.split(" | ")) for row in plain] == list(ADVICE)
+    found = re.findall(r"^\| `([a-z0-9-]+)` \|((?: [0-9.,]+ \|){7})$", PAGE, re.MULTILINE)
+    assert {key for key, _ in found} == set(MEASURED)
+    for key, cells in found:
+        mean, deviation, worst, _, rounds, sent, runs = cells.strip(" |").split(" | ")
+        assert MEASURED[key].sent == int(sent.replace(",", ""))
+        assert int(runs) == RUNS
+        line = re.search(rf"^ *{key} +(.*)$", shown.output, re.MULTILINE)
+        assert line
+        assert line[1].split() == [mean, deviation, worst, rounds, sent]
+    for case, use in ADVICE:
+        assert re.search(f"{re.escape(case)} +{re.escape(use)}", shown.output)
+
+
+@pytest.mark.usefixtures("one_more")
+def test_an_algorithm_of_another_package_has_no_numbers() -> None:
+    shown = CliRunner().invoke(app, ["algorithms"])
+    assert re.search("sweep-means +not measured", shown.output)
 
 
 def test_the_page_names_the_lossless_algorithms() -> None:

@@ -1,93 +1,109 @@
-"""DWF, Tables 1 to 3: synthetic data and MNIST, all of 100 clients."""
+"""DWF, Tables 1 to 3: synthetic data, MNIST and FEMNIST, all of 100 clients."""
 
 from ..experiment import Cell, Claim, Experiment, Statistic, Task
 from ..measures.dwf import dwf
 from .dwf_printed import PRINTED
 
-METHODS = {"k-means": "k-means", "EWF": "ewf", "DWF": "dwf", "k-FED": "one-shot"}
+METHODS = {"k-means": "scikit-learn", "EWF": "ewf", "DWF": "dwf", "k-FED": "k-fed"}
 SPLITS = ("IID", "half-IID", "non-IID")
-REASONS = {
-    "synthetic": "greedy k-means++, which keeps the best of a few draws, ends less often in a poor optimum",
-    "MNIST": "one run of at most 300 rounds; also, the scores in the authors' repository differ from the paper (k-means 35.160)",
-    "FEMNIST": "LEAF's FEMNIST is not available",
+TABLES = {
+    "score": "Table 1: score",
+    "accuracy": "Table 2: accuracy",
+    "v-measure": "Table 3: v-measure",
 }
-QUANTITIES = ("score", "accuracy", "v-measure")
-# A tenth of a percent: the methods differ by less than one percent.
-TOLERANCE = 0.001
+NO_FILE = "the authors' file of the non-IID FEMNIST cannot be had: it is larger than what their repository's copies keep"
+RUNS = {"synthetic": 30, "MNIST": 10, "FEMNIST": 10}
+POOLED = {"synthetic": 100, "MNIST": 30, "FEMNIST": 10}  # runs of k-means, which are quick
 
 
 def name(data: str, split: str, method: str) -> str:
-    """A task's name."""
-    return f"{data}, {split}, {method}"
+    """A task's name. k-means sees all rows of MNIST and of the blobs, however they are split."""
+    return f"{data}, {'all rows' if method == 'k-means' and data != 'FEMNIST' else split}, {method}"
 
 
-def _task(data: str, split: str, method: str) -> Task:
-    slow = data != "synthetic"
-    settings = {
-        "name": data.lower().replace("mnist by writer", "mnist"),
-        "split": split,
-        "key": METHODS[method],
-    }
-    return Task(
-        name(data, split, method),
-        dwf,
-        settings,
-        runs=1 if slow else 10,
-        quick=0 if slow else 1 if method in ("EWF", "DWF") else 3,
-    )
+def _tasks() -> list[Task]:
+    found: dict[str, Task] = {}
+    for data in RUNS:
+        for method in ("k-means", "k-FED", "DWF", "EWF"):
+            for split in SPLITS[: 2 if data == "FEMNIST" else 3]:
+                slow = data != "synthetic"
+                settings = {"name": data.lower(), "split": split, "key": METHODS[method]}
+                if method == "k-means" and data != "FEMNIST":
+                    settings["split"] = "IID"
+                task = Task(
+                    name(data, split, method), dwf, settings, runs=(POOLED if method == "k-means" else RUNS)[data],
+                    quick=0 if slow else 1 if method in ("EWF", "DWF") else 5, heavy=slow,
+                )  # fmt: skip
+                found.setdefault(task.name, task)
+    order = [t for t in found.values() if t.settings["key"] in ("scikit-learn", "k-fed")]
+    return order + [t for t in found.values() if t not in order]
 
 
 def _cells(data: str, split: str, quantity: str, lines: dict[str, str]) -> list[Cell]:
-    shown: dict[str, Statistic] = {"min": "min", "max": "max", "std": "std"}
-    mean: Statistic = "mean" if quantity == "score" else "best half"
+    half = quantity != "score"  # Tables 2 and 3 are over the better half of the runs, by score
+    kinds: dict[str, Statistic] = {
+        "mean": "best half" if half else "mean",
+        "std": "std of best half" if half else "std",
+        "min": "min",
+        "max": "max",
+    }
     return [
         Cell(
-            f"{data}, {split}, {quantity}, {what}",
-            m,
-            name(data, split, m),
+            f"{data}, {split}, {what}",
+            method,
+            name(data, split, method),
             quantity,
             value,
-            statistic=shown.get(what, mean),
-            tolerance=TOLERANCE * float(lines["mean"].split()[0]),
-            because=REASONS[data],
+            statistic=_statistic(data, method, kinds[what]),
+            table=TABLES[quantity],
+            published_runs=100,
+            absent=NO_FILE if (data, split) == ("FEMNIST", "non-IID") else "",
         )
         for what, line in lines.items()
-        for m, value in zip(METHODS, line.split(), strict=True)
+        for method, value in zip(METHODS, line.split(), strict=True)
+        if not (method == "k-means" and data != "FEMNIST" and split != "IID")
     ]
+
+
+def _statistic(data: str, method: str, kind: Statistic) -> Statistic:
+    """MNIST's k-means in Table 1 is over the better half, too: only so does it fit any sample."""
+    if (data, method) != ("MNIST", "k-means"):
+        return kind
+    return {"mean": "best half", "std": "std of best half"}.get(kind, kind)  # type: ignore[return-value]
 
 
 EXPERIMENT = Experiment(
     id="dwf-tables",
-    paper="Holzer, Jacob, Kavane 2023 (DWF)",
-    title="Tables 1 to 3: score, accuracy, v-measure; 100 clients, all sampled",
-    tasks=[
-        _task(data, split, m)
-        for data in ("synthetic", "MNIST")
-        for split in SPLITS
-        for m in METHODS
-    ]
-    + [_task("MNIST by writer", "writers", m) for m in METHODS],
+    title="Tables 1 to 3: score, accuracy, v-measure; 100 clients, all of them in each round",
+    tasks=_tasks(),
     cells=[
         cell
         for (data, split, quantity), lines in PRINTED.items()
         for cell in _cells(data, split, quantity, lines)
-    ]
-    + [
-        Cell(f"MNIST by writer, {q}", m, name("MNIST by writer", "writers", m), q, None)
-        for q in QUANTITIES
-        for m in METHODS
     ],
     claims=[
         Claim(
-            f"{data}, non-IID: DWF keeps a better score than {m}",
+            f"{data}, {split}: DWF has a better score than {m}",
+            "score",
+            name(data, split, "DWF"),
+            name(data, split, m),
+        )
+        for data, splits in (("synthetic", SPLITS), ("MNIST", SPLITS), ("FEMNIST", SPLITS[:2]))
+        for split in splits
+        for m in ("k-FED",)
+    ]
+    + [
+        Claim(
+            f"{data}, non-IID: DWF has a better score than EWF",
             "score",
             name(data, "non-IID", "DWF"),
-            name(data, "non-IID", m),
+            name(data, "non-IID", "EWF"),
         )
         for data in ("synthetic", "MNIST")
-        for m in ("EWF", "k-FED")
     ],
-    notes="Accuracy and v-measure are means over the better half of the runs, by score, as "
-    "published. FEMNIST is replaced by MNIST split by its 539 writers; images in single precision, at "
-    "most 300 rounds.",
+    notes="100 clients, the authors' small steps with momentum and their rules to stop. MNIST is the first 10,000 "
+    "training images: only these give the printed k-means. FEMNIST is the authors' own files. k-FED is what "
+    "the paper runs under that name: one k-means per client, then one over all centres. k-means is scikit-learn's. Tables 2 and 3 are over "
+    "the better half of the runs, by score. The same k-means of the blobs and of MNIST stands in three rows of the "
+    "printed tables, and once here. Images are in single precision.",
 )

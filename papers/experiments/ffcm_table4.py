@@ -1,7 +1,7 @@
-"""FFCM, Table 4: locally absent clusters, four patterns of sizes."""
+"""FFCM, Table 4 and Fig. 3: locally absent clusters, four patterns of sizes."""
 
-from ..experiment import Cell, Claim, Experiment, Task
-from ..measures.ffcm import ffcm
+from ..experiment import Cell, Claim, Experiment, Scatter, Task
+from ..measures.ffcm import case_rows, ffcm
 from .ffcm_table2 import METHODS
 
 Row = tuple[str, str, str]
@@ -27,18 +27,44 @@ PUBLISHED: dict[tuple[int, ...], dict[str, Row]] = {
         "avg2": ("0.03", "0.62", "17.14"),
     },
 }
-FEW = "the mean depends on how many of ten runs miss a cluster"
-RESTLESS = "avg1 does not converge here: its error is that of the last round"
+# The same with the authors' published code, ten runs of it.
+AUTHORS_CODE: dict[tuple[int, ...], dict[str, Row]] = {
+    (100, 1000, 100): {
+        "central": ("0.51", "0.685", "15.34"),
+        "avg1": ("1.31", "1.90", "12.88"),
+        "avg2": ("0.13", "0.625", "17.07"),
+    },
+    (100, 1000, 1000): {
+        "central": ("0.21", "0.637", "16.32"),
+        "avg1": ("4.55", "2.54", "12.46"),
+        "avg2": ("0.09", "0.625", "17.11"),
+    },
+    (1000, 100, 100): {
+        "central": ("0.32", "0.668", "16.02"),
+        "avg1": ("1.45", "2.47", "14.05"),
+        "avg2": ("0.13", "0.622", "17.11"),
+    },
+    (1000, 1000, 1000): {
+        "central": ("0.05", "0.624", "17.14"),
+        "avg1": ("3.94", "2.12", "12.79"),
+        "avg2": ("0.06", "0.624", "17.14"),
+    },
+}
+QUANTITIES = ("gap", "within", "outside")
 
 
 def _name(rows: tuple[int, ...], method: str) -> str:
     return f"{'-'.join(map(str, rows))}, {method}"
 
 
+def _because(rows: tuple[int, ...], method: str, what: str) -> str:
+    value = AUTHORS_CODE[rows][method][QUANTITIES.index(what)]
+    return f"ten runs of the authors' published code give {value}"
+
+
 EXPERIMENT = Experiment(
     id="ffcm-table4",
-    paper="Stallmann, Wilbik 2022 (FFCM)",
-    title="Table 4: each client lacks two of four clusters (case 3)",
+    title="Table 4 and Fig. 3: each client lacks two of four clusters (case 3)",
     tasks=[
         Task(_name(rows, m), ffcm, {"case": "3", "key": METHODS[m], "rows": rows}, quick=3)
         for rows, methods in PUBLISHED.items()
@@ -46,24 +72,32 @@ EXPERIMENT = Experiment(
     ],
     cells=[
         Cell(
-            f"{'-'.join(map(str, rows))}, {what}",
-            method,
+            "-".join(map(str, rows)),
+            f"{method}, {what}",
             _name(rows, method),
             what,
             value,
-            tolerance=0.1 * float(value),
-            because=RESTLESS if method == "avg1" else FEW,
+            because=_because(rows, method, what),
         )
         for rows, methods in PUBLISHED.items()
         for method, values in methods.items()
-        for what, value in zip(("gap", "within", "outside"), values, strict=True)
+        for what, value in zip(QUANTITIES, values, strict=True)
     ],
     claims=[
-        Claim(f"{rows}: avg2 beats avg1 ({what})", what, _name(rows, "avg2"), _name(rows, "avg1"))
+        Claim(
+            f"{'-'.join(map(str, rows))}: avg2 beats avg1 ({what})",
+            what,
+            _name(rows, "avg2"),
+            _name(rows, "avg1"),
+        )
         for rows in PUBLISHED
         for what in ("gap", "within")
     ],
-    notes="Gaps are divided by four, the number of clusters, like the printed ones. Central "
-    "fuzzy c-means misses a cluster in about half of the runs of the unbalanced patterns, which the "
+    panels=[
+        Scatter(m, lambda: case_rows("3"), [(_name((1000, 1000, 1000), m), "center")], 4)
+        for m in METHODS
+    ],
+    notes="Gaps are divided by four, the number of clusters: only so do the printed ones fit. Central "
+    "fuzzy c-means misses a cluster in some runs of the unbalanced patterns, which the "
     "paper's gap (each centre to the nearest true centre) hides.",
 )

@@ -14,9 +14,8 @@ SPLITS: dict[str, tuple[int, ...]] = {
 
 EXPERIMENT = Experiment(
     id="llf-fig6",
-    paper="Corcuera Barcena et al. 2024 (LLF)",
     title="Fig. 6: vertical LLF-FCM on pendigits",
-    tasks=[Task(name, vertical, {"cuts": cuts}, quick=3) for name, cuts in SPLITS.items()],
+    tasks=[Task(name, vertical, {"cuts": cuts}, quick=1) for name, cuts in SPLITS.items()],
     cells=[Cell("ARI(true)", name, name, "ARI(true)", "0.48") for name in SPLITS],
     panels=[
         Panel(
@@ -27,5 +26,6 @@ EXPERIMENT = Experiment(
             log_y=True,
         )
     ],
-    notes="We start from random records; the authors draw centres.",
+    notes="We start from random records; the authors draw centres, which owners of columns cannot do together without "
+    "public bounds. That all splits agree is exact, and is the point of the figure.",
 )

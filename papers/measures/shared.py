@@ -13,6 +13,24 @@ from fedclust.typing import FloatArray, IntArray
 Quantities = dict[str, float]
 
 
+def coordinates(prefix: str, centers: FloatArray) -> Quantities:
+    """Two-dimensional centres as quantities, for pictures."""
+    return {
+        f"{prefix} {i} {axis}": center[a]
+        for i, center in enumerate(centers)
+        for a, axis in enumerate("xy")
+    }
+
+
+def pooled_k_means(X: FloatArray, k: int, seed: int, *, restarts: int) -> FloatArray:
+    """The papers' k-means, scikit-learn's; its tolerance stops it a little before it rests."""
+    from sklearn.cluster import KMeans
+
+    found = KMeans(k, n_init=restarts, max_iter=10_000, random_state=seed).fit(X)
+    centers: FloatArray = found.cluster_centers_.astype(np.float64)
+    return centers
+
+
 def channel(X: FloatArray, owner: Any) -> LocalChannel:
     """One client per distinct owner."""
     owner = np.asarray(owner)

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     )
     from .estimators import (
         FederatedFuzzyCMeans,
+        FederatedImputer,
         FederatedKMeans,
+        FederatedMinMaxScaler,
         FederatedMixture,
+        FederatedOneHotEncoder,
+        FederatedStandardScaler,
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
@@ -33,8 +37,12 @@ __all__ = [
     "EmptyRound",
     "FedclustError",
     "FederatedFuzzyCMeans",
+    "FederatedImputer",
     "FederatedKMeans",
+    "FederatedMinMaxScaler",
     "FederatedMixture",
+    "FederatedOneHotEncoder",
+    "FederatedStandardScaler",
     "MessageError",
     "TooFewClients",
     "VerticalFuzzyCMeans",
@@ -62,8 +70,12 @@ __getattr__ = lazy_names(
         ),
         "estimators": (
             "FederatedFuzzyCMeans",
+            "FederatedImputer",
             "FederatedKMeans",
+            "FederatedMinMaxScaler",
             "FederatedMixture",
+            "FederatedOneHotEncoder",
+            "FederatedStandardScaler",
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),

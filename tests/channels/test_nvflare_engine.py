@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -45,6 +46,28 @@ def run_module(name, run_name, alter_sys):
 engine.runpy.run_module = run_module
 engine.main()
 """
+
+
+def test_a_kit_may_lie_in_a_folder_with_spaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine of NVFlare does not quote the folder that it writes into the command of a job."""
+    kit = tmp_path / "Jane's new machine"
+    kit.mkdir()
+    monkeypatch.chdir(kit)
+    python = f"{tmp_path}/my python"
+    monkeypatch.setattr(engine.sys, "executable", python)
+    module = "nvflare.private.fed.app.client.worker_process"
+    words = f"{python} -m {module} -m {kit} --startup {kit}/startup --set x=1"
+    for given in (
+        words,
+        words.replace(f"-m {kit}", f"-m {shlex.quote(str(kit))}").replace(f"{kit}/startup", "y"),
+    ):
+        made = shlex.split(engine._launched_here(lambda ctx, g=given: g, "contact")(None))
+        assert made[0] == python
+        assert made[made.index(module) :][:3] == [module, "-m", str(kit)]
+    made = shlex.split(engine._launched_here(lambda ctx: words, "contact")(None))
+    assert made[-4:] == ["--startup", f"{kit}/startup", "--set", "x=1"]
 
 
 def probe(module: str) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Who must be there, who must answer, and who is asked again."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
-from fedclust.deploy.coordinator import RunOptions, _Quorum
+from fedclust.deploy.conditions import Conditions
+from fedclust.deploy.coordinator import RunOptions, _Quorum, _Watch
 from fedclust.privacy import CheckedChannel, FixedPoint, SecureChannel
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
@@ -43,6 +45,12 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedclust.deploy.coordinator.time", passing)
 
 
+def watch(kit: Path, said: list[str] | None = None) -> _Watch:
+    """What is said, without what takes long."""
+    said = [] if said is None else said
+    return _Watch(Conditions(kit), (), math.inf, lambda line: said.append(line["message"]))
+
+
 def study(folder: Path, clients: str = "", least: int = 1) -> Study:
     (folder / "s.toml").write_text(
         f"[sampling]\nmin_clients = {least}\n{clients}\n"
@@ -53,7 +61,7 @@ def study(folder: Path, clients: str = "", least: int = 1) -> Study:
 
 def test_without_a_list_of_clients_the_others_get_their_grace(tmp_path: Path) -> None:
     quorum = _Quorum.of(study(tmp_path), Unprotected())
-    there = quorum.wait(Arriving(*NAMES), RunOptions(grace=6.0), lambda line: None)
+    there = quorum.wait(Arriving(*NAMES), RunOptions(grace=6.0), watch(tmp_path))
     assert there == list(NAMES)
 
 
@@ -61,7 +69,7 @@ def test_where_everybody_listed_is_there_nobody_is_waited_for(tmp_path: Path) ->
     listed = '[clients]\nnorth = "a.csv"\nsouth = "b.csv"\n'
     quorum = _Quorum.of(study(tmp_path, listed), Unprotected())
     arriving = Arriving(*NAMES)
-    there = quorum.wait(arriving, RunOptions(grace=1e9), lambda line: None)
+    there = quorum.wait(arriving, RunOptions(grace=1e9), watch(tmp_path))
     assert there == ["north", "south"]
     assert arriving.asked == 2
 
@@ -72,9 +80,7 @@ def test_masks_raise_the_quorum_and_say_so(tmp_path: Path, tier: Any) -> None:
     quorum = _Quorum.of(study(tmp_path, least=2), tier)
     assert quorum.needed == tier.min_cohort
     with pytest.raises(TooFewClients, match=rf"2 clients connected .* \({tier.min_cohort} needed"):
-        quorum.wait(
-            Arriving("a", "b"), RunOptions(wait=9.0), lambda line: said.append(line["message"])
-        )
+        quorum.wait(Arriving("a", "b"), RunOptions(wait=9.0), watch(tmp_path, said))
     assert f"({tier.min_cohort} needed: the minimum for tier = {tier.name!r}" in said[-1]
 
 
@@ -148,3 +154,16 @@ def test_who_is_left_out_for_its_sums_is_missing_from_the_quorum(tmp_path: Path)
     words = "2 of 3 clients answered, 3 are needed; west: round 0: weights that are negative"
     with pytest.raises(TooFewClients, match=words):
         next(rounds(Plan(make("llf-cm", 3, init=START)), way, SCHEMA))
+
+
+def test_a_long_wait_names_those_who_are_waited_for(tmp_path: Path) -> None:
+    said: list[str] = []
+    listed = '[clients]\nnorth = "a.csv"\nwest = "c.csv"\n'
+    quorum = _Quorum.of(study(tmp_path, listed, least=2), Unprotected())
+    watching = _Watch(Conditions(tmp_path), (), 5.0, lambda line: said.append(line["message"]))
+    with pytest.raises(TooFewClients):
+        quorum.wait(Arriving("north"), RunOptions(wait=60.0), watching)
+    waits = [text for text in said if text.startswith("waiting for west, for ")]
+    assert len(waits) > 1
+    assert waits[0].endswith(" s at most (2 needed)")
+    assert len(set(waits)) == len(waits), "the time that is left gets shorter"

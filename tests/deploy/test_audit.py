@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 pytest.importorskip("cryptography", reason="audits are signed")
 from fedclust.cli import app
 from fedclust.client.identities import renew_identity, write_peers
+from fedclust.deploy import audit
 from fedclust.deploy.audit import AuditError, export_audit, verify_audit
 from fedclust.follow.decisions import Approvals
+from fedclust.privacy.crypto import signature
 
 from ..support.hostile_server import PLAN, request
 from ..support.in_process import FEDERATION, write_kits
@@ -133,6 +135,36 @@ def test_an_audit_of_another_identity_is_seen(tmp_path: Path, kit: Path) -> None
     done = command("audit", "--verify", tmp_path / "audit.zip", "--identity", known)
     assert done.exit_code == 1
     assert "the identity of 'west' is" in done.output
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"messages": "many"},
+        {"messages": True},
+        {"files": []},
+        {"made": "today\nUnchanged since 'west' exported it"},
+        {"client": 7},
+        {"identity": None},
+        {"more": 1},
+    ],
+)
+def test_a_manifest_of_odd_types_is_a_sentence_even_if_it_is_signed(
+    tmp_path: Path, kit: Path, forged: dict[str, Any]
+) -> None:
+    """Whoever has an identity can sign what they like; it is no audit, and no traceback."""
+    out, other = tmp_path / "audit.zip", tmp_path / "other.zip"
+    export_audit(kit, out)
+    files = content(out)
+    manifest = json.dumps({**json.loads(files["manifest.json"]), **forged}).encode()
+    secret = bytes.fromhex((kit / "identity.key").read_text().strip())
+    files["manifest.json"] = manifest
+    files["manifest.sig"] = signature(secret, audit._signed(manifest)).hex().encode()
+    other.write_bytes(audit._pack(files))
+    done = command("audit", "--verify", other)
+    assert done.exit_code == 1
+    assert "manifest.json or manifest.sig is damaged" in done.output
+    assert len(done.output.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ def test_a_client_starts_only_with_a_readable_file(
 
     kit = client_kit(tmp_path)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 4)
+    monkeypatch.setattr("fedclust.deploy.run_client.check_files", lambda kit: None)
     monkeypatch.setattr(process, "client_command", lambda folder, name: ["false"])
     done = command("client", kit)
     assert done.exit_code == 1
@@ -207,6 +208,7 @@ def test_an_interrupted_server_says_how_to_go_on(
 
     monkeypatch.setattr("fedclust.deploy.coordinator.run_federated", interrupted)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
+    monkeypatch.setattr("fedclust.deploy.damage.check_files", lambda kit: None)
     for role in ("server", "admin"):
         (tmp_path / role).mkdir()
         about: dict[str, Any] = {"role": role, "name": "n", "federation": FEDERATION}

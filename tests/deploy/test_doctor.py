@@ -61,8 +61,8 @@ class TestDoctor:
         with socket.socket() as taken:
             taken.bind(("", 0))
             port = taken.getsockname()[1]
-            about = (server / "fedclust.json").read_text().replace("8123", str(port))
-            (server / "fedclust.json").write_text(about)
+            for file in (server / "fedclust.json", server / "startup" / "fed_server.json"):
+                file.write_text(file.read_text().replace("8123", str(port)))
             taken.listen()
             assert "is in use" in self.bad(server)["port"]
         assert self.bad(server) == {}
@@ -105,6 +105,40 @@ class TestDoctor:
         assert "allows more than fedclust" in self.bad(kit)["policy"]
         path.write_text("{")
         assert "not readable" in self.bad(kit)["policy"]
+
+    @pytest.mark.parametrize(
+        "name", ["startup/fed_client.json", "local/resources.json", "local/log_config.json"]
+    )
+    def test_damaged_settings_of_the_engine(self, kit: Path, name: str) -> None:
+        path = kit / name
+        whole = path.read_bytes()
+        for damaged in (whole[: len(whole) // 2], b"", b"[]", b"\xff" + whole):
+            path.write_bytes(damaged)
+            text = self.bad(kit)["files"]
+            assert text.startswith(f"{path} is damaged: it is not the JSON that a kit has")
+            assert text.endswith("unpack the kit again, or ask the coordinator for a renewal")
+        path.unlink()
+        assert self.bad(kit)["files"].startswith(f"{path} is missing; ")
+
+    def test_settings_that_name_another_server(self, kit: Path) -> None:
+        path = kit / "startup" / "fed_client.json"
+        path.write_text(path.read_text().replace("8123", "8124"))
+        assert "it does not name the server" in self.bad(kit)["files"]
+        path.write_text('{"servers": []}')
+        assert "it does not name the server" in self.bad(kit)["files"]
+
+    @pytest.mark.parametrize("name", ["client.crt", "client.key", "rootCA.pem"])
+    def test_damaged_certificates_and_keys_are_named(self, kit: Path, name: str) -> None:
+        path = kit / "startup" / name
+        whole = path.read_bytes()
+        for damaged in (whole[: len(whole) // 2], b"", bytes(whole[:99])):
+            path.write_bytes(damaged)
+            text = self.bad(kit)["certificate"]
+            assert f"{name} is damaged; unpack the kit again" in text
+            assert "http" not in text
+        for place in range(150, 400, 50):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            assert "http" not in self.bad(kit).get("certificate", "")
 
     def test_a_foreign_authority_or_key(self, kit: Path, kits: Path, tmp_path: Path) -> None:
         south = kits / "clients" / "south" / "startup"
@@ -204,5 +238,5 @@ class TestIdentities:
 
     def test_the_coordinators_kit(self, kits: Path) -> None:
         found = self.found(kits / "admin")
-        assert set(found) == {"system", "software", "certificate", "keys", "server name"}
+        assert set(found) == {"system", "software", "files", "certificate", "keys", "server name"}
         assert all(check.ok for check in found.values())

@@ -96,8 +96,8 @@ def test_an_unknown_init_lists_those_for_split_rows() -> None:
     ("parameter", "words"),
     [
         ("max_iter", "use max_rounds"),
-        ("verbose", "history_ lists all rounds"),
-        ("warm_start", "pass init=earlier.cluster_centers_"),
+        ("n_components", "use n_clusters"),
+        ("batch_size", "sampling takes a share"),
         ("k", "use n_clusters"),
         ("n_cluster", "did you mean 'n_clusters'"),
     ],

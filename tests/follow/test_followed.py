@@ -46,3 +46,34 @@ def test_rows_with_missing_cells_can_be_followed(clustering: str, tmp_path: Path
     run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")
     assert told(tmp_path / "there") == told(tmp_path / "here")
+
+
+@pytest.mark.parametrize("clustering", ["", "fuzzy = true"])
+def test_a_number_that_is_chosen_pooled_scales_and_means_can_be_followed(
+    clustering: str, tmp_path: Path
+) -> None:
+    rows = tables(4, F=3)
+    rng = np.random.default_rng(0)
+    for table in rows.values():
+        table[rng.random(table.shape) < 0.05] = np.nan
+    there = Federation(tmp_path, rows, clustering=clustering)
+    text = there.path.read_text().replace("n_clusters = 3", 'n_clusters = "auto"')
+    text = text.replace("[data]\n", '[data]\nscaling = "standard"\nmissing = "mean"\n')
+    there.path.write_text(text)
+    here = run_study(there.study, tmp_path / "here")
+    there.run(tmp_path / "there")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert here.choice is not None
+    assert here.choice.summary is not None
+    first = {name: count_queries(tmp_path / name) for name in rows}
+    assert max(first.values()) <= 50
+    there.sites = there.open_sites()
+    there.run(tmp_path / "again")
+    for name, n in first.items():  # the same queries again are free; labels are of another run
+        assert count_queries(tmp_path / name) <= n + 1
+
+
+def count_queries(kit: Path) -> int:
+    """Queries in the ledger of a kit."""
+    lines = (kit / "ledger.jsonl").read_text().splitlines()
+    return sum('"event": "query"' in line for line in lines)

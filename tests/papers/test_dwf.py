@@ -17,7 +17,9 @@ IID, HALF, NON_IID = 1.0, 0.5, 0.0
 
 
 def fits(key: str, share: float, runs: int, preset: str = "reference") -> list[Clustering]:
+    """Runs of an algorithm; the paper compares with one-shot, which it calls k-FED."""
     data = dwf_blobs()
+    preset = "baseline" if key == "one-shot" else preset
     one_shot = make_seeding("one-shot", 5, preset="reference")
     return [
         cluster(

@@ -139,12 +139,14 @@ def lines(
         runs = np.array(list(pool.map(measure, parts)))
     found = runs.reshape(-1, len(seeds), len(kinds), len(keys))  # data and split, seed, lie, key
     for number, lie in enumerate(kinds):
-        cells = []
-        for of_case in found[:, :, number]:
-            robust, *others = of_case.T
-            shown = [f"{robust.mean():.2f} ({robust.min():.2f})"]
-            cells.append("; ".join([*shown, *(f"{other.mean():.2f}" for other in others)]))
-        yield f"| {lie} | {' | '.join(cells)} |"
+        yield f"| {lie} | {' | '.join(map(cell, found[:, :, number]))} |"
+
+
+def cell(found: FloatArray) -> str:
+    """Agreement by seed and algorithm, in words."""
+    robust, *others = found.T
+    shown = [f"{robust.mean():.2f} ({robust.min():.2f})"]
+    return "; ".join([*shown, *(f"{other.mean():.2f}" for other in others)])
 
 
 def main(wanted: str) -> None:

@@ -42,7 +42,10 @@ from .robust import (
     LATER_KINDS,
     SPLITS,
     Federation,
+    Part,
+    cell,
     head,
+    measure,
     table,
 )
 
@@ -229,17 +232,30 @@ def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
     assert (robust >= bar).all()
 
 
-def read_means(names: tuple[str, ...], kinds: Iterable[str]) -> FloatArray:
-    """Means by lie, from a table that has all of them."""
+def read_cells(names: tuple[str, ...], kinds: Iterable[str]) -> dict[str, list[str]]:
+    """The cells of a table by lie; it has all of them."""
     text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
     rows = text.split(head(names))[1].split("\n\n")[0].strip().splitlines()[1:]
     cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[1:] for row in rows}
     assert list(cells) == list(kinds)
+    return cells
+
+
+def read_means(names: tuple[str, ...], kinds: Iterable[str]) -> FloatArray:
+    """Means by lie."""
+    cells = read_cells(names, kinds)
     return np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in kinds])
 
 
 def test_the_table_of_lies_is_complete_and_meets_the_bars() -> None:
     assert (read_means(DATA, KINDS) >= np.tile(BARS, len(DATA))).all()
+
+
+@pytest.mark.slow
+def test_a_documented_cell_is_what_is_measured() -> None:
+    lie, keys = "all in one corner", ("robust-cm", "llf-cm")
+    found = [measure(Part(DATA[0], SPLITS[1], seed, (lie,), keys))[0] for seed in range(10)]
+    assert read_cells(DATA, KINDS)[lie][1] == cell(np.array(found))
 
 
 def test_lies_that_nothing_was_tuned_for_cost_a_tenth_at_most() -> None:

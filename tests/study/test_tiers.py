@@ -123,15 +123,14 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
     [
         (("age = { low = 0, high = 120 }", "age = {}"), "needs public bounds; give every feature"),
         (
-            ("n_clusters = 2", 'n_clusters = "auto"'),
-            "n_clusters must be a number with tier = 'secure': trying 2 to 15 clusters can take "
-            "372 queries, but a data set answers 50",
+            ("n_clusters = 2", 'n_clusters = "auto"\n[data]\nmissing = "partial"'),
+            "the number is chosen from complete rows",
         ),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
-        (("[features]", '[data]\nscaling = "standard"\n[features]'), "scales by public bounds"),
+        (("[features]", '[data]\nscaling = "none"\n[features]'), "needs columns on one scale"),
         (
-            ("[features]", '[data]\nmissing = "mean"\n[features]'),
-            '"mean" is not available',
+            ("[features]", '[data]\nmissing = "median-of-means"\n[features]'),
+            '"median-of-means" is not available',
         ),
         (('"none"', '"secure"\nepsilon = 1'), "tier = 'secure' has no parameter epsilon"),
         (('"none"', '"dp"\n[clustering2]'), "there is no table"),

@@ -11,6 +11,7 @@ from fedclust.algorithms.micro_clusters import MicroClusters, RivalSteps
 from fedclust.algorithms.robust_c_means import RobustCMeans, RobustRivals
 from fedclust.clustering.choose_k.halves import HalfSeeding, HalvesCMeans, HalvesFuzzyCMeans
 from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
+from fedclust.clustering.summary.queries import MicroQuery
 from fedclust.core import AnyAlgorithm, Schema
 from fedclust.metrics import (
     INDICES,
@@ -45,6 +46,8 @@ def plans() -> list[AnyAlgorithm]:
         HalfSeeding(3, second=True, split=4),
         HalvesCMeans(6, both, split=4),
         HalvesFuzzyCMeans(6, both, split=4),
+        MicroQuery(3, START),
+        MicroQuery(3, START, borders=True),
         Moments(),
         MedianOfMeans(),
         Histogram(low, high),

@@ -75,6 +75,12 @@ class Pretended:
             return "FINISHED:EXECUTION_EXCEPTION"
         return "RUNNING" if self.job.is_alive() else "FINISHED:COMPLETED"
 
+    def failed_sites(self, job: str) -> list[str]:
+        return ["west"]
+
+    def last_seen(self) -> dict[str, float]:
+        return dict.fromkeys(self.there, 1.0)
+
     def abort_study(self, study: str) -> None:
         self.aborted_names.append(study)
 
@@ -103,6 +109,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     monkeypatch.setattr(provision, "lock_server", lambda kit, component: None)
     monkeypatch.setattr(session, "Session", lambda *_, **__: made)
     monkeypatch.setattr(certificates, "days_left", lambda *_: 300)
+    monkeypatch.setattr("fedclust.deploy.damage.check_files", lambda kit: None)
     monkeypatch.setattr("fedclust.deploy.coordinator._STATUS_INTERVAL", 0.1)
     return made
 

@@ -1,4 +1,4 @@
-"""A proxy as hospitals have them: it passes bytes on, and cannot read them."""
+"""A proxy as hospitals have them: it passes bytes on, and cannot read them. It can fail, too."""
 
 import contextlib
 import socket
@@ -16,31 +16,66 @@ class Proxy(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), Tunnel)
         self.asked: list[str] = []
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
+        self.passes = threading.Event()  # while it is not set, no byte passes
+        self.passes.set()
+        self.refuses = False
+        self.open: set[socket.socket] = set()
+
+    def cut(self) -> None:
+        """Close all connections, and refuse new ones."""
+        self.refuses = True
+        for one in tuple(self.open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def mute(self) -> None:
+        """Keep connections open, and pass nothing on."""
+        self.passes.clear()
+
+    def heal(self) -> None:
+        """Pass everything on, as before."""
+        self.refuses = False
+        self.passes.set()
 
 
 class Tunnel(socketserver.StreamRequestHandler):
     server: Proxy
 
     def handle(self) -> None:
+        self.server.passes.wait()
+        if self.server.refuses:
+            return
         verb, target, _ = self.rfile.readline().decode().split()
         headers = {line.partition(b":")[0].lower(): line for line in iter(self._line, b"")}
         login = headers.get(b"proxy-authorization", b"").decode().rpartition(" ")[2]
         self.server.asked.append(f"{verb} {target} {login}".strip())
         host, _, port = target.rpartition(":")
-        with socket.create_connection((host, int(port))) as far:
-            self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = threading.Thread(target=pour, args=(far, self.connection), daemon=True)
-            back.start()
-            pour(self.connection, far)
-            back.join()
+        try:
+            far = socket.create_connection((host, int(port)))
+        except ConnectionRefusedError:  # no server is running
+            return
+        with far:
+            self._tunnel(far)
+
+    def _tunnel(self, far: socket.socket) -> None:
+        ends = {far, self.connection}
+        self.server.open |= ends
+        self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        passes = self.server.passes
+        back = threading.Thread(target=pour, args=(far, self.connection, passes), daemon=True)
+        back.start()
+        pour(self.connection, far, passes)
+        back.join()
+        self.server.open -= ends
 
     def _line(self) -> bytes:
         return self.rfile.readline().strip()
 
 
-def pour(source: socket.socket, target: socket.socket) -> None:
+def pour(source: socket.socket, target: socket.socket, passes: threading.Event) -> None:
     with contextlib.suppress(OSError):
         while chunk := source.recv(65_536):
+            passes.wait()
             target.sendall(chunk)
         target.shutdown(socket.SHUT_WR)
 
@@ -51,4 +86,5 @@ def proxy() -> Iterator[Proxy]:
     with Proxy() as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made
+        made.heal()
         made.shutdown()

@@ -234,11 +234,14 @@ def cluster_candidates(
     restarts: int,
     warm: bool = False,
     previous: FloatArray | None = None,
+    greedy: bool = True,
 ) -> FloatArray:
     """Server: k-means over local centres, matched to the previous centres if there are any."""
     weight = candidates.weight if weighted else np.empty(0)
     # With fewer candidates than clusters, the remaining centres stay where they were.
     too_few = previous is not None and len(candidates.centers) < k
     start = previous if warm or too_few else None
-    centers = k_means(candidates.centers, k, rng, weight, restarts=restarts, start=start)
+    centers = k_means(
+        candidates.centers, k, rng, weight, restarts=restarts, start=start, greedy=greedy
+    )
     return centers if previous is None else match_centers(centers, previous)

@@ -30,6 +30,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
     # K-means++ starts of the server's k-means, beside the warm start.
     restarts: Annotated[int, Role.FREE] = 10
     seed_once: bool = False  # k-means++ starts in the first round, then the warm start alone
+    greedy: bool = True  # k-means++ at the server keeps the best of a few draws
     weighted: bool = False  # weight a local centre by its sum of u^m
     # A local centre of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
@@ -45,6 +46,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
         checks.number(self, "local_tol")
         checks.integer(self, "restarts", 1 if self.seed_once else 0)
         checks.boolean(self, "seed_once")
+        checks.boolean(self, "greedy")
         checks.boolean(self, "weighted")
         checks.integer(self, "min_count")
 
@@ -72,6 +74,7 @@ class ClusteredFCM(CenterAlgorithm[CenterState, Candidates]):
             restarts=self.restarts if first or not self.seed_once else 0,
             warm=not (first and self.seed_once),
             previous=state.centers,
+            greedy=self.greedy,
         )
         return state.move_to(centers)
 

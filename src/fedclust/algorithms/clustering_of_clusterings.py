@@ -9,8 +9,9 @@ returns to its own local optimum, so nothing moves after a few rounds: in effect
 has its own key because the LLF paper compares against it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ..core import Role, Work
 from .clustered_fcm import ClusteredFCM
@@ -25,4 +26,12 @@ class ClusteringOfClusterings(ClusteredFCM):
     seed_once: bool = True
 
     key: ClassVar[str] = "c2f-fcm"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "baseline": {  # as the LLF paper compares with it: one plain k-means++ start, 30 rounds
+            "restarts": 1,
+            "greedy": False,
+            "min_count": 1,
+            "tol": 0.0,
+        }
+    }
     use_for: ClassVar[str] = "Use it to compare with its paper. Otherwise prefer llf-fcm or ffcf."

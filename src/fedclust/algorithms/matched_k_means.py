@@ -27,9 +27,9 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     # K-means++ starts of the server's k-means, beside the warm start.
     restarts: Annotated[int, Role.FREE] = 10
     warm_start: bool = True
-    recount: bool = (
-        False  # weight a mean by the rows nearest to it, not by the rows that it averages
-    )
+    # Weight a mean by the rows nearest to it, not by the rows that it averages.
+    recount: bool = False
+    suppress_recounted: bool = False  # compare these with min_count, too
     # The paper's p: a mean of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
 
@@ -47,6 +47,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         checks.boolean(self, "warm_start")
         checks.integer(self, "restarts", 0 if self.warm_start else 1)
         checks.boolean(self, "recount")
+        checks.boolean(self, "suppress_recounted")
         checks.integer(self, "min_count")
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Candidates:
@@ -55,10 +56,12 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         local = LocalClustering(*(part[held] for part in local))
         if self.local_steps > 1 and held.any():
             local = lloyd(data.X, local.centers, data.weight, steps=self.local_steps - 1)
-        weight = local.weight
-        if self.recount and held.any():
-            weight = hard_sums(data.X, local.centers, data.weight).weight
-        return Candidates(local.centers, weight, local.records).keep_supported(self.min_count)
+        weight, counted = local.weight, local.records
+        if held.any() and (self.recount or self.suppress_recounted):
+            near = hard_sums(data.X, local.centers, data.weight)
+            weight = near.weight if self.recount else weight
+            counted = near.records if self.suppress_recounted else counted
+        return Candidates(local.centers, weight, local.records).keep(counted >= self.min_count)
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> CenterState:
         centers = cluster_candidates(  # line 10, Eq. 1
@@ -79,5 +82,10 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
         """The authors' code: k-means++ starts in each round, counts after the update, no stop."""
-        settings = {"warm_start": False, "recount": True, "tol": 0.0}
+        settings = {
+            "warm_start": False,
+            "recount": True,
+            "suppress_recounted": True,
+            "tol": 0.0,
+        }
         return cls(n_clusters, **{**settings, **changes})

@@ -18,7 +18,7 @@ class MomentumState(CenterState):
     """Centres, the centres of the round before, and the sizes of the last movements."""
 
     previous: Annotated[FloatArray, Dims("C", "F")]
-    # Oldest first; infinite before the first round.
+    # Oldest first; infinite before the first round that counts.
     movements: Annotated[FloatArray, Dims("window")]
 
 
@@ -37,6 +37,7 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
     local_tol: float = 1e-8
     learning_rate: float = 1.0
     momentum: float = 0.0
+    # The first round after which the run may stop, and whose movement counts for `patience`.
     min_rounds: Annotated[int, Role.FREE] = 1
     # The run stops if the movement has not decreased in this number of rounds.
     patience: Annotated[int, Role.FREE] = 300
@@ -74,7 +75,9 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
         pull = self.learning_rate * (target - state.centers)
         glide = self.momentum * (state.centers - state.previous)
         moved = state.move_to(state.centers + pull + glide)
-        movements = np.append(state.movements[1:], moved.shift)
+        movements = state.movements
+        if moved.round >= self.min_rounds:  # before that, without momentum, moves are smallest
+            movements = np.append(movements[1:], moved.shift)
         return replace(moved, previous=state.centers, movements=movements)
 
     def done(self, state: MomentumState) -> bool:
@@ -89,7 +92,7 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
         settings = {
             "learning_rate": 0.01,
             "momentum": 0.8,
-            "min_rounds": 16,
+            "min_rounds": 17,  # their counter of rounds starts at 0, and 16 are not enough
             "max_rounds": 10_000,
             "tol": 1e-8,
             "absolute_tol": True,

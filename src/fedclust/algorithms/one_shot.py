@@ -3,10 +3,12 @@
 The plain two-level scheme that P. Holzer, T. Jacob, S. Kavane (2023) call k-FED and seed DWF
 k-means with: no projection, no core sets, no max-min rule (for those see `k_fed`).
 
-Their code sends the rows of a client that has fewer than k of them, and gives all centres equal
-weight. Here a small client computes fewer clusters, and a centre is weighted by its rows.
+Their code gives all centres equal weight. A client that has fewer than k rows sends them when the
+code seeds DWF (preset "reference"), and sends nothing when it is compared with DWF (preset
+"baseline"). Here a small client computes fewer clusters, and a centre is weighted by its rows.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -25,10 +27,20 @@ class OneShotKMeans(OneRound[Candidates]):
     restarts: Annotated[int, Role.FREE] = 10  # k-means++ starts of the server's k-means
     # A local centre of fewer records is not sent.
     min_count: Annotated[int, Role.RECORDS] = 2
+    leave_out_small: bool = False  # a client of fewer than k rows sends nothing
 
     key: ClassVar[str] = "one-shot"
     use_for: ClassVar[str] = "Use it for k-means when clients can answer only once."
     traits: ClassVar[Traits] = Traits(counted=True, draws=True)
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "baseline": {  # what the DWF paper's tables call k-FED
+            "weighted": False,
+            "local_restarts": 1,
+            "restarts": 1,
+            "min_count": 1,
+            "leave_out_small": True,
+        }
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,10 +48,11 @@ class OneShotKMeans(OneRound[Candidates]):
         checks.integer(self, "local_restarts")
         checks.integer(self, "restarts")
         checks.integer(self, "min_count")
+        checks.boolean(self, "leave_out_small")
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         k = count_local_clusters(len(data), self.n_clusters, self.min_count)
-        if k == 0:
+        if k == 0 or (self.leave_out_small and k < self.n_clusters):
             return Candidates.empty(data.X.shape[1])
         centers = k_means(data.X, k, rng, data.weight, restarts=self.local_restarts)
         sums = hard_sums(data.X, centers, data.weight)

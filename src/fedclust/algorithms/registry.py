@@ -135,6 +135,7 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "clustering.choose_k.halves.HalvesFuzzyCMeans",
                 "clustering.choose_k.halves.HalvesPartialCMeans",
                 "clustering.choose_k.halves.HalvesPartialFuzzyCMeans",
+                "clustering.summary.queries.MicroQuery",
                 "clustering.preparation.statistics.Moments",
                 "clustering.preparation.statistics.Histogram",
                 "clustering.preparation.statistics.MedianOfMeans",
@@ -209,7 +210,10 @@ def unregister_transform(kind: type[Transform]) -> None:
 
 
 def make(key: str, n_clusters: int, *, preset: str = "default", **settings: Any) -> AnyAlgorithm:
-    """The algorithm of that key; preset "reference" reproduces its authors' code."""
+    """The algorithm of that key; preset "reference" reproduces its authors' code.
+
+    Some classes have further `presets`, for other uses that a paper makes of them.
+    """
     kind = _find(key, "algorithm", ALGORITHMS, VERTICAL)
     return _configure(kind, n_clusters, preset, settings)
 
@@ -267,9 +271,11 @@ def _configure(
             raise ConfigError(f"{kind.key} has no parameter {name!r}; it has {', '.join(known)}")
     if preset == "reference":
         return kind.reference(n_clusters, **settings)
-    if preset != "default":
-        raise ConfigError(f"preset must be 'default' or 'reference', got {preset!r}")
-    return cast(Any, kind)(n_clusters, **settings)  # type: ignore[no-any-return]
+    presets = {"default": {}, **getattr(kind, "presets", {})}
+    if preset not in presets:
+        known = " or ".join(map(repr, ["default", "reference", *list(presets)[1:]]))
+        raise ConfigError(f"preset must be {known}, got {preset!r}")
+    return cast(Any, kind)(n_clusters, **{**presets[preset], **settings})  # type: ignore[no-any-return]
 
 
 def build_plan(config: PlanConfig) -> Plan:

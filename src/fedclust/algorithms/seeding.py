@@ -114,10 +114,19 @@ class WeightedSeeding(CarefulSeeding):
     """
 
     weighted: bool = True
+    # The paper's p: a seed with fewer nearest records is not sent. It costs clients nothing.
+    min_nearest: Annotated[int, Role.FREE] = 1
 
     key: ClassVar[str] = "fkm"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.integer(self, "min_nearest")
+
+    def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
+        return super().client_step(down, data, rng).keep_supported(self.min_nearest)
+
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """As printed, and as in the authors' code of that time: the seeds are raw rows."""
-        return cls(n_clusters, **{"neighbours": 1, **changes})
+        """As printed, and as in the authors' code of that time: the seeds are raw rows, p is 2."""
+        return cls(n_clusters, **{"neighbours": 1, "min_nearest": 2, **changes})

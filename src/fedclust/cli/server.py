@@ -56,6 +56,7 @@ def server(
     client writes the labels of its rows on its own machine.
     """
     from ..deploy.coordinator import RunOptions, run_federated
+    from ..deploy.damage import check_files
     from ..deploy.kits import read_kit
     from ..deploy.monitor import serving
     from ..deploy.run_client import check_certificate
@@ -66,7 +67,9 @@ def server(
     folder = out or study.with_name(f"{study.stem}-run")
     console = Console()
     for role in ("server", "admin"):
-        check_certificate(read_kit(kits / role, role), lambda text: show(console, text))
+        kit = read_kit(kits / role, role)
+        check_certificate(kit, lambda text: show(console, text))
+        check_files(kit)
     log = EventLog(kits / "server" / LOG_FILE, log_format)
     monitor = ServerMonitor(read_kit(kits / "server", "server"), study.stem, log)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..clustering.model import Model
-from ..clustering.preparation import Column, Preparation
+from ..clustering.preparation import Column, Preparation, encoded_schema
 from ..core import Message, Plan, Record, Request, Schema
 from ..typing import Array
 from .files import RowCounts
@@ -56,8 +56,8 @@ class EncodedRows(RowForm):
 
     @cached_property
     def schema(self) -> Schema:
-        """The shape of such rows; they have no public bounds."""
-        return Schema(sum(len(column.encoded_names) for column in self.columns))
+        """The shape of such rows, with public bounds if every column has them."""
+        return encoded_schema(self.columns)
 
 
 @dataclass(frozen=True, eq=False)

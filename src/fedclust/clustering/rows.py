@@ -32,7 +32,7 @@ from ..core.channel import Wrapper
 from ..kernels import Density
 from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray
 from .starts import StartSearch
 
 AUTO = ("auto", "k-means++")  # scikit-learn's word for the same
@@ -74,10 +74,15 @@ class Clustering:
         return self.run.history
 
     @property
+    def reliable(self) -> BoolArray:
+        """Whether each cluster has enough rows for the noise, if there is any."""
+        sure: Any = getattr(self.run.state, "sure", None)  # of noisy weights
+        return np.ones(len(self.centers), dtype=bool) if sure is None else np.asarray(sure != 0)
+
+    @property
     def caveat(self) -> str:
         """A limitation of the result, such as noise; usually empty."""
-        sure = getattr(self.run.state, "sure", np.ones(0))  # of noisy weights
-        lost, n = int((sure == 0).sum()), len(sure)
+        lost, n = int((~self.reliable).sum()), len(self.reliable)
         if lost == 0:
             return ""
         return (

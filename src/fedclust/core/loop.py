@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, Protocol, cast
 
 from ..typing import Rng
@@ -59,15 +59,14 @@ class ClientSampling:
         checks.number(self, "fraction", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
 
-    def cohort(self, clients: Sequence[str], rng: Rng) -> tuple[str, ...]:
+    def cohort(self, clients: Sequence[str], make_rng: Callable[[], Rng]) -> tuple[str, ...]:
         """Draw the clients of a round; they are sorted by id."""
         sorted_clients = sorted(clients)
         size = max(self.min_clients, round(self.fraction * len(sorted_clients)))
         if size >= len(sorted_clients):
             return tuple(sorted_clients)
-        return tuple(
-            sorted_clients[i] for i in sorted(rng.choice(len(sorted_clients), size, replace=False))
-        )
+        drawn = make_rng().choice(len(sorted_clients), size, replace=False)
+        return tuple(sorted_clients[i] for i in sorted(drawn))
 
 
 ALL_CLIENTS = ClientSampling()
@@ -217,7 +216,8 @@ def rounds(
     state = resume.state if resume else algorithm.start(schema, plan.rng(SERVER, -1))
     first = resume.cohort if resume else None
     while not algorithm.done(state):
-        cohort = _choose_cohort(sampling, tuple(channel.clients()), plan.rng(_COHORT, number))
+        make_rng = partial(plan.rng, _COHORT, number)
+        cohort = _choose_cohort(sampling, tuple(channel.clients()), make_rng)
         first = first or cohort
         if algorithm.partition == "vertical" and cohort != first:
             raise TooFewClients(_describe_owner_change(number, first, cohort))
@@ -243,8 +243,9 @@ def run(
     *,
     sampling: ClientSampling = ALL_CLIENTS,
     resume: Round | None = None,
+    on_round: Callable[[Round], object] | None = None,
 ) -> Run:
-    """Run the plan to its end."""
+    """Run the plan to its end, and call `on_round` after every round."""
     last, history, sent = resume, [], dict.fromkeys(channel.clients(), 0)
     for last in rounds(plan, channel, schema, sampling=sampling, resume=resume):
         shift = getattr(last.state, "shift", float("nan"))
@@ -253,6 +254,8 @@ def run(
         )
         for client, size in last.sent.items():
             sent[client] = sent.get(client, 0) + size
+        if on_round is not None:
+            on_round(last)
     state = last.state if last else plan.algorithm.start(schema, plan.rng(SERVER, -1))
     n_rounds = last.number + 1 if last else 0
     return Run(plan.algorithm, state, tuple(history), sent, n_rounds)
@@ -272,12 +275,14 @@ class Runner(Protocol):
         """Run the plan to its end."""
 
 
-def _choose_cohort(sampling: ClientSampling, clients: tuple[str, ...], rng: Rng) -> tuple[str, ...]:
+def _choose_cohort(
+    sampling: ClientSampling, clients: tuple[str, ...], make_rng: Callable[[], Rng]
+) -> tuple[str, ...]:
     if len(clients) < sampling.min_clients:
         raise TooFewClients(
             f"{len(clients)} clients are connected, but min_clients={sampling.min_clients}"
         )
-    return sampling.cohort(clients, rng)
+    return sampling.cohort(clients, make_rng)
 
 
 def _describe_owner_change(number: int, first: tuple[str, ...], now: tuple[str, ...]) -> str:
@@ -313,7 +318,11 @@ def _merge_replies(
 ) -> Message:
     """Check type, shape and values of all replies, and merge them into one message."""
     kind, sizes = plan.algorithm.up, plan.algorithm.sizes(schema)
+    checked: set[int] = set()  # a channel may give one object for several clients
     for client, message in replies:
+        if id(message) in checked:
+            continue
+        checked.add(id(message))
         if type(message) is not kind:
             raise MessageError(
                 f"round {number}: client {client!r} sent a {type(message).__name__}, "

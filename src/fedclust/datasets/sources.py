@@ -120,4 +120,7 @@ ELSEWHERE: Mapping[str, str] = {
     "fkm_synthetic": "folder data/beta* of github.com/swiergarst/fedKMeans; "
     "fedclust.datasets.fkm_grid generates similar data",
     "femnist_digits": "folder data/MNIST of github.com/swiergarst/fedKMeans",
+    "fkm_fig4": "folder data/cluster_wise_small of github.com/swiergarst/fedKMeans",
+    "femnist_dwf": "folder 'data femnist' of github.com/PatrickITWM/DWF-k-means, commit cd651d0 "
+    "(arrays X_iid, y_iid, client_iid, and the same of half_iid; pixels from 0 to 255)",
 }

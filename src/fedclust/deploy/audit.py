@@ -121,9 +121,9 @@ def verify_audit(path: Path, identity: str | None = None) -> Audit:
     raw = _read(path)
     content = _unpack(path, raw)
     try:
-        audit = Audit(**json.loads(content[_MANIFEST]))
+        audit = _read_manifest(content[_MANIFEST])
         public, signed = bytes.fromhex(audit.identity), bytes.fromhex(content[_SIGNATURE].decode())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise _changed(path, f"{_MANIFEST} or {_SIGNATURE} is damaged") from None
     if not is_signed(public, _signed(content[_MANIFEST]), signed):
         raise _changed(path, f"the signature does not fit {_MANIFEST}")
@@ -138,6 +138,19 @@ def verify_audit(path: Path, identity: str | None = None) -> Audit:
             f"{expected.hex()}; do not rely on it, and ask the client for its audit"
         )
     return audit
+
+
+def _read_manifest(raw: bytes) -> Audit:
+    """A manifest with the types that it must have; anybody can sign one with an own identity."""
+    found = Audit(**json.loads(raw))
+    names = ("client", "federation", "made", "version", "identity")
+    texts = [getattr(found, name) for name in names]
+    numbers = (found.messages, found.queries, found.resets)
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
+        raise ValueError("a text")
+    if not all(type(number) is int for number in numbers) or not isinstance(found.files, dict):
+        raise ValueError("a number")
+    return found
 
 
 def _read(path: Path) -> bytes:

@@ -3,20 +3,25 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..client.endpoint import RUN_ID_LENGTH
 from ..clustering.model import read_model
 from ..core import FedclustError, TooFewClients
 from ..follow.words import announce_hash
+from ..progress import ProgressLog, is_for_console
 from ..study.conflicts import find_ignored_settings
 from ..study.layouts import layout_of
 from ..study.pool import RemotePool
+from ..study.progress import StudyProgress
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
+from .conditions import Conditions, check_space
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, known_clients, read_kit
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
 from .queue import take_turn
@@ -29,6 +34,7 @@ OnMessage = Callable[[dict[str, Any]], object]
 _POLL_INTERVAL = 0.2
 _STATUS_INTERVAL = 2.0  # seconds between status requests to the server
 _SERVER_START_TIMEOUT = 30.0
+_QUIET = 30.0  # seconds without a line after which a wait is explained
 _JOB_END_TIMEOUT = 15.0  # seconds for clients' job processes to end after a job
 
 
@@ -63,8 +69,21 @@ def run_federated(
     with take_turn(admin.folder, study.path.stem, folder, lambda t: on_message({"message": t})):
         paths = prepare_paths(study, folder, resume=resume, force=force)
         if not read_outcome(paths).get("done"):  # a job can finish after an interrupted command
-            _serve(study, paths, (server, admin), options, on_message)
+            progress = _open_progress(study, tier, paths, known_clients(kits))
+            with progress.ending():
+                _serve(study, paths, (server, admin), options, on_message)
         _finish(paths, on_message)
+
+
+def _open_progress(
+    study: Study, tier: Tier, paths: RunPaths, known: Collection[str]
+) -> StudyProgress:
+    """The log for those who watch; the job continues it."""
+    clients = tuple(study.clients) or tuple(sorted(known))
+    log = ProgressLog(paths.work / PROGRESS)
+    progress = StudyProgress(log, study, tier, clients=clients, run=paths.run[:RUN_ID_LENGTH])
+    progress.begin()
+    return progress
 
 
 def _serve(
@@ -92,14 +111,14 @@ def _serve(
             return
         on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
-        _run_jobs(
-            study,
-            paths,
-            session,
-            _Quorum.of(study, tier, known_clients(admin.folder.parent)),
-            options,
+        watch = _Watch(
+            Conditions(server.folder),
+            (paths.work, server.folder),
+            min(options.deadline, _QUIET),
             on_message,
         )
+        quorum = _Quorum.of(study, tier, known_clients(admin.folder.parent))
+        _run_jobs(study, paths, session, quorum, options, watch)
 
 
 def _finish(paths: RunPaths, on_message: OnMessage) -> None:
@@ -123,6 +142,37 @@ def _open_session(admin: Kit, port: int) -> Any:
         ) from None
 
 
+class _Watch:
+    """Passes messages on, with what is wrong at clients, and explains long waits."""
+
+    def __init__(
+        self,
+        conditions: Conditions,
+        folders: Sequence[Path],
+        quiet: float,
+        on_message: OnMessage,
+    ) -> None:
+        self.conditions, self._folders = conditions, folders
+        self._quiet, self._on_message = quiet, on_message
+        self._latest = time.monotonic()
+
+    def say(self, line: dict[str, Any]) -> None:
+        """Pass a message on."""
+        self._latest = time.monotonic()
+        self._on_message(line)
+
+    def check_space(self) -> None:
+        """Raise if a disk of the server is full: a better reason than what follows from it."""
+        check_space(self._folders)
+
+    def look(self, describe_wait: Callable[[], str]) -> None:
+        """Say what is wrong at clients, and what a wait is for if it takes long."""
+        for condition in self.conditions.find_new():
+            self.say({"message": str(condition)})
+        if time.monotonic() - self._latest > self._quiet:
+            self.say({"message": describe_wait()})
+
+
 @dataclass(frozen=True)
 class _Quorum:
     """The clients that must be connected before a job is submitted."""
@@ -142,33 +192,56 @@ class _Quorum:
         expected = frozenset(study.clients) or known
         return cls(max(configured, protected), text, study, expected)
 
-    def wait(self, session: Any, options: RunOptions, on_message: OnMessage) -> list[str]:
+    def wait(self, session: Any, options: RunOptions, watch: _Watch) -> list[str]:
         """Wait until enough clients are connected and the grace period is over; return them."""
         end, enough_since, before = time.monotonic() + options.wait, None, None
         while True:
-            connected = layout_of(self.study).select_clients(session.clients())
+            blocked = watch.conditions.blocked()
+            connected = self._select(session.clients(), blocked)
             if connected != before:
                 text = f"connected: {', '.join(connected) or 'none yet'} ({self.text})"
-                on_message({"message": text, "connected": list(connected)})
+                watch.say({"message": text, "connected": connected})
                 before = connected
             now = time.monotonic()
             if len(connected) >= self.needed:
                 enough_since = enough_since or now
                 complete = bool(self.expected) and self.expected <= set(connected)
                 if complete or now - enough_since >= options.grace:
-                    return list(connected)
+                    self._name_missing(connected, blocked, watch)
+                    return connected
             elif now > end:
-                raise TooFewClients(self._explain_timeout(connected, options.wait))
+                raise TooFewClients(self._explain_timeout(connected, options.wait, watch))
             else:
                 enough_since = None
+            watch.look(partial(self._describe_wait, connected, end))
             time.sleep(_POLL_INTERVAL)
 
-    def _explain_timeout(self, connected: Any, seconds: float) -> str:
+    def _describe_wait(self, connected: Collection[str], end: float) -> str:
+        names = ", ".join(sorted(self.expected - set(connected))) or "clients"
+        left = max(0.0, end - time.monotonic())
+        return f"waiting for {names}, for {left:.0f} s at most ({self.text})"
+
+    def _select(self, clients: Sequence[str], blocked: Collection[str]) -> list[str]:
+        """Clients of the study where a job can run."""
+        selected = layout_of(self.study).select_clients(clients)
+        return [client for client in selected if client not in blocked]
+
+    def _name_missing(
+        self, connected: Collection[str], blocked: Collection[str], watch: _Watch
+    ) -> None:
+        missing = sorted(self.expected - set(connected) - set(blocked))
+        if missing:
+            names = ", ".join(missing)
+            text = f"not connected: {names}; if fedclust client runs there, its console says why"
+            watch.say({"message": text})
+
+    def _explain_timeout(self, connected: Any, seconds: float, watch: _Watch) -> str:
         names = ", ".join(connected) or "none"
         absent = layout_of(self.study).describe_absent(connected)
+        wrong = "".join(f"; {one}" for one in watch.conditions.find())
         return (
             f"{len(connected)} clients connected within {seconds:g} s ({self.text}; connected: "
-            f"{names}){absent}"
+            f"{names}){absent}{wrong}"
         )
 
 
@@ -178,19 +251,26 @@ def _run_jobs(
     session: Any,
     quorum: _Quorum,
     options: RunOptions,
-    on_message: OnMessage,
+    watch: _Watch,
 ) -> None:
     """Submit jobs until one completes the study, or fails for good."""
     for attempt in range(options.attempts):
-        clients = quorum.wait(session, options, on_message)
-        outcome = _run_job(study, paths, session, clients, quorum.needed, options, on_message)
+        watch.check_space()
+        clients = quorum.wait(session, options, watch)
+        ProgressLog(paths.work / PROGRESS).write(connected=clients)
+        try:
+            outcome = _run_job(study, paths, session, clients, quorum.needed, options, watch)
+        except (FedclustError, OSError):
+            watch.check_space()
+            raise
         if outcome.get("done"):
             return
+        watch.check_space()
         if outcome.get("undecided"):
             raise FedclustError(f"{outcome['error']}; then run the same command with --resume")
         if not outcome.get("again") or attempt == options.attempts - 1:
             raise FedclustError(str(outcome.get("error")))
-        on_message({"message": f"{outcome['error']}; submitting the job again"})
+        watch.say({"message": f"{outcome['error']}; submitting the job again"})
 
 
 def _run_job(
@@ -200,7 +280,7 @@ def _run_job(
     clients: list[str],
     needed: int,
     options: RunOptions,
-    on_message: OnMessage,
+    watch: _Watch,
 ) -> dict[str, Any]:
     """Submit one job and wait for its outcome."""
     from ..channels.nvflare.job import write_job
@@ -222,9 +302,9 @@ def _run_job(
     resumed = resume and any((paths.unfinished / "journal").glob("*.npz"))
     start = "the run continues from its last saved round" if resumed else "the run starts"
     text = f"submitted to {', '.join(clients)}: {start}"
-    on_message({"message": text, "submitted": clients})
+    watch.say({"message": text, "submitted": clients})
     try:
-        return _watch_job(paths, session, job_id, needed, progress, on_message)
+        return _watch_job(paths, session, job_id, needed, progress, watch)
     except BaseException:
         session.abort(job_id)
         raise
@@ -252,26 +332,50 @@ def _watch_job(
     job_id: str,
     needed: int,
     progress: Tail,
-    on_message: OnMessage,
+    watch: _Watch,
 ) -> dict[str, Any]:
     """Report progress until the job has an outcome, or has ended without one."""
-    checked = time.monotonic()
+    checked, connected = time.monotonic(), None
     while True:
         outcome = read_outcome(paths)  # read first: no progress is written after it
-        for line in progress.read_new():
-            on_message(line)
+        for line in filter(is_for_console, progress.read_new()):
+            watch.say(line)
         if outcome:
             _wait_for_end(session, job_id, _JOB_END_TIMEOUT)
             return outcome
         if time.monotonic() - checked > _STATUS_INTERVAL:
             checked = time.monotonic()
             if (status := _wait_for_end(session, job_id, 0.0)) and not read_outcome(paths):
-                return {"done": False, "again": True, "error": f"the job ended early ({status})"}
+                text = _explain_early_end(session, job_id, status)
+                return {"done": False, "again": True, "error": text}
             if (left := _count_clients_if_waiting(session, job_id, needed)) is not None:
                 session.abort(job_id)
                 text = f"only {left} clients are still connected and the job has not started"
                 return {"done": False, "again": True, "error": text}
+            connected = _note_connected(paths, session, connected)
+            watch.look(lambda: _describe_wait(session, job_id))
         time.sleep(_POLL_INTERVAL)
+
+
+def _explain_early_end(session: Any, job_id: str, status: str) -> str:
+    failed = session.failed_sites(job_id)
+    where = f"; it could not be started at {', '.join(failed)}" if failed else ""
+    return f"the job ended early ({status}){where}"
+
+
+def _describe_wait(session: Any, job_id: str) -> str:
+    """What a job is doing that shows no rounds, and which clients were not heard of."""
+    seen = [f"{name} {seconds:.0f} s ago" for name, seconds in sorted(session.last_seen().items())]
+    state = str(session.status(job_id)).lower() or "unknown"
+    return f"waiting; state of the job: {state}; last heard of: {', '.join(seen) or 'no client'}"
+
+
+def _note_connected(paths: RunPaths, session: Any, before: list[str] | None) -> list[str]:
+    """Write which clients are connected, if that has changed, for those who watch."""
+    now = list(session.clients())
+    if now != before:
+        ProgressLog(paths.work / PROGRESS).write(connected=now)
+    return now
 
 
 def _count_clients_if_waiting(session: Any, job_id: str, needed: int) -> int | None:

@@ -19,6 +19,7 @@ from ..clustering.preparation import Column
 from ..core import FedclustError
 from ..privacy.crypto import signing_public
 from ..tiers import TIERS
+from .damage import check_files
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, read_kit
 from .run_client import RENEWAL_DAYS, find_readable_keys
 from .system import check_system
@@ -35,7 +36,8 @@ class Check(NamedTuple):
 def examine_kit(folder: Path) -> list[Check]:
     """Run all checks on the kit of a client, of the server or of the coordinator."""
     kit = _read_any_kit(folder)
-    checks = [_check_system(), _check_software(), _check_certificate(kit), _check_keys(kit)]
+    checks = [_check_system(), _check_software(), _check_files(kit)]
+    checks += [_check_certificate(kit), _check_keys(kit)]
     if kit.role == "client":
         more = [_check_policy(kit), *_check_identity(kit), *_check_client(kit)]
         more += [_check_server_name(kit), _check_connection(kit)]
@@ -67,6 +69,14 @@ def _check_software() -> Check:
     except metadata.PackageNotFoundError:
         return Check("software", False, "NVFlare is missing: pip install 'fedclust[nvflare]'")
     return Check("software", True, f"fedclust {__version__}, NVFlare {version}")
+
+
+def _check_files(kit: Kit) -> Check:
+    try:
+        check_files(kit)
+    except FedclustError as error:
+        return Check("files", False, str(error))
+    return Check("files", True, "settings of the engine are readable")
 
 
 def _check_certificate(kit: Kit) -> Check:
@@ -144,6 +154,8 @@ def _check_policy(kit: Kit) -> Check:
         rights = json.loads((local / "authorization.json").read_text())
     except (OSError, ValueError) as error:
         return Check("policy", False, f"not readable ({error}); ask the coordinator for a new kit")
+    if not isinstance(resources, dict):
+        return Check("policy", False, "not readable; ask the coordinator for a new kit")
     same = resources.get("class_allow_list") == classes and rights == POLICY
     if not same or resources.get("class_list_enforcement_mode") != "enforce":
         return Check(

@@ -1,14 +1,19 @@
 """Run a client's kit: one process that connects to the server and logs into the kit."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..client.config import CLIENT_FILE, read_client_config
 from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
+from ..core.codec import one_line
+from .conditions import describe_offset
+from .damage import check_files
 from .kits import Kit, read_kit
 from .system import check_system
+from .tail import Tail
 
 OnMessage = Callable[[str], object]
 RENEWAL_DAYS = 30  # a certificate that expires sooner should be renewed
@@ -26,6 +31,7 @@ def run_client(
     from ..channels.nvflare.causes import find_cause, log_size
     from ..channels.nvflare.logs import Tidying
     from ..channels.nvflare.process import client_command, running, wait
+    from ..channels.nvflare.signs import NOTICES
 
     kit = read_kit(folder, "client")
     config = read_client_config(folder / CLIENT_FILE)
@@ -36,6 +42,7 @@ def run_client(
         key.chmod(0o600)  # some programs that unpack a kit ignore file modes
         on_message(f"other users could read {key}; changed its mode to 600")
     check_certificate(kit, on_message)
+    check_files(kit)
     if read_enrolment(folder).peers is None:
         on_message(
             f"{PEERS} is missing: this client has to trust the server about the other clients"
@@ -43,13 +50,37 @@ def run_client(
     f = kit.federation
     on_message(f"client {kit.name!r} of {f.name!r}, data: {', '.join(str(p) for p in files)}")
     on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
-    start = log_size(folder)
+    start, notices = log_size(folder), Tail(folder / NOTICES)
+
+    def look() -> None:
+        meanwhile()
+        for line in notices.read_new():
+            on_message(explain_notice(line))
+
     with running(client_command(folder, kit.name), folder, alone=False) as process:
-        code = wait(process, Tidying(folder, meanwhile))
+        code = wait(process, Tidying(folder, look))
     cause = find_cause(folder, kit.name, start)
     raise FedclustError(
         cause or f"the client process ended with status {code}; see the end of {folder}/console.log"
     )
+
+
+def explain_notice(line: Mapping[str, Any]) -> str:
+    """What the server says about this client; raise if it refuses it."""
+    from ..channels.nvflare.causes import RUNS_ELSEWHERE
+    from ..channels.nvflare.signs import CLOCK, TWICE
+
+    if line.get("what") == TWICE and line.get("refused"):
+        raise FedclustError(RUNS_ELSEWHERE)
+    if line.get("what") == TWICE:
+        return (
+            f"the server refused a second machine (address {one_line(str(line.get('address')))}) "
+            "that uses a copy of this kit; if it is not yours, tell the coordinator"
+        )
+    if line.get("what") == CLOCK:
+        offset = describe_offset(float(line.get("seconds", 0.0)))
+        return f"the clock of this machine is {offset} the server's; set it, or logs will be wrong"
+    return f"the server says: {one_line(str(line.get('what')))}"
 
 
 def change_identity(folder: Path, on_message: OnMessage) -> None:

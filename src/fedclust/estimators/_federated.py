@@ -1,7 +1,7 @@
 """Base class of the estimators over split rows."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -16,9 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithms import ALGORITHMS, SEEDINGS, make
-from ..channels import LocalChannel
 from ..clustering.numbering import sort_by_size
-from ..clustering.rows import Clustering, Init, cluster
+from ..clustering.rows import Clustering, Init
 from ..core import (
     Algorithm,
     AnyAlgorithm,
@@ -35,7 +34,9 @@ from ..data.values import refuse_non_numeric
 from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
-from ._parameters import KnownParameters, count_starts, draw_seed
+from ._auto import check_clusters, cluster_auto, cluster_given, given_clusters, is_auto
+from ._parameters import KnownParameters, count_starts, draw_seed, supported_keys
+from ._progress import FitRound, Progress, noted_compilation
 from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
 
@@ -56,7 +57,7 @@ class Federated(
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
         init: Init = "auto",
@@ -68,6 +69,9 @@ class Federated(
         privacy: Privacy = "none",
         bounds: Any = None,
         missing: str = "refuse",
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -81,6 +85,9 @@ class Federated(
         self.privacy = privacy
         self.bounds = bounds
         self.missing = missing
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:
@@ -103,25 +110,30 @@ class Federated(
         -------
         self
         """
-        checks.integer(self, "n_clusters")
+        fewest = check_clusters(self)
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
         self._check_missing()
-        n_init, tier = count_starts(self), self._tier()
+        n_init, tier, progress = count_starts(self), self._tier(), Progress(self)
         self._owner_column = clients if isinstance(clients, str) else None
         rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
-        rows.refuse_fewer_than(self.n_clusters)
-        clustering = cluster(
-            self._algorithm(),
-            LocalChannel(rows.by_client),
-            self._schema(tier),
-            init=self.init,
-            n_init=n_init,
-            privacy=tier,
-            sampling=ClientSampling(self.sampling, self.min_clients),
-            seed=draw_seed(self.random_state),
-        )
-        self._set_results(clustering, rows, tier)
+        rows.refuse_fewer_than(fewest)
+        earlier = self._earlier_centers()
+        data = self._algorithm(), rows.by_client, self._schema(tier)
+        common: dict[str, Any] = {
+            "init": self.init if earlier is None else earlier,
+            "n_init": n_init if earlier is None else 1,
+            "privacy": tier,
+            "sampling": ClientSampling(self.sampling, self.min_clients),
+            "seed": draw_seed(self.random_state),
+            "runner": progress.run,
+        }
+        with noted_compilation():
+            chooses = is_auto(self.n_clusters) and earlier is None
+            find = cluster_auto if chooses else cluster_given
+            clustering, self.choice_ = find(*data, **common)
+            self._set_results(clustering, rows, tier, numbered=earlier is not None)
+        progress.end(self.n_rounds_, converged=self.converged_)
         if clustering.caveat:
             warnings.warn(clustering.caveat, UserWarning, stacklevel=2)
         self._warn(tier)
@@ -247,26 +259,21 @@ class Federated(
         if isinstance(algorithm, str):
             return self._configure(self._by_key(algorithm))
         if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
-            algorithm = cast(Any, algorithm)(self.n_clusters)
+            algorithm = cast(Any, algorithm)(given_clusters(self))
         if not _clusters_rows(algorithm) or algorithm.soft != self._soft:
             raise self._unsupported(algorithm)
         return self._configure(algorithm)
 
     def _by_key(self, key: str) -> AnyAlgorithm:
         if key == "lossless":
-            return make(self._lossless, self.n_clusters)
-        if key not in self._supported():
+            return make(self._lossless, given_clusters(self))
+        if key not in supported_keys(soft=self._soft):
             raise self._unsupported(key)
-        return make(key, self.n_clusters)
-
-    def _supported(self) -> list[str]:
-        """Keys of the algorithms that find what this estimator does; mixtures have their own."""
-        kinds = {key: kind.traits for key, kind in ALGORITHMS.items()}
-        return [k for k, t in kinds.items() if t.soft == self._soft and not t.likelihood]
+        return make(key, given_clusters(self))
 
     def _unsupported(self, algorithm: Any) -> ConfigError:
         key = getattr(algorithm, "key", str(algorithm))
-        supported = ["lossless", *self._supported()]
+        supported = ["lossless", *supported_keys(soft=self._soft)]
         plain = "; the plain algorithm is 'lossless'" if "mean" in key else ""
         return ConfigError(
             f"algorithm: {type(self).__name__} does not support {key!r}; use one of "
@@ -284,7 +291,8 @@ class Federated(
             if value is not None:
                 changes[name] = value
         if algorithm is self.algorithm:
-            for name in ("n_clusters", "fuzzifier") if self._soft else ("n_clusters",):
+            names = () if is_auto(self.n_clusters) else ("n_clusters",)
+            for name in (*names, "fuzzifier") if self._soft else names:
                 wanted, given = getattr(self, name), getattr(algorithm, name)
                 if wanted != given:
                     raise ConfigError(
@@ -299,8 +307,26 @@ class Federated(
             raise ConfigError(reason)
         return tier.with_rounds(self.max_rounds)
 
-    def _set_results(self, clustering: Clustering, rows: Rows, tier: Tier) -> None:
-        order = self._number(clustering, rows, tier)
+    def _earlier_centers(self) -> FloatArray | None:
+        """The centres of an earlier fit, from which a warm start continues."""
+        earlier: FloatArray | None = getattr(self, "cluster_centers_", None)
+        if not self.warm_start or earlier is None:
+            return None
+        wanted = (given_clusters(self), self.n_features_in_)
+        if earlier.shape != wanted:
+            raise ConfigError(
+                f"warm_start: the earlier fit has {earlier.shape[0]} clusters of "
+                f"{earlier.shape[1]} features, this one {wanted[0]} of {wanted[1]}; set "
+                "warm_start=False, or fit a new estimator"
+            )
+        return earlier
+
+    def _set_results(
+        self, clustering: Clustering, rows: Rows, tier: Tier, *, numbered: bool
+    ) -> None:
+        """Keep the results; clusters that are numbered already keep their numbers."""
+        found = np.arange(len(clustering.centers))
+        order = found if numbered else self._number(clustering, rows, tier)
         self.algorithm_ = _reorder_start(clustering.algorithm, order)
         self.cluster_centers_ = clustering.centers[order]
         self.labels_ = rows.nearest(self.cluster_centers_)
@@ -313,7 +339,7 @@ class Federated(
         self.history_ = [asdict(line) for line in clustering.run.history]
         self.bytes_sent_ = dict(clustering.sent)
         self.guarantee_ = clustering.guarantee
-        self._n_features_out = self.n_clusters
+        self.n_clusters_ = self._n_features_out = len(self.cluster_centers_)
 
     def _number(self, clustering: Clustering, rows: Rows, tier: Tier) -> IntArray:
         """The clusters in the order of their numbers: by size, or as the given centres are."""
@@ -334,9 +360,9 @@ class Federated(
 
     def _warn(self, tier: Tier) -> None:
         distinct = len(np.unique(self.labels_[self.labels_ >= 0]))
-        if distinct < self.n_clusters:
+        if distinct < self.n_clusters_:
             warnings.warn(
-                f"only {distinct} of n_clusters={self.n_clusters} clusters have any rows; "
+                f"only {distinct} of n_clusters={self.n_clusters_} clusters have any rows; "
                 "reduce n_clusters, or change init or random_state",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -6,19 +6,31 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..algorithms import ALGORITHMS
 from ..core import checks, did_you_mean
 
 # Parameters of scikit-learn's and others' clusterers, and what to use here instead.
 _ELSEWHERE = {
+    "batch_size": "the default algorithm is exact and needs no batches; sampling takes a share of "
+    "the clients in each round",
+    "c": "use n_clusters",
+    "copy_x": "tables are never changed",
+    "eps": "use tol",
+    "error": "use tol",
     "fuzziness": "use fuzzifier",
+    "init_params": "use init",
     "k": "use n_clusters",
     "m": "use fuzzifier",
     "max_iter": "use max_rounds",
-    "n_jobs": "all cores are used",
+    "maxiter": "use max_rounds",
+    "metric": "distances are Euclidean",
+    "n_components": "use n_clusters",
+    "n_jobs": "all cores are used; FEDCLUST_NUM_THREADS limits them",
+    "num_clusters": "use n_clusters",
     "participation": "use sampling",
     "seed": "use random_state",
-    "verbose": "history_ lists all rounds after the fit",
-    "warm_start": "to continue from earlier centres, pass init=earlier.cluster_centers_",
+    "tolerance": "use tol",
+    "warm_start": "to continue from earlier labels, pass init=earlier.labels_",
 }
 _LARGEST_SEED = 2**31 - 1
 
@@ -50,3 +62,9 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_LARGEST_SEED))
     return int(check_random_state(random_state).randint(_LARGEST_SEED))
+
+
+def supported_keys(*, soft: bool) -> list[str]:
+    """Keys of algorithms that find labels, or memberships; mixtures have their own estimator."""
+    traits = ((key, kind.traits) for key, kind in ALGORITHMS.items())
+    return [key for key, t in traits if t.soft == soft and not t.likelihood]

@@ -92,3 +92,13 @@ def _frame(X: Any) -> Any:
     except NarwhalsError:  # such as columns with the same name, which are refused elsewhere
         return None
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def with_owners(X: Any, column: str, values: Any, names: Sequence[str]) -> Any:
+    """A data frame of the kind of X with these values, and with its column of owners."""
+    frame = _frame(X)
+    made = [
+        nw.new_series(name, values[:, place], backend=frame.implementation)
+        for place, name in enumerate(names)
+    ]
+    return frame.select(column).with_columns(*made).select([*names, column]).to_native()

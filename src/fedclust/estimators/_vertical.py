@@ -1,7 +1,7 @@
 """Base class of the estimators over split columns."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ from ..kernels.columns import nearest_of
 from ..tiers.columns import TRUST
 from ..typing import FloatArray, IntArray
 from ._parameters import KnownParameters, count_starts, draw_seed
+from ._progress import FitRound, Progress, noted_compilation
 from ._rows import TABLE
 
 
@@ -44,6 +45,8 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
         max_rounds: int | None = None,
         tol: float | None = None,
         message_dtype: str = "float64",
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -52,6 +55,8 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
         self.max_rounds = max_rounds
         self.tol = tol
         self.message_dtype = message_dtype
+        self.verbose = verbose
+        self.callback = callback
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, owners: Any = None) -> Self:
@@ -209,11 +214,16 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
         self.owners_ = tuple(tables)
         self.alignment_ = aligned
         self._columns = {o: (t.X.shape[1], t.names) for o, t in tables.items()}
-        self._set_results(self._cluster(data, n), data)  # unnamed, so that it can be freed early
+        progress = Progress(self)
+        with noted_compilation():  # the result is unnamed, so that it can be freed early
+            self._set_results(self._cluster(data, n, progress), data)
+        progress.end(self.n_rounds_, converged=self.converged_)
         self._warn()
         return self
 
-    def _cluster(self, data: dict[str, Data], n_records: int) -> ColumnClustering:
+    def _cluster(
+        self, data: dict[str, Data], n_records: int, progress: Progress
+    ) -> ColumnClustering:
         return cluster_columns(
             self._kind(self.n_clusters, **self._settings()),
             LocalChannel(data),
@@ -221,6 +231,7 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
             init=self.init,
             n_init=count_starts(self),
             seed=draw_seed(self.random_state),
+            runner=progress.run,
         )
 
     def _set_results(self, best: ColumnClustering, data: dict[str, Data]) -> None:

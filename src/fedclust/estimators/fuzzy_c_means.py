@@ -1,5 +1,6 @@
 """Federated fuzzy c-means as a scikit-learn estimator."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +11,7 @@ from ..kernels import memberships
 from ..metrics import fuzzy_objective
 from ..tiers import Privacy
 from ._federated import Federated
+from ._progress import FitRound
 
 
 class FederatedFuzzyCMeans(Federated):
@@ -17,15 +19,17 @@ class FederatedFuzzyCMeans(Federated):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. "auto" chooses it from the rows of all clients: by a sweep over 2 to 15,
+        or, where a tier limits queries, by a summary of all rows that takes eleven.
     fuzzifier : float, default=2.0
         Softness of the memberships, above 1; near 1 they are almost hard labels.
     algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-FCM: the centres that pooling all rows would give, from the same start),
         the key of a registered algorithm that finds memberships ("llf-fcm", "ffcm-avg1",
         "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm"), or an algorithm made by `fedclust.make`.
-    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing, random_state
+    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing, warm_start, \
+verbose, callback, random_state
         As for `FederatedKMeans`.
 
     Attributes
@@ -48,7 +52,7 @@ class FederatedFuzzyCMeans(Federated):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         fuzzifier: float = 2.0,
         algorithm: str | AnyAlgorithm | type[AnyAlgorithm] = "lossless",
@@ -61,6 +65,9 @@ class FederatedFuzzyCMeans(Federated):
         privacy: Privacy = "none",
         bounds: Any = None,
         missing: str = "refuse",
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -75,6 +82,9 @@ class FederatedFuzzyCMeans(Federated):
             privacy=privacy,
             bounds=bounds,
             missing=missing,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
             random_state=random_state,
         )
         self.fuzzifier = fuzzifier

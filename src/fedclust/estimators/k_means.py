@@ -11,8 +11,9 @@ class FederatedKMeans(Federated):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. "auto" chooses it from the rows of all clients: by a sweep over 2 to 15,
+        or, where a tier limits queries, by a summary of all rows that takes eleven.
     algorithm : str, algorithm or class of an algorithm, default="lossless"
         "lossless" (LLF-CM: the centres that pooling all rows would give, from the same start),
         the key of a registered algorithm that finds labels ("llf-cm", "fkm", "k-fed", "one-shot",
@@ -52,6 +53,15 @@ class FederatedKMeans(Federated):
         the observed cells, and a centre is the mean of the cells observed in its column. It needs
         the lossless algorithm, and privacy "none" or "secure". A row without any value takes no
         part and has the label -1. Cells are assumed to be missing at random.
+    warm_start : bool, default=False
+        Whether another `fit` continues from the centres of the last one, and keeps the numbers of
+        the clusters, as when new rows have arrived. ``init`` and ``n_init`` then count only in the
+        first fit.
+    verbose : int, default=0
+        Above 0, every round is printed. The logger ``fedclust.estimators`` has the same lines: the
+        end of a fit at level INFO, rounds at level DEBUG.
+    callback : callable or None, default=None
+        Called after every round with a `FitRound`. An exception that it raises ends the fit.
     random_state : int, RandomState, Generator or None, default=None
         Makes seeding, client sampling and restarts at the server reproducible.
 
@@ -61,6 +71,11 @@ class FederatedKMeans(Federated):
         The centre of each cluster. Clusters are numbered from 0 by size, largest first, as in
         studies and exported models; with noise, by the values of their centres. If ``init`` is an
         array, they keep its order.
+    n_clusters_ : int
+        Number of clusters.
+    choice_ : Choice or None
+        With ``n_clusters="auto"``, the evidence for the number of clusters: ``choice_.why`` in
+        words, ``choice_.scores``, and ``choice_.summary`` if it was chosen by a summary.
     labels_ : array of shape (n_samples,)
         Nearest centre of each row, in the order given (client after client for several tables).
         `labels_of` returns the labels of one client.

@@ -1,6 +1,6 @@
 """A federated mixture of Gaussian and categorical columns as a scikit-learn estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -12,7 +12,9 @@ from ..core import AnyAlgorithm, ConfigError, DataError, Schema
 from ..kernels import Density, most_probable, posteriors, score_mixture
 from ..tiers import Privacy, Tier
 from ..typing import FloatArray, IntArray
+from ._auto import given_clusters
 from ._federated import Federated
+from ._progress import FitRound
 from ._rows import Rows
 
 
@@ -24,16 +26,19 @@ class FederatedMixture(Federated):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. "auto" takes the number with the lowest BIC, or with masked sums that of
+        a summary of the rows.
     categories : dict of column to list of numbers, optional
         The columns of X that hold categories, by position or name, and the codes of all their
         categories. They are public: every client must know the same.
     min_variance : float, default=1e-3
         Least variance of a cluster in a column, as a share of the column's variance over all rows.
-    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing, random_state
+    init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing
         As for `FederatedKMeans`. The best of several initialisations has the highest likelihood.
         ``privacy`` is "none" or "secure".
+    warm_start, verbose, callback, random_state
+        As for `FederatedKMeans`.
 
     Attributes
     ----------
@@ -67,7 +72,7 @@ class FederatedMixture(Federated):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         categories: Any = None,
         min_variance: float = 1e-3,
@@ -80,6 +85,9 @@ class FederatedMixture(Federated):
         privacy: Privacy = "none",
         bounds: Any = None,
         missing: str = "refuse",
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -94,6 +102,9 @@ class FederatedMixture(Federated):
         self.privacy = privacy
         self.bounds = bounds
         self.missing = missing
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
         self.random_state = random_state
 
     def predict(self, X: Any) -> Any:
@@ -203,7 +214,7 @@ class FederatedMixture(Federated):
     # Results
 
     def _by_key(self, key: str) -> AnyAlgorithm:
-        return make(self._lossless, self.n_clusters, min_variance=self.min_variance)
+        return make(self._lossless, given_clusters(self), min_variance=self.min_variance)
 
     def _label(self, rows: FloatArray) -> IntArray:
         labels = most_probable(rows, self._density)
@@ -212,16 +223,20 @@ class FederatedMixture(Federated):
 
     def _number(self, clustering: Clustering, rows: Rows, tier: Tier) -> IntArray:
         self._density = cast(Density, clustering.density)
+        n = len(clustering.centers)
         if self._start_is_given():
-            return np.arange(self.n_clusters)
+            return np.arange(n)
         labels = np.concatenate([self._label(X) for X in rows.tables])
         w = None if rows.weight is None else rows.weight[labels >= 0]
-        sizes = np.bincount(labels[labels >= 0], w, self.n_clusters)
+        sizes = np.bincount(labels[labels >= 0], w, n)
         return np.lexsort([*clustering.centers.T[::-1], -sizes])
 
-    def _set_results(self, clustering: Clustering, rows: Rows, tier: Tier) -> None:
-        super()._set_results(clustering, rows, tier)
+    def _set_results(
+        self, clustering: Clustering, rows: Rows, tier: Tier, *, numbered: bool
+    ) -> None:
+        super()._set_results(clustering, rows, tier, numbered=numbered)
         state, order = clustering.run.state, self._number(clustering, rows, tier)
+        order = np.arange(len(order)) if numbered else order
         fit = clustering.fit
         assert fit is not None  # noqa: S101  (a mixture has one)
         self._density = Density.unpack(self._density.pack()[order])

@@ -1,5 +1,6 @@
 """Fuzzy c-means over split columns as a scikit-learn estimator."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -8,6 +9,7 @@ from ..algorithms import vertical_fuzzy_c_means
 from ..clustering.columns import Start
 from ..kernels.columns import powered_memberships
 from ..typing import FloatArray
+from ._progress import FitRound
 from ._vertical import Vertical
 
 
@@ -23,7 +25,7 @@ class VerticalFuzzyCMeans(Vertical):
         Number of clusters.
     fuzzifier : float, default=2.0
         Softness of the memberships, above 1; near 1 they are almost hard labels.
-    init, n_init, max_rounds, tol, message_dtype, random_state
+    init, n_init, max_rounds, tol, message_dtype, verbose, callback, random_state
         As for `VerticalKMeans`.
 
     Attributes
@@ -47,6 +49,8 @@ alignment_, trust_
         max_rounds: int | None = None,
         tol: float | None = None,
         message_dtype: str = "float64",
+        verbose: int = 0,
+        callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -56,6 +60,8 @@ alignment_, trust_
             max_rounds=max_rounds,
             tol=tol,
             message_dtype=message_dtype,
+            verbose=verbose,
+            callback=callback,
             random_state=random_state,
         )
         self.fuzzifier = fuzzifier

@@ -29,6 +29,8 @@ class VerticalKMeans(Vertical):
     message_dtype : {"float64", "float32"}, default="float64"
         Type of the numbers sent. "float32" halves the bytes and keeps seven digits of each
         distance; the result is then no longer exactly that of one table.
+    verbose, callback
+        As for `FederatedKMeans`.
     random_state : int, RandomState, Generator or None, default=None
         Makes results reproducible. In `fit_frames`, the order of the records and so the random
         draws depend on the secret too.

@@ -16,7 +16,9 @@ import numpy as np
 
 from ..client.codec import encode
 from ..client.requests import AnyRequest, RunRound
+from ..core import Plan
 from ..core.codec import ROUND, encode_plan
+from ..core.identity import once_per_object
 from ..core.wire import Frame
 from ..privacy.crypto import digest
 from ..privacy.queries import array_parts, plan_digest
@@ -30,10 +32,17 @@ def as_frame(request: AnyRequest) -> Frame:
     if not isinstance(request, RunRound):
         kind, header, arrays = encode(request)
         return Frame({"kind": kind, **header}, arrays)
-    header, arrays = encode_plan(request.plan)
-    asked = request.request
-    header |= {"round": asked.round, "cohort": list(asked.cohort)}
-    return Frame(header, arrays | {f"down.{n}": a for n, a in asked.down.arrays().items()})
+    plan, asked = _plan_frame(request.plan), request.request
+    header = {**plan.header, "round": asked.round, "cohort": list(asked.cohort)}
+    down = {f"down.{n}": a for n, a in asked.down.arrays().items()}
+    return Frame(header, {**plan.arrays, **down})
+
+
+@once_per_object
+def _plan_frame(plan: Plan) -> Frame:
+    """A plan as plain values and arrays, which a round of it repeats."""
+    header, arrays = encode_plan(plan)
+    return Frame(json.loads(json.dumps(header)), arrays)
 
 
 def agree(expected: AnyRequest, given: AnyRequest) -> bool:
@@ -54,16 +63,13 @@ def is_same(expected: AnyRequest, frame: Frame) -> bool:
         return False  # such requests are few
     header, arrays = as_frame(expected)
     theirs = frame.header
-    if any(name not in theirs for name in (*header, "data")):
+    if any(name not in theirs or theirs[name] != header[name] for name in header):
         return False
-    if json.dumps(theirs["data"], sort_keys=True).encode() != expected.rows.key:
-        return False
-    given = {name: theirs[name] for name in header}
     return (
         theirs.get("kind") == ROUND
-        and json.dumps(given) == json.dumps(header)
         and arrays.keys() == frame.arrays.keys()
         and all(_identical(arrays[name], frame.arrays[name]) for name in arrays)
+        and json.dumps(theirs.get("data"), sort_keys=True).encode() == expected.rows.key
     )
 
 
@@ -123,7 +129,7 @@ def _arrays_agree(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> boo
 
 def _identical(ours: Array, theirs: Array) -> bool:
     a = np.asarray(ours)
-    return a.dtype == theirs.dtype and a.shape == theirs.shape and np.array_equal(a, theirs)
+    return a.dtype == theirs.dtype and a.shape == theirs.shape and a.tobytes() == theirs.tobytes()
 
 
 def _close(ours: Array, theirs: Array) -> bool:

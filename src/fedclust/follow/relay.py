@@ -31,7 +31,7 @@ from ..study.settings import Study
 from ..typing import Array
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
-from .entries import Entry, encode_entry, from_words, layout_of, to_words
+from .entries import Entry, encode_entry, from_words, layout_of, messages_of, to_words
 from .transcript import Transcript
 
 T = TypeVar("T")
@@ -346,8 +346,10 @@ class RelayChannel:
             raise TooFewClients(f"{key}: no client answered", self.reasons()) from None
         if not plan.needs_all:
             self._pool.keep(entry.clients)
-        for number, client in enumerate(entry.clients):
-            yield client, from_words(plan.algorithm.up, entry.layout, entry.words[number])
+            for number, client in enumerate(entry.clients):
+                yield client, from_words(plan.algorithm.up, entry.layout, entry.words[number])
+            return
+        yield from messages_of(plan.algorithm.up, entry).items()  # nobody reads single messages
 
     def leave_out(self, clients: Collection[str]) -> None:
         """Repeat the round without some clients."""

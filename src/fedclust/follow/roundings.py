@@ -6,7 +6,7 @@ in their last bits: they differ by the rows on the border of two clusters. Whate
 computed itself therefore stands for the same bits of the server in all steps, runs and studies.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..client.requests import AnyRequest, RunRound
+from ..core import Plan
+from ..core.codec import encode_plan
 from ..core.files import lock
+from ..core.identity import once_per_object
+from ..core.wire import Frame
 from ..privacy.crypto import digest
 from ..typing import Array
 from .agreement import as_frame
@@ -63,11 +67,27 @@ def pair_numbers(expected: AnyRequest, given: AnyRequest) -> list[Pair]:
 
 
 def _hash_numbers(request: AnyRequest) -> Iterator[bytes]:
-    header, arrays = as_frame(request)
+    if not isinstance(request, RunRound):
+        yield from _hash_frame(as_frame(request))
+        return
+    yield _hash(request.rows.key)
+    yield from _hash_plan(request.plan)
+    yield from _hash_arrays({f"down.{n}": a for n, a in request.request.down.arrays().items()})
+
+
+@once_per_object
+def _hash_plan(plan: Plan) -> Sequence[bytes]:
+    return tuple(_hash_frame(encode_plan(plan)))
+
+
+def _hash_frame(frame: Frame) -> Iterator[bytes]:
+    header, arrays = frame
     what = str(header.get("algorithm", "")).encode()
     yield _hash(what, repr(_reals(header)).encode())
-    if isinstance(request, RunRound):
-        yield _hash(request.rows.key)
+    yield from _hash_arrays(arrays)
+
+
+def _hash_arrays(arrays: Mapping[str, Array]) -> Iterator[bytes]:
     for name, array in arrays.items():
         if np.asarray(array).dtype.kind == "f":
             yield from _hash_rows(name, np.asarray(array))

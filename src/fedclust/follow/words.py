@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from .. import __version__
 from ..clustering.preparation import Column
+from ..clustering.summary import count_micro, count_queries
 from ..study.conflicts import limit_rounds
 from ..study.read import resolve_tier
 from ..study.settings import Study, make_algorithm
@@ -78,9 +79,13 @@ def _computes(study: Study, tier: Tier) -> str:
     k = f"{low}" if low == high else f"{low} to {high}"
     starts = "one start" if settings.n_init == 1 else f"each of {settings.n_init} starts"
     rounds = limit_rounds(tier, algorithm)
+    chosen = ""
+    if settings.n_clusters == "auto":
+        n = count_queries(count_micro(high))
+        chosen = f", a number that is chosen from a summary of your rows in at most {n} rounds"
     return (
-        f"{kind} with {algorithm.key!r} into {k} {'cluster' if high == 1 else 'clusters'}, at most "
-        f"{rounds} {'round' if rounds == 1 else 'rounds'} from {starts}"
+        f"{kind} with {algorithm.key!r} into {k} {'cluster' if high == 1 else 'clusters'}{chosen}, "
+        f"at most {rounds} {'round' if rounds == 1 else 'rounds'} from {starts}"
     )
 
 

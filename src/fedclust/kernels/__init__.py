@@ -31,6 +31,7 @@ from .steps import (
     sq_distances,
     steady_memberships,
     steady_nearest,
+    steady_nearest_two,
 )
 
 __all__ = [
@@ -68,4 +69,5 @@ __all__ = [
     "sq_distances",
     "steady_memberships",
     "steady_nearest",
+    "steady_nearest_two",
 ]

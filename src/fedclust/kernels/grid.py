@@ -57,6 +57,13 @@ def make_grid(
     )
 
 
+def square_steps(grid: Grid) -> FloatArray:
+    """Steps per unit of weight times each column's squared difference of two values."""
+    # Two values within the bounds differ by at most twice the reach, whose steps the unit counts.
+    steps: FloatArray = grid.unit**2 / (4.0 * grid.mass)
+    return steps
+
+
 def _ceil_log2(value: float) -> int:
     """Smallest e with value <= 2^e, free of the rounding error of a logarithm."""
     fraction, exponent = math.frexp(value)

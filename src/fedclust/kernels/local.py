@@ -52,6 +52,7 @@ def k_means(
     restarts: int = 10,
     steps: int = 300,
     start: FloatArray | None = None,
+    greedy: bool = True,
 ) -> FloatArray:
     """Best solution by inertia from `restarts` k-means++ starts and from `start`; always k centres.
 
@@ -60,7 +61,7 @@ def k_means(
     """
     starts = [] if start is None else [start]
     if start is None or len(X) >= k:
-        starts += [kmeans_plusplus(X, k, rng, weight) for _ in range(restarts)]
+        starts += [kmeans_plusplus(X, k, rng, weight, greedy=greedy) for _ in range(restarts)]
     solutions = [lloyd(X, pad_centers(s, k), weight, steps=steps).centers for s in starts]
     return min(solutions, key=lambda centers: inertia(X, centers, weight))
 

@@ -157,6 +157,22 @@ def steady_nearest(X: FloatArray, centers: FloatArray) -> IntArray:
     return labels
 
 
+def steady_nearest_two(X: FloatArray, centers: FloatArray) -> tuple[IntArray, IntArray]:
+    """Indices of each row's nearest and second nearest centre; a single centre is both."""
+    first, second = np.empty(len(X), np.int32), np.zeros(len(X), np.int32)
+
+    def step(block: slice) -> None:
+        rows, nearest, next_one = X[block], first[block], second[block]
+        for chunk in _plain.chunks(len(rows), len(centers)):
+            D = _plain.add_differences(rows[chunk], centers)
+            nearest[chunk] = D.argmin(axis=1)
+            D[np.arange(len(D)), nearest[chunk]] = np.inf
+            next_one[chunk] = D.argmin(axis=1)
+
+    map_blocks(step, *X.shape, products=False)
+    return first, second
+
+
 def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatArray:
     """Memberships (n, C), each row's whatever the other rows are."""
     U = np.empty((len(X), len(centers)))

@@ -54,6 +54,9 @@ class CheckedChannel(Wrapper):
 
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies of those that sent what an honest client can send."""
+        if any(t.stage == Stage.MASK for t in plan.transforms):
+            yield from self.channel.ask(plan, request)  # single messages cannot be read
+            return
         replies = dict(self.channel.ask(plan, request))
         sums = {c: _sums(plan, m) for c, m in replies.items()}
         sizes = [table.size for tables in sums.values() for table in tables]
@@ -131,11 +134,11 @@ class _Table(NamedTuple):
 
 
 def _sums(plan: Plan, message: Any) -> list[_Table]:
-    """Weights and sums by cluster, as a table; none where a message has none, or is masked.
+    """Weights and sums by cluster, as a table; none where a message has none.
 
     Rival starts have a table each, because each assigns all rows.
     """
-    if not plan.algorithm.lossless or any(t.stage == Stage.MASK for t in plan.transforms):
+    if not plan.algorithm.lossless:
         return []
     if not (hasattr(message, "weight") and hasattr(message, "total")):
         return []

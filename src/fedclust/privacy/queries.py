@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..core import RoundContext
+from ..core.identity import once_per_object
 from .crypto import digest
 
 
+@once_per_object
 def plan_digest(plan: Any) -> bytes:
-    """An algorithm with its settings, the transforms and the seed."""
+    """An algorithm with its settings, the transforms and the seed; the same in every round."""
     algorithm = plan.algorithm
     settings = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
     words = (algorithm.key, *map(repr, plan.transforms), str(plan.seed))

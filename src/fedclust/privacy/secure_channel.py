@@ -38,6 +38,7 @@ class SecureChannel(Wrapper):
         self._attempts = 1 if self.run_name else attempts  # a followed channel repeats by itself
         self._min_cohort, self._steady = max(FEWEST, min_cohort), steady
         self._conservation = Conservation()
+        self._masked: tuple[Plan, Plan] | None = None  # the last plan, without and with masks
         self.masks = self._agreed()
         self._cohorts = [tuple(entry[0] for entry in self.masks.roster)]  # the last one is asked
 
@@ -76,7 +77,7 @@ class SecureChannel(Wrapper):
                 "secure aggregation asks every client in every round: sums over changing cohorts "
                 "would reveal single clients; set sampling to 1, and choose another seeding"
             )
-        masked = replace(plan, transforms=(*plan.transforms, self.masks))
+        masked = self._mask_plan(plan)
         while True:
             repeated = replace(request, cohort=tuple(sorted(self._cohort)))
             try:
@@ -89,6 +90,13 @@ class SecureChannel(Wrapper):
             self._leave_out(plan, request, silent)
         self._conservation.check(masked, request, replies)
         yield from replies.items()
+
+    def _mask_plan(self, plan: Plan) -> Plan:
+        """The plan with masks: one object for all rounds, so that its digest is computed once."""
+        if self._masked is None or self._masked[0] is not plan:
+            masked = replace(plan, transforms=(*plan.transforms, self.masks))
+            self._masked = plan, masked
+        return self._masked[1]
 
     def _leave_out(self, plan: Plan, request: Request, silent: list[str]) -> None:
         salt = digest(self.masks.run.encode(), plan_digest(plan), str(request.round).encode())

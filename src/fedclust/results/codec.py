@@ -115,7 +115,12 @@ def _build_tuple(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
 
 def _build_array(value: Any) -> FloatArray:
-    """A list of numbers; null is NaN."""
+    """A list of numbers, or of such lists that are equally long; null is NaN."""
+    if _list(value) and isinstance(value[0], list | tuple):
+        rows = [_build_inside(f"[{i}]", FloatArray, row) for i, row in enumerate(value)]
+        if len({row.shape for row in rows}) > 1:
+            raise _unexpected("lists of the same length", value)
+        return np.stack(rows)
     items = enumerate(_list(value))
     numbers = [_build_inside(f"[{place}]", float | None, item) for place, item in items]
     return np.array(numbers, dtype=float)

@@ -28,7 +28,8 @@ class PrivacyRecord:
                 "deviation"
             )
         if self.start:
-            parts.append(f"the initial centres come from the seeding {self.start!r}")
+            how = "a summary" if self.start == "summary" else f"the seeding {self.start!r}"
+            parts.append(f"the initial centres come from {how}")
         if not parts:
             return ""
         return (

@@ -8,8 +8,9 @@ from dataclasses import fields
 
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
-from ..clustering.choose_k.sweep import explain_refusal
+from ..clustering.auto import needs_summary, refuse_few_queries
 from ..clustering.rows import OTHER_STARTS
+from ..clustering.summary import count_micro, count_queries
 from ..core import AnyAlgorithm, ConfigError
 from ..data.settings import FileSettings
 from ..tiers import TIERS, Tier
@@ -70,12 +71,9 @@ def _weight_conflicts(study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflic
 
 def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split rows."""
-    settings, name = study.clustering, f"tier = {tier.name!r}"
-    if settings.n_clusters == "auto" and tier.limits_queries:
-        low, high = study.n_clusters
-        reason = explain_refusal(tier, make_algorithm(settings, high), range(low, high + 1))
-        words = f"n_clusters must be a number with {name}: {reason}"
-        yield Conflict(("clustering", "n_clusters"), words)
+    settings = study.clustering
+    if settings.n_clusters == "auto":
+        yield from _auto_conflicts(tier, study)
     yield from (Conflict(*conflict) for conflict in tier.conflicts(study))
     algorithm = make_algorithm(settings, 2)
     yield from _algorithm_conflicts(tier, study, algorithm)
@@ -83,6 +81,24 @@ def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     yield from _client_conflicts(tier, study)
     yield from _query_conflicts(tier, study, algorithm)
     yield from _scaling_conflicts(tier, study)
+
+
+def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
+    """Check that the number of clusters can be chosen."""
+    place, name = ("clustering", "n_clusters"), f"tier = {tier.name!r}"
+    if not needs_summary(tier):
+        return
+    if tier.noisy:
+        yield Conflict(place, f"n_clusters must be a number with {name}")
+        return
+    if study.clustering.n_init > 1:
+        words = "the summary gives one start; leave out n_init"
+        yield Conflict(("clustering", "n_init"), f'n_clusters = "auto" with {name}: {words}')
+    if reason := refuse_few_queries(tier, study.n_clusters[1]):
+        yield Conflict(place, f'n_clusters = "auto" with {name}: {reason}')
+    if study.data.missing == "partial":
+        words = 'the number is chosen from complete rows; use missing = "drop" or "mean"'
+        yield Conflict(place, f'n_clusters = "auto" with {name}: {words}, or give n_clusters')
 
 
 def find_ignored_settings(study: Study) -> Iterator[str]:
@@ -119,23 +135,27 @@ def _algorithm_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> I
 
 
 def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
-    """Check scaling and missing values where sums are masked: no scale can be learned."""
+    """Check scaling and missing values where only sums leave: a scale is a sum, too."""
     name = f"tier = {tier.name!r}"
     if not tier.sums_only:
         return
     if not study.bounded:
         words = f"{name} needs public bounds; give every feature low and high under [features]"
         yield Conflict(("privacy", "tier"), words)
-    if study.data.scaling not in (None, "min-max"):
+    if tier.noisy and study.data.scaling not in (None, "min-max"):
         yield Conflict(
             ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
         )
-    if study.data.missing not in ("drop", "partial"):
-        yield Conflict(
-            ("data", "missing"),
-            f'missing = "{study.data.missing}" is not available with {name}; use "drop" or '
-            '"partial"',
+    if study.data.scaling == "none":
+        words = f'{name} needs columns on one scale; use scaling = "min-max" or "standard"'
+        yield Conflict(("data", "scaling"), words)
+    allowed = ("drop", "partial") if tier.noisy else ("drop", "mean", "partial")
+    if study.data.missing not in allowed:
+        listed = ", ".join(f'"{one}"' for one in allowed)
+        words = (
+            f'missing = "{study.data.missing}" is not available with {name}; use one of {listed}'
         )
+        yield Conflict(("data", "missing"), words)
 
 
 def _init_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
@@ -176,9 +196,12 @@ def _query_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Itera
 
 
 def count_requests(study: Study, tier: Tier) -> int:
-    """The most rounds and other requests of a study over split rows with one number of clusters."""
+    """The most rounds and other requests of a study over split rows."""
     settings = study.clustering
     rounds = limit_rounds(tier, make_algorithm(settings, study.n_clusters[1]))
+    if settings.n_clusters == "auto" and needs_summary(tier):
+        requests = count_queries(count_micro(study.n_clusters[1])) + rounds + 1 + _DESCRIBED
+        return requests if tier.query_limit is None else min(requests, tier.query_limit)
     names = [name for column in study.features or () for name in column.encoded_names]
     start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
     return settings.n_init * (start + rounds + 1) + _DESCRIBED

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..results import (
     QualityRecord,
     Withheld,
 )
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray
 from .cluster_statistics import (
     ClusterQueries,
     ClusterStatistics,
@@ -73,6 +73,16 @@ def describe_clusters(
     )
     return ClusterDescription(
         clusters, drawn, withheld, statistics.rounded, statistics.center, agreement
+    )
+
+
+def mark_unreliable(
+    clusters: tuple[ClusterProfile, ...], reliable: BoolArray
+) -> tuple[ClusterProfile, ...]:
+    """The clusters with a mark at those whose centres are mostly noise."""
+    return tuple(
+        replace(cluster, reliable=bool(sure))
+        for cluster, sure in zip(clusters, reliable, strict=True)
     )
 
 

@@ -11,6 +11,7 @@ from ..clustering.choose_k import Choice
 from ..clustering.model import ColumnsModel, Model
 from ..core import ConfigError, FedclustError, RoundSummary, WriteError
 from ..core.files import explain, write_text
+from ..progress import PROGRESS, unfinished_folder
 from ..results import RoundRecord, RunProfile, read_record, write_lines, write_record
 from .inputs import Inputs, read_inputs
 from .journal import Journal, OnRound
@@ -51,6 +52,11 @@ class RunDirectory:
         _refuse_overwriting(folder, force=force or resume)
         saved = self._saved_run_id() if resume else ""
         self.run_id = run_id or saved or secrets.token_hex(4)
+
+    @property
+    def progress(self) -> Path:
+        """Where a run in this process writes what it does."""
+        return self._scratch / PROGRESS
 
     def journal(self, on_round: OnRound | None, *, saves: bool = True) -> Journal:
         """The journal of the unfinished run with `resume`, otherwise an empty one.
@@ -152,7 +158,7 @@ class RunDirectory:
 
             write_report(scratch)
         shutil.rmtree(scratch / _JOURNAL, ignore_errors=True)
-        for file in (_INPUTS, _RUN_ID):
+        for file in (_INPUTS, _RUN_ID, PROGRESS):
             (scratch / file).unlink(missing_ok=True)
         self._replace_earlier()
 
@@ -166,12 +172,6 @@ class RunDirectory:
         if (replaced := _run_id_of(old)) != self.run_id:
             self._remove_labels(replaced)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def unfinished_folder(folder: Path) -> Path:
-    """Where a run is written until it is complete."""
-    whole = folder.absolute()  # "." has no name
-    return whole.with_name(f".{whole.name}.unfinished")
 
 
 def announce_unfinished(folder: Path) -> str:

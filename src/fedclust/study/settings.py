@@ -243,12 +243,31 @@ class OutputSettings:
     report: Annotated[bool, Key("write report.html")] = True
 
 
+@dataclass(frozen=True)
+class TitleSettings:
+    """[study]: what the report says of the study."""
+
+    title: Annotated[str, Key("title of the report", aliases=("name",))] = ""
+    description: Annotated[str, Key("a sentence or two below the title", aliases=("about",))] = ""
+
+
+@dataclass(frozen=True)
+class NameSettings:
+    """[clusters]: names for the report; they can also be added to the study.toml of a run."""
+
+    names: Annotated[
+        tuple[str, ...], Key("names of the clusters, in the order of their numbers")
+    ] = ()
+
+
 SECTIONS: Mapping[str, type] = {
     "clustering": ClusteringSettings,
     "data": DataSettings,
     "outputs": OutputSettings,
     "sampling": SamplingSettings,
     "privacy": PrivacySettings,
+    "study": TitleSettings,
+    "clusters": NameSettings,
 }
 
 
@@ -266,6 +285,8 @@ class Study:
     outputs: OutputSettings
     given: frozenset[tuple[str, str]] = frozenset()  # table and key of each value in the file
     own_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by client
+    titles: TitleSettings = TitleSettings()
+    names: NameSettings = NameSettings()
 
     @property
     def n_clusters(self) -> tuple[int, int]:

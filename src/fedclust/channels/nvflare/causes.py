@@ -3,7 +3,12 @@
 from pathlib import Path
 
 CONSOLE = "console.log"
+RUNS_ELSEWHERE = (
+    "this kit runs on another machine, and the server refuses a second one; stop the other client, "
+    "or wait ten seconds if it has just been stopped"
+)
 _CAUSES = (
+    ("Client '{name}' runs elsewhere", RUNS_ELSEWHERE),
     (
         "Client '{name}' is disabled",
         "the server refuses this kit, because the coordinator revoked it; ask for a kit with "

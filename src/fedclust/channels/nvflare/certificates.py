@@ -5,27 +5,29 @@ import os
 import socket
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 _SECONDS = 5.0
+T = TypeVar("T")
 
 
 def days_left(startup: Path, role: str, name: str | None = None) -> int:
     """Days until the certificate of a kit expires; ValueError if it is not valid now."""
     base = "server" if role == "server" else "client"  # the coordinator also has client.crt
-    certificate = x509.load_pem_x509_certificate((startup / f"{base}.crt").read_bytes())
-    authority = x509.load_pem_x509_certificate((startup / "rootCA.pem").read_bytes())
-    key = load_pem_private_key((startup / f"{base}.key").read_bytes(), password=None)
+    certificate = _load(startup / f"{base}.crt", x509.load_pem_x509_certificate)
+    authority = _load(startup / "rootCA.pem", x509.load_pem_x509_certificate)
+    key = _load(startup / f"{base}.key", lambda raw: load_pem_private_key(raw, password=None))
     try:
         certificate.verify_directly_issued_by(authority)
-    except (InvalidSignature, TypeError, ValueError):
+    except (InvalidSignature, UnsupportedAlgorithm, TypeError, ValueError):
         raise ValueError("it is not signed by the authority of the kit") from None
     if key.public_key() != certificate.public_key():
         raise ValueError("the private key does not match the certificate")
@@ -40,6 +42,17 @@ def days_left(startup: Path, role: str, name: str | None = None) -> int:
     if now > end:
         raise ValueError(f"it expired on {end:%Y-%m-%d}; ask the coordinator for a renewal")
     return (end - now).days
+
+
+def _load(path: Path, parse: Callable[[bytes], T]) -> T:
+    """What a file has; parsers say why it is damaged in words that help nobody here."""
+    raw = path.read_bytes()
+    try:
+        return parse(raw)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError(
+            f"{path.name} is damaged; unpack the kit again, or ask the coordinator for a renewal"
+        ) from None
 
 
 def check_handshake(startup: Path, host: str, port: int) -> str:

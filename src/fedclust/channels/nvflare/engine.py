@@ -1,14 +1,16 @@
 """Runs a module of NVFlare as its main module, with less to load and shorter waits.
 
 The engine waits beside the data for days, and every job starts two processes or more. So this is
-run as a file: the engine imports nothing of fedclust. It loads only the drivers that kits use, and
-no NumPy unless a job needs it. A client reconnects within seconds, and touches a file of its kit
-whenever the server has answered a heartbeat. Lines that repeat while no server runs are thinned.
+run as a file: the engine imports nothing of fedclust but a file beside it. It loads only the
+drivers that kits use, and no NumPy unless a job needs it. A client reconnects within seconds, and
+touches a file of its kit whenever the server has answered a heartbeat. Lines that repeat while no
+server runs are thinned.
 
 The arguments are the name of that file, the module, and the arguments of the module.
 """
 
 import contextlib
+import importlib.util
 import logging
 import os
 import runpy
@@ -31,6 +33,7 @@ from nvflare.private.defs import CellChannelTopic
 _RECONNECT = 2  # seconds between two attempts at most
 _MOST, _WINDOW = 10, 600.0  # the same line is logged at most so often within so many seconds
 _JOBS = ("worker_process", "runner_process")  # modules that run a job
+_CLIENT, _SERVER = "client_train", "server_train"  # modules that run an engine
 _NOISY = (
     "nvflare.fuel.f3.sfm.conn_manager",
     "nvflare.fuel.f3.drivers.grpc_driver.GrpcDriver",
@@ -47,6 +50,10 @@ def main() -> None:
         common_decomposers.register = lambda: None
     conn_manager.MAX_WAIT = _RECONNECT
     CoreCell.send_request = _noting_heartbeats(CoreCell.send_request, contact)
+    if module.endswith(_CLIENT):
+        CoreCell.send_request = _load_signs().with_signs(CoreCell.send_request, Path())
+    elif module.endswith(_SERVER):
+        _watch_clients()
     client_process_launcher.generate_client_command = _launched_here(
         client_process_launcher.generate_client_command, contact
     )
@@ -68,17 +75,44 @@ def _load_drivers() -> None:
     communicator.driver_loaded = True
 
 
+def _load_signs() -> Any:
+    """The file beside this one, without the packages around it."""
+    spec = importlib.util.spec_from_file_location("signs", Path(__file__).with_name("signs.py"))
+    if spec is None or spec.loader is None:
+        raise ImportError("signs.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _watch_clients() -> None:
+    """Let the server take in the signs of clients, and refuse a kit that runs elsewhere."""
+    from nvflare.private.fed.server.fed_server import FederatedServer
+
+    signs = _load_signs()
+    clients = signs.Clients(Path(signs.REPORT))
+    FederatedServer.register_client = clients.guarded(FederatedServer.register_client)
+    FederatedServer.client_heartbeat = clients.guarded(FederatedServer.client_heartbeat)
+
+
 def _launched_here(generate: Callable[[Any], str], contact: str) -> Callable[[Any], str]:
     """The command of a job process, which is started in the same way."""
 
     def generate_command(fl_ctx: Any) -> str:
-        program, flag, module, *rest = shlex.split(generate(fl_ctx))
+        words = _quoted(_quoted(generate(fl_ctx), sys.executable), str(Path.cwd()))
+        program, flag, module, *rest = shlex.split(words)
         if flag != "-m":
             raise RuntimeError(f"{program} {flag} {module}: not the command of a job")
         here = [program, "-P", "-u", str(Path(__file__).resolve()), contact]
         return shlex.join([*here, module, *rest])
 
     return generate_command
+
+
+def _quoted(words: str, path: str) -> str:
+    """A command with this path as one word: NVFlare does not quote the paths of kit and Python."""
+    quoted = shlex.quote(path)
+    return words if quoted in words else words.replace(path, quoted)
 
 
 def _noting_heartbeats(send: Callable[..., Any], contact: str) -> Callable[..., Any]:

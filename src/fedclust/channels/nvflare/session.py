@@ -69,6 +69,12 @@ class Session:
         meta = self._call("get_job_meta", job)
         return str(meta.get("status", ""))
 
+    def failed_sites(self, job: str) -> list[str]:
+        """Where a job could not be deployed, if it is known."""
+        lines = self._call("get_job_meta", job).get("job_deploy_detail") or []
+        parts = [str(line).partition(": ") for line in lines]
+        return sorted(name for name, colon, state in parts if colon and state != "OK")
+
     def abort(self, job: str) -> None:
         """Abort a job if it is still running."""
         with contextlib.suppress(FedclustError):

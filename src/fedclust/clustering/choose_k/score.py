@@ -3,10 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...metrics import Measure
 from ...results import ChoiceRecord, ScoreRecord
 from ...typing import FloatArray
+
+if TYPE_CHECKING:  # which uses the choice
+    from ..summary import DataSummary
 
 ELBOW = Measure(
     name="elbow",
@@ -66,6 +70,7 @@ class Choice:
     sent: Mapping[str, int]  # bytes, by client
     rounds: int
     work: float  # sum over rounds of the number of centres that each row is compared with
+    summary: "DataSummary | None" = None  # that it was chosen from; None: from all rows
 
     def summarize(self) -> ChoiceRecord:
         """The recommendation and its evidence, for a file."""

@@ -5,7 +5,14 @@ different scales, and clusters would reflect clients.
 """
 
 from .column import Column
-from .prepare import Preparation, encode_columns, prepare, prepare_over, scale_by_bounds
+from .prepare import (
+    Preparation,
+    encode_columns,
+    encoded_schema,
+    prepare,
+    prepare_over,
+    scale_by_bounds,
+)
 from .statistics import Histogram, MedianOfMeans, Moments, round_to
 
 __all__ = [
@@ -16,6 +23,7 @@ __all__ = [
     "Preparation",
     "scale_by_bounds",
     "encode_columns",
+    "encoded_schema",
     "prepare",
     "prepare_over",
     "round_to",

@@ -80,15 +80,13 @@ class Preparation:
 
     def schema(self) -> Schema:
         """Schema of prepared rows, with public bounds if every column has bounds."""
-        boxes = [column.box for column in self.columns]
-        known = [box for box in boxes if box is not None]
-        schema = Schema(len(self.names), missing=self.partial)
+        encoded = replace(encoded_schema(self.columns), missing=self.partial)
         if any(column.categories for column in self.columns):
-            schema = replace(schema, blocks=self._blocks(), height=1.0 / self.scale)
-        if len(known) < len(boxes):
-            return schema
-        low, high = (np.vstack(known).T - self.offset) / self.scale
-        return replace(schema, low=low, high=high)
+            encoded = replace(encoded, blocks=self._blocks(), height=1.0 / self.scale)
+        if encoded.low is None or encoded.high is None:
+            return encoded
+        low, high = ((box - self.offset) / self.scale for box in (encoded.low, encoded.high))
+        return replace(encoded, low=low, high=high)
 
     def _blocks(self) -> IntArray:
         """For each prepared column 0 for a number, or the position from 1 of its categories."""
@@ -172,6 +170,16 @@ def prepare(
     )
 
 
+def encoded_schema(columns: Sequence[Column]) -> Schema:
+    """The shape of encoded rows, with public bounds if every column has them."""
+    boxes = [column.box for column in columns]
+    known = [box for box in boxes if box is not None]
+    if len(known) < len(boxes):
+        return Schema(sum(len(column.encoded_names) for column in columns))
+    low, high = np.vstack(known).T
+    return Schema(len(low), low=low, high=high)
+
+
 def scale_by_bounds(
     columns: Sequence[Column], *, partial: bool = False, category_weight: CategoryWeight = None
 ) -> Preparation:
@@ -224,7 +232,8 @@ def prepare_over(
     _check_settings(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
 
-    tier, schema = tier_of(privacy), Schema(P)
+    tier, schema = tier_of(privacy), encoded_schema(columns)
+    channel = tier.channel(channel)
 
     def run_statistic(statistic: AnyAlgorithm, purpose: str = "") -> Any:
         plan = replace(tier.plan(statistic, channel, schema), purpose=purpose)
@@ -232,6 +241,8 @@ def prepare_over(
 
     # Rows that are dropped later must not count: a difference of sums would reveal them.
     query = Moments(None if tier.exact else min_count, whole_rows=missing == "drop")
+    if tier.sums_only:
+        query = replace(query, low=schema.low, high=schema.high)
     try:
         moments = run_statistic(query)
     except EmptyRound:

@@ -25,6 +25,8 @@ from ...core import (
     Traits,
     checks,
 )
+from ...core.message import round_to_grid
+from ...kernels.grid import Grid
 from ...typing import BoolArray, FloatArray, IntArray, Rng
 
 _ASIDE = 2.0**-20  # of a step: how far its borders lie beside multiples of it
@@ -75,6 +77,21 @@ class ColumnSums(Summed):
     count: Annotated[FloatArray, Dims("F")]
     total: Annotated[FloatArray, Dims("F")]
 
+    def on_grid(self, grid: Grid) -> Self:
+        """Round as `Moments` does; it has done so where its rows have a grid."""
+        if self.count.dtype == np.int64:
+            return self
+        counts = round_to_grid(self.count, grid.mass)
+        return type(self)(counts, round_to_grid(self.total, _steps(grid)))
+
+    def off_grid(self, grid: Grid) -> Self:
+        return type(self)(self.count / grid.mass, self.total / _steps(grid))
+
+
+def _steps(grid: Grid) -> FloatArray:
+    """Steps per unit of a column's differences, of which none exceeds the width of its bounds."""
+    return grid.unit / 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class Moments(Algorithm[MomentState, Around, ColumnSums]):
@@ -87,6 +104,9 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     # A client with fewer values in a column sends zeros for it; None: all values count.
     min_count: Annotated[int | None, Role.RECORDS] = 5
     whole_rows: bool = False  # only rows without a missing value count
+    # Public bounds, for sums of integers: the first differences are from their middle.
+    low: Annotated[FloatArray | None, Role.COLUMNS] = None  # (F,)
+    high: Annotated[FloatArray | None, Role.COLUMNS] = None  # (F,)
 
     key: ClassVar[str] = "moments"
     traits: ClassVar[Traits] = Traits(additive=True, missing=True)
@@ -98,7 +118,15 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
 
     def start(self, schema: Schema, rng: Rng) -> MomentState:
         zeros = np.zeros(schema.n_features)
-        return MomentState(zeros, zeros, zeros, 0)
+        middle = zeros
+        if self.low is not None and self.high is not None:
+            middle = self.low + (self.high - self.low) / 2.0
+        return MomentState(zeros, middle, zeros, 0)
+
+    @property
+    def _width(self) -> FloatArray | float:
+        """By which squares are divided, so that they are no larger than differences."""
+        return 1.0 if self.low is None or self.high is None else self.high - self.low
 
     def broadcast(self, state: MomentState) -> Around:
         return Around(state.mean, state.round)
@@ -107,8 +135,12 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
         present = _is_present(data.X, self.whole_rows)
         count = present.sum(axis=0).astype(float)
         values = np.where(present, data.X - down.mean, 0.0)
-        total = (values**2 if down.round else values).sum(axis=0)
-        return ColumnSums(count, total)
+        values = values**2 / self._width if down.round else values
+        if data.grid is not None:  # each record is rounded once, so any split gives the same bits
+            steps = np.rint(values * _steps(data.grid)).astype(np.int64)
+            counts = np.rint(count * data.grid.mass).astype(np.int64)
+            return ColumnSums(counts, steps.sum(axis=0))
+        return ColumnSums(count, values.sum(axis=0))
 
     def release(self, message: ColumnSums) -> ColumnSums:
         if self.min_count is None:
@@ -121,8 +153,8 @@ class Moments(Algorithm[MomentState, Around, ColumnSums]):
     def server_step(self, state: MomentState, merged: ColumnSums, rng: Rng) -> MomentState:
         value = merged.total / np.maximum(merged.count, 1.0)
         if state.round == 0:
-            return replace(state, count=merged.count, mean=value, round=1)
-        return replace(state, variance=value, round=2)
+            return replace(state, count=merged.count, mean=state.mean + value, round=1)
+        return replace(state, variance=value * self._width, round=2)
 
     def done(self, state: MomentState) -> bool:
         return state.round == 2

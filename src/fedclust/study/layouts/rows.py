@@ -17,7 +17,7 @@ from ...client.requests import (
     WriteLabels,
     Written,
 )
-from ...clustering.choose_k import Choice, choose
+from ...clustering.auto import limit_rounds, needs_summary, start_of
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.numbering import sort_by_size
 from ...clustering.preparation import (
@@ -43,11 +43,13 @@ from ...core import (
 from ...results import RunDescription, RunProfile
 from ...tiers import Tier
 from ...typing import FloatArray, IntArray
+from ..choosing import choose_in_range
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
 from ..conflicts import find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import (
     describe_clusters,
     describe_missing,
+    mark_unreliable,
     measure_quality,
     warn_of_small_clusters,
 )
@@ -60,8 +62,6 @@ from ..pooled import cluster_pooled
 from ..precision import EXACT, Precision, publish_density
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
-
-_ROWS_PER_CLUSTER = 5  # on average, at least, when the number of clusters is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,21 +208,23 @@ class RowsLayout(Layout):
     ) -> Preparation:
         """One scale for all clients, learned from all of them."""
         study, columns = self.study, survey.columns
+        scaling = study.data.scaling or ("min-max" if tier.sums_only else "standard")
+        fills = study.data.missing not in ("drop", "partial")
         algorithm = make_algorithm(study.clustering, study.n_clusters[0])
         weight: CategoryWeight = "auto" if algorithm.traits.weighs else None
         weight = study.data.category_weight or weight
-        if tier.sums_only:  # learning a scale would show every client's own sums
+        if tier.sums_only and scaling == "min-max" and not fills:  # no client is queried
             return scale_by_bounds(columns, partial=self._partial, category_weight=weight)
         encoded = EncodedRows(columns, self._partial)
         means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
             columns,
             pool.over(encoded, encoded.schema),
-            scaling=study.data.scaling or "standard",
+            scaling=scaling,
             missing=study.data.missing,
             min_count=study.privacy.min_count,
             privacy=tier,
-            rounded=not means_of_all,
+            rounded=tier.sums_only or not means_of_all,  # results show the scale
             category_weight=weight,
             runner=runner,
         )
@@ -240,11 +242,16 @@ class RowsLayout(Layout):
         }
         n_clusters, choice = study.n_clusters[0], None
         if settings.n_clusters == "auto":
-            choice = self._choose(prepared, journal, common)
+            runner, n_rows = journal.runner(Phase.CHOOSING), add_counts(prepared.used.values())
+            rows = prepared.channel, prepared.schema
+            choice = choose_in_range(study, *rows, n_rows, runner, common)
             n_clusters = choice.recommended
-        requested = make_algorithm(settings, n_clusters)
+        requested = limited = make_algorithm(settings, n_clusters)
+        if choice is not None:
+            common["init"] = start_of(choice, requested, settings.init)
+            limited = limit_rounds(choice, requested, tier)
         found = cluster(
-            requested,
+            limited,
             prepared.channel,
             prepared.schema,
             n_init=settings.n_init,
@@ -252,20 +259,6 @@ class RowsLayout(Layout):
             **common,
         )
         return Clustered(requested, found, choice)
-
-    def _choose(self, prepared: _Prepared, journal: Journal, common: Mapping[str, Any]) -> Choice:
-        low, high = self.study.n_clusters
-        n_rows = sum(n or 0 for n in prepared.used.values())
-        ks = range(low, max(low + 1, min(high + 1, n_rows // _ROWS_PER_CLUSTER)))
-        algorithm = make_algorithm(self.study.clustering, ks[-1])
-        runner = journal.runner(Phase.CHOOSING)
-        choice = choose(algorithm, prepared.channel, prepared.schema, ks, runner=runner, **common)
-        if ks[-1] < high:
-            more = (
-                f" A k above {ks[-1]} would leave fewer than {_ROWS_PER_CLUSTER} rows per cluster."
-            )
-            choice = replace(choice, why=choice.why + more)
-        return choice
 
     # Results
 
@@ -285,6 +278,7 @@ class RowsLayout(Layout):
         totals = sum_clusters(found, queries)
         model, order = self._number(found, prepared.preparation, totals, match)
         description = describe_clusters(model, totals.reorder(order), queries)
+        clusters = mark_unreliable(description.clusters, found.reliable[order])
         pooled = cluster_pooled(
             found, prepared.channel, prepared.schema, tier, journal, compares=pool.compares
         )
@@ -295,7 +289,7 @@ class RowsLayout(Layout):
         profile = RunProfile(
             minimum=min_count,
             coverage=totals.coverage,
-            clusters=description.clusters,
+            clusters=clusters,
             map=description.map,
             quality=measure_quality(found, pooled, queries, digits),
             withheld=description.withheld,
@@ -340,6 +334,8 @@ class RowsLayout(Layout):
         found = super().find_effect(prepared, requested, tier)
         if self.study.clustering.init not in AUTO or not requested.has_parameter("init"):
             return found
+        if self.study.clustering.n_clusters == "auto" and needs_summary(tier):
+            return found._replace(start="summary")
         seeding = tier.seeding(requested, prepared.schema, len(prepared.used))
         other = seeding is not None and seeding.key != requested.seeding
         return found._replace(start=seeding.key) if seeding and other else found

@@ -1,0 +1,159 @@
+"""What the summary of one run gives: starts for every k, the choice of k, and shapes.
+
+``python -m benchmarks.summary [starts | choice | shapes]`` prints the tables of docs/summary.md;
+public data sets that are not on this machine are skipped.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from fedclust.channels import LocalChannel
+from fedclust.clustering.summary import (
+    DataSummary,
+    SummaryRun,
+    choose_from,
+    find_centers,
+    find_shapes,
+)
+from fedclust.core import Schema
+from fedclust.kernels import inertia, nearest
+from fedclust.tiers import tier_of
+from fedclust.typing import FloatArray, IntArray
+
+from . import choice, start_cases
+from .timing import row
+
+KS = range(2, 21)
+_LARGE = 5_000  # rows of a set on which starts are compared
+_CLIENTS = 3
+
+
+def summarise(X: FloatArray, n_micro: int = 80) -> DataSummary:
+    """The summary of rows that three clients have, under masks."""
+    wide = np.maximum(X.max(axis=0) - X.min(axis=0), 1e-9)
+    schema = Schema(X.shape[1], low=X.min(axis=0) - 0.1 * wide, high=X.max(axis=0) + 0.1 * wide)
+    secure = tier_of("secure")
+    clients = LocalChannel({f"c{i}": X[i::_CLIENTS] for i in range(_CLIENTS)})
+    return SummaryRun(secure.channel(clients), schema, secure).learn(n_micro)
+
+
+class Start(NamedTuple):
+    """Inertia by that of the best of ten k-means++ runs: mean and maximum over k."""
+
+    name: str
+    at_once: FloatArray
+    later: FloatArray  # after five rounds
+    queries: int
+
+
+def starts() -> Iterator[Start]:
+    """Starts for every k, on one case of each data set."""
+    seen = set[str]()
+    for case in start_cases.all_cases():
+        name = case if isinstance(case, str) else case.name.split(",")[0]
+        if isinstance(case, str) or name in seen or len(case.X) < 1_000:
+            continue
+        seen.add(name)
+        X = np.ascontiguousarray(case.X, dtype=float)
+        if len(X) > _LARGE:
+            X = X[np.random.default_rng(0).choice(len(X), _LARGE, replace=False)]
+        summary = summarise(X)
+        ratios = []
+        for k in KS:
+            best = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
+            found = find_centers(summary, k)
+            later = KMeans(k, init=found, n_init=1, max_iter=5).fit(X).inertia_
+            ratios.append((inertia(X, found) / best, later / best))
+        at_once, after = np.array(ratios).T
+        yield Start(name, at_once, after, summary.queries)
+
+
+def start_table() -> list[str]:
+    """The table of starts."""
+    lines = [row("data", "no further round: mean (largest)", "after 5 rounds", "queries")]
+    lines.append(row(*["---"] * 4))
+    for name, *ratios, queries in starts():
+        shown = [f"{values.mean():.3f} ({values.max():.3f})" for values in ratios]
+        lines.append(row(name, *shown, queries))
+    return lines
+
+
+def choice_table() -> list[str]:
+    """How often k is right, and how often clouds without clusters are called weak."""
+    right, weak, runs = Counter[str](), Counter[str](), Counter[str]()
+    most = 0
+    for case in (*choice.with_clusters(), *choice.without_clusters()):
+        summary = summarise(np.ascontiguousarray(case.X, dtype=float))
+        found = choose_from(summary, range(2, choice.TOP + 1))
+        most, n = max(most, summary.queries), len(case.splits)  # any split gives the same bits
+        runs[case.line] += n
+        right[case.line] += n * (found.recommended == case.n_clusters)
+        weak[case.line] += n * found.weak
+    lines = [row("data", "runs", "right", "called weak"), row(*["---"] * 4)]
+    for line, n in runs.items():
+        lines.append(row(line, n, "" if line.startswith("one ") else right[line], weak[line]))
+    structured = [line for line in runs if not line.startswith("one ")]
+    clouds = [line for line in runs if line.startswith("one ")]
+    for title, of in (("all with clusters", structured), ("all clouds", clouds)):
+        totals = [sum(counter[line] for line in of) for counter in (runs, right, weak)]
+        lines.append(row(f"**{title}**", *totals))
+    return [*lines, "", f"At most {most} queries."]
+
+
+def shaped(seed: int) -> Iterator[tuple[str, FloatArray, IntArray]]:
+    """Sets whose clusters are not round: connected, dense, and apart from each other."""
+    rng = np.random.default_rng(seed)
+    yield "moons", *make_moons(2_000, noise=0.08, random_state=seed)
+    yield "circles", *make_circles(2_000, noise=0.05, factor=0.5, random_state=seed)
+    yield "two spirals", *_spirals(2, 1_000, rng)
+    yield "three spirals", *_spirals(3, 700, rng)
+    yield "discs of seven sizes", *_discs(rng)
+
+
+def _spirals(n: int, rows: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    y = np.repeat(np.arange(n), rows)
+    radius = 2 * np.pi * np.sqrt(rng.uniform(0.05, 1, n * rows))
+    angle = radius + 2 * np.pi * y / n
+    X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return X + rng.normal(0, 0.15, X.shape), y
+
+
+def _discs(rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    places = [(0, 0), (12, 0), (25, 5), (25, -8), (2, 12), (12, 14), (40, 0)]
+    radius = np.array([3, 4, 2.2, 3.6, 1.4, 1.3, 2.2])
+    y = np.repeat(np.arange(7), [680, 1080, 400, 920, 180, 140, 520])
+    angle, out = rng.uniform(0, 2 * np.pi, len(y)), np.sqrt(rng.uniform(0, 1, len(y)))
+    around = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (radius[y] * out)[:, None]
+    return np.array(places, dtype=float)[y] + around, y
+
+
+def shape_table(seeds: int = 20) -> list[str]:
+    """Agreement of shapes with the classes, over seeds: the smallest, and how often it is 0.95."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for seed in range(seeds):
+        for name, X, y in shaped(seed):
+            for n_micro in (60, 80, 100):
+                summary = summarise(np.ascontiguousarray(X), n_micro)
+                labels = find_shapes(summary)[nearest(X, summary.centers)[0]]
+                found.setdefault((name, n_micro), []).append(adjusted_rand_score(y, labels))
+    lines = [row("data", "micro-clusters", "smallest ARI", "mean", "at least 0.95")]
+    lines.append(row(*["---"] * 5))
+    for (name, n_micro), values in found.items():
+        good = sum(value >= 0.95 for value in values)
+        shown = f"{min(values):.3f}", f"{np.mean(values):.3f}", f"{good} of {len(values)}"
+        lines.append(row(name, n_micro, *shown))
+    return lines
+
+
+TABLES = {"starts": start_table, "choice": choice_table, "shapes": shape_table}
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or TABLES:
+        print("\n".join([*TABLES[wanted](), ""]))

@@ -1,0 +1,99 @@
+"""The five papers: what we conclude in words, and their experiments; how to read the page."""
+
+from ..experiment import Experiment, Paper
+from . import EXPERIMENTS
+
+INTRODUCTION = [
+    "# The papers, reproduced",
+    "",
+    "fedclust implements the algorithms of five papers. This page compares every number that they print, and",
+    "every number that their authors stored for a figure, with what fedclust computes. It is written by",
+    "`python -m papers page` from the runs in [docs/papers](papers). `make papers` adds the runs that are missing.",
+    "",
+]
+LEGEND = [
+    "How to read it:",
+    "",
+    "- **Reproduced** means that the difference is at most two standard errors plus the rounding of the printed number.",
+    "  The standard error is that of a difference of two samples, the paper's and ours, with the spread of our runs. Where",
+    "  the starts of the paper's runs are known, ours are the same, and only what is left to vary counts. Extremes and",
+    "  standard deviations have their errors from samples drawn from our runs.",
+    "- **Too noisy** means that the limit is more than a quarter of the published number, so that agreement says little.",
+    "- **Too few runs** gives no verdict. Cells need 30 runs, or 10 if a run takes minutes, or all starts of the paper.",
+    "  `(7 of 30)` is a cell with 7 of the 30 runs that it needs.",
+    "- Tables show `published / ours`. **Bold** differs, `~` is too noisy, and † marks runs that fall into two groups, which",
+    "  the CSV file lists. `/ not run` is left for the next call of `make papers`.",
+    "- A claim compares runs with the same seed in pairs. It holds if the mean difference is above two standard errors.",
+    "",
+    "For the speed compared with the authors' code, see [benchmarks](benchmarks.md). Where an algorithm deviates from its",
+    "paper, [the algorithms](algorithms.md) say so, with the consequence.",
+]
+
+
+def _of(*prefixes: str) -> list[Experiment]:
+    return [e for i, e in EXPERIMENTS.items() if i.startswith(prefixes)]
+
+
+FFCM = Paper(
+    "FFCM",
+    "M. Stallmann, A. Wilbik: Towards federated clustering: a federated fuzzy c-means algorithm (FFCM), "
+    "AAAI 2022 workshop. Ten runs per number.",
+    "**What holds:** avg2 beats avg1 wherever a client lacks clusters, in every pattern of sizes that the paper tests. "
+    "**What does not:** that averaging as such fails. With the one local step that the paper prints, avg1 is lossless; it fails "
+    "because the authors' code iterates every client to convergence and weights by the sum of u. Two printed errors of avg1 in "
+    "Table 4 are half of what this code computes, and most gaps there are 10 to 20 % below it. fedclust agrees with the code: "
+    "the mistakes are the paper's, or its numbers come from other draws. That a single client always misses the hidden "
+    "cluster of case 2 is not so: in about half of the draws it does.",
+    _of("ffcm"),
+)
+FFCF = Paper(
+    "FFCF",
+    "A. Urio-Larrea: Federated clustering algorithm based on a fuzzy clustering feature vector, KDD 2024 poster. One run.",
+    "**What holds:** all eight numbers come out to the digits that are printed, and one round suffices. Three of the eight "
+    "count as different below, because the poster cuts digits off where others round. Its FFCM columns are those of the FFCM "
+    "paper, on other data, so that they compare nothing.",
+    _of("ffcf"),
+)
+LLF = Paper(
+    "LLF",
+    "J. L. Corcuera Bárcena, F. Marcelloni, A. Renda, A. Bechini, P. Ducange: Federated c-means and fuzzy c-means "
+    "clustering algorithms for horizontally and vertically partitioned data, IEEE Transactions on Artificial "
+    "Intelligence, 2024. Ten runs per number.",
+    "**What holds:** the main claim. With all clients LLF-FCM is the pooled algorithm, for split rows and for split columns, "
+    "and the ARI of seven of the eight sets comes out to the printed digits from the authors' own starts. "
+    "**What does not:** the Soft Davies-Bouldin index differs on nearly all sets. We tried 29,160 formulas for it, and none fits, so "
+    "that the printed one must have been computed in another way than the paper writes. On pendigits the "
+    'printed ARI of .48 does not follow from the authors\' uniform start, which gives .42. "Within the first 10 rounds" is true '
+    "of the look of the curves only.",
+    _of("llf"),
+    absent=("12 of the 16 cells of Table IV: our copy of the paper has lost them.",),
+)
+FKM = Paper(
+    "FKM",
+    "S. Garst, M. Reinders: Federated k-means clustering, 2023. 200 runs per number.",
+    "**What holds:** FKM stays close to pooled k-means at every degree of heterogeneity, and k-FED does not. The authors' "
+    "files and stored results make this the paper that can be checked best. Note that the two are scored in different ways: the "
+    "pooled result by one ARI over all rows, the federated ones by a mean of the clients' own ARIs.",
+    _of("fkm"),
+)
+DWF = Paper(
+    "DWF",
+    "P. Holzer, T. Jacob, S. Kavane: Dynamically weighted federated k-means, 2023. 100 runs per number.",
+    "**What holds:** on the synthetic set DWF reaches the pooled optimum in every split. EWF does so only if clients are alike, and "
+    'what the paper calls k-FED does not. "MNIST" is the first 10,000 of the 60,000 images that the text '
+    "names: with these, k-means gives the printed numbers, and with all of them it does not. Runs of DWF and EWF on images take minutes "
+    "each; the tables say how many have been made.",
+    _of("dwf"),
+    absent=(
+        "FEMNIST, non-IID (36 numbers): the authors' file is larger than what the copies of their repository keep.",
+        "The points of Figs 4 to 8: the paper prints no numbers, and its repository has those of a later study only.",
+    ),
+)
+PAPERS = (FFCM, FFCF, LLF, FKM, DWF)
+COMPARISON = Paper(
+    "All algorithms compared",
+    "",
+    "No paper compares all of them. Over split rows, the lossless algorithms (`llf-cm`, `llf-fcm`, `ffcm-avg1` as printed) lose "
+    "nothing, and the others cost less. The last column is the advice of [choosing an algorithm](choosing-an-algorithm.md).",
+    _of("comparison"),
+)

@@ -1,0 +1,63 @@
+"""Clusters of any shape: micro-clusters that are joined where their border is dense.
+
+A border is dense if many rows lie beside it, and if both micro-clusters reach up to it. Rows beside
+it have one of the two as nearest centre and the other as second nearest.
+"""
+
+import numpy as np
+
+from ...kernels import sq_distances
+from ...typing import BoolArray, FloatArray, IntArray
+from .tree import sort_groups
+from .value import DataSummary
+
+GAP = 2.3  # a border with a larger gap separates two shapes
+_SMALL = 0.02  # of all rows: a smaller group joins the one with the narrowest gap
+_UNIFORM = np.sqrt(3.0)  # distance of two adjacent boxes by the sum of their deviations
+
+
+def gaps(summary: DataSummary) -> FloatArray:
+    """The gap of each border (M, M); about 1 within a dense shape, infinite without any rows.
+
+    It is the distance of two centres, by the one that evenly filled neighbours would have, over the
+    root of the share of the smaller one's rows that lie beside the border.
+    """
+    centers, weight = summary.centers, summary.weight
+    length = np.sqrt(sq_distances(centers, centers))
+    along = centers[None] - centers[:, None]
+    along /= np.maximum(length, 1e-300)[:, :, None]
+    spread = np.sqrt(np.einsum("ijf,if->ij", along**2, summary.square / weight[:, None]))
+    apart = length / np.maximum(_UNIFORM * (spread + spread.T), 1e-9 * length + 1e-300)
+    beside = summary.borders + summary.borders.T
+    share = beside / np.minimum.outer(weight, weight)
+    gap: FloatArray = np.where(share > 0, apart / np.sqrt(np.maximum(share, 1e-300)), np.inf)
+    np.fill_diagonal(gap, 0.0)
+    return gap
+
+
+def find_shapes(summary: DataSummary, gap: float = GAP) -> IntArray:
+    """The shape of every micro-cluster, the heaviest first; borders up to that gap join."""
+    apart = gaps(summary)
+    group = _join(apart <= gap)
+    least = _SMALL * summary.rows
+    while group.max() > 0:
+        weight = np.bincount(group, summary.weight)
+        small = int(weight.argmin())
+        if weight[small] >= least:
+            break
+        own = group == small
+        between = np.where(own[:, None] & ~own, apart, np.inf)
+        if np.isinf(between).all():  # no row lies beside any of its borders
+            distance = sq_distances(summary.centers, summary.centers)
+            between = np.where(own[:, None] & ~own, distance, np.inf)
+        group[own] = group[int(between.min(axis=0).argmin())]
+        group = np.unique(group, return_inverse=True)[1]
+    return sort_groups(group, summary.weight)
+
+
+def _join(joined: BoolArray) -> IntArray:
+    """Groups of all that are joined, directly or through others."""
+    group = np.arange(len(joined))
+    for i, j in zip(*np.nonzero(np.triu(joined, 1)), strict=True):
+        group[group == group[j]] = group[i]
+    return np.asarray(np.unique(group, return_inverse=True)[1])

@@ -1,0 +1,133 @@
+"""Base class of the transformers that learn from all clients."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..channels import LocalChannel
+from ..core import AnyAlgorithm, Data, Plan, Schema, run
+from ..data.client_tables import tables_by_client
+from ..data.values import refuse_non_numeric
+from ..typing import FloatArray
+from ._parameters import KnownParameters
+from ._rows import TABLE, read_rows
+from ._tables import collect, reorder_columns, with_owners, without
+
+
+class FederatedTransformer(KnownParameters, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base class: splits rows by client, learns from their messages, changes each table."""
+
+    missing: ClassVar[str] = "partial"  # NaN is a missing value, which counts nowhere
+
+    def fit(self, X: Any, y: Any = None, clients: Any = None) -> Self:
+        """Learn from the rows of all clients.
+
+        Parameters
+        ----------
+        X : table, or list of tables, or dict of name to table
+            As for `FederatedKMeans`. NaN is a missing value.
+        y : ignored
+        clients : array-like of shape (n_samples,), or str, optional
+            The owner of each row, or the name of the column of X that has the owners. That column
+            is kept as it is, so that the next step of a pipeline can use it.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._owner_column = clients if isinstance(clients, str) else None
+        rows = read_rows(self, collect(X), clients, None)
+        data = {
+            name: Data(one.X.astype(np.float64, copy=False), np.empty(0))
+            for name, one in rows.by_client.items()
+        }
+        self.clients_ = tuple(data)
+        channel, schema = LocalChannel(data), Schema(self.n_features_in_, missing=True)
+        self._learn(lambda query: run(Plan(query), channel, schema).model)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Change the rows of one table, or of each of several.
+
+        Parameters
+        ----------
+        X : table, or list of tables, or dict of name to table
+
+        Returns
+        -------
+        rows : array, or a list or dict of arrays
+            A data frame if X has the column of owners.
+        """
+        return self._map(self._apply, X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of the result.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            As in scikit-learn.
+
+        Returns
+        -------
+        names : array of str
+        """
+        check_is_fitted(self)
+        given, kept = without_owner(self._owner_column, input_features)
+        return np.array([*super().get_feature_names_out(given), *kept], dtype=object)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be."""
+
+    def _learn(self, ask: Callable[[AnyAlgorithm], Any]) -> None:
+        """Learn from the answers of all clients."""
+        raise NotImplementedError
+
+    def _apply(self, rows: FloatArray) -> FloatArray:
+        """The changed rows."""
+        raise NotImplementedError
+
+    def _map(self, function: Callable[[FloatArray], FloatArray], X: Any) -> Any:
+        check_is_fitted(self)
+        X = collect(X)
+        tables = tables_by_client(X)
+        if tables is None:
+            return self._change(function, X, "X")
+        names = getattr(self, "feature_names_in_", None)
+        found = [
+            self._change(
+                function,
+                table if names is None else reorder_columns(table, list(names), client, "the fit"),
+                client,
+            )
+            for client, (table, _) in ((f"client {name!r}", pair) for name, pair in tables.items())
+        ]
+        return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
+
+    def _change(self, function: Callable[[FloatArray], FloatArray], X: Any, who: str) -> Any:
+        owner = self._owner_column
+        features = X if owner is None else without(X, owner)
+        refuse_non_numeric(features, who)
+        rows = validate_data(self, features, reset=False, **TABLE)
+        names = getattr(self, "feature_names_in_", None)
+        Data.of(rows, client=who, names=names, missing=True)  # refuses infinite values
+        changed = function(rows.astype(np.float64))
+        if owner is None or features is X:
+            return changed
+        return with_owners(X, owner, changed, self.get_feature_names_out()[:-1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def without_owner(owner: str | None, names: Any) -> tuple[Any, list[str]]:
+    """Names of features without the column of owners, and that column, if it is kept."""
+    if owner is None:
+        return names, []
+    return (None if names is None else [name for name in names if name != owner]), [owner]
