@@ -273,8 +273,8 @@ def _configure(
         return kind.reference(n_clusters, **settings)
     presets = {"default": {}, **getattr(kind, "presets", {})}
     if preset not in presets:
-        known = " or ".join(map(repr, ["default", "reference", *list(presets)[1:]]))
-        raise ConfigError(f"preset must be {known}, got {preset!r}")
+        names = " or ".join(map(repr, ["default", "reference", *list(presets)[1:]]))
+        raise ConfigError(f"preset must be {names}, got {preset!r}")
     return cast(Any, kind)(n_clusters, **{**presets[preset], **settings})  # type: ignore[no-any-return]
 
 
