@@ -1,9 +1,9 @@
 """The model of a study: plain values in a file, and labels for new rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
+if TYPE_CHECKING:  # most models have none
+    from .summary import DataSummary
+
 FORMAT = 1  # of model.json
+SUMMARY = "summary.json"  # beside it
 _SHOWN = 6  # names in a line of a repr
 
 
@@ -77,6 +81,7 @@ class Model:
     id_column: str | None = None  # names the rows of the study's files
     # (C, 1 + 3P) of a mixture (`fedclust.kernels.Density`); None: rows go to the nearest centre
     density: FloatArray | None = None
+    summary: "DataSummary | None" = None  # of all rows, in summary.json beside the model
 
     def __repr__(self) -> str:
         heading = _describe(type(self), self.algorithm, len(self.ids), self.about)
@@ -104,6 +109,35 @@ class Model:
     def centers_in_units(self) -> FloatArray:
         """Centres in the columns' own units."""
         return self.preparation.in_units(self.centers)
+
+    @property
+    def known_summary(self) -> "DataSummary":
+        """The summary, or a refusal that says which runs have one."""
+        if self.summary is None:
+            raise ConfigError(
+                'this run has no summary; a study with n_clusters = "auto" keeps one, in the tiers '
+                "that limit queries"
+            )
+        return self.summary
+
+    def at(self, k: int, *, fuzzifier: float | None = None) -> Self:
+        """The model with another number of clusters, from the summary; no client is queried.
+
+        Its centres are those of the summary, not of all rows: close to them, and not lossless.
+        """
+        from .summary import group_by_centers  # which most models do not need
+
+        groups = group_by_centers(self.known_summary, k, fuzzifier)
+        key = "llf-cm" if fuzzifier is None else "llf-fcm"
+        return replace(
+            self,
+            centers=groups.centers,
+            ids=tuple(range(k)),
+            sizes=groups.sizes,
+            algorithm=key,
+            fuzzifier=fuzzifier,
+            about=None,
+        )
 
     def predict(self, table: Any) -> list[int | None]:
         """Cluster number of each row; None if the row was dropped for a missing value."""
@@ -288,4 +322,15 @@ def load(path: str | Path) -> Model:
             f"{file}: no party has all centres of a run over split columns, so new rows cannot be "
             "labelled; each owner has its part beside its labels"
         )
-    return model
+    summary = read_summary(file if file.is_dir() else file.parent)
+    return model if summary is None else replace(model, summary=summary)
+
+
+def read_summary(folder: Path) -> "DataSummary | None":
+    """Read the summary in a run's folder, if there is one."""
+    file = folder / SUMMARY
+    if not file.exists():
+        return None
+    from .summary import DataSummary
+
+    return DataSummary.from_config(parse_json(read_text(file), str(file)), str(file))

@@ -239,3 +239,21 @@ def preparation_words(model: Model) -> list[str]:
     if ready.fill is not None:
         words.append("Missing values were filled in.")
     return words or ["Columns were not transformed."]
+
+
+def ledger_words(run: RunFiles) -> str:
+    """How many queries the study took of those that a data set answers; empty without a limit."""
+    most = run.about.privacy.parameters.get("max_queries")
+    if most is None:
+        return ""
+    rounds = sum(phase.rounds for phase in run.profile.phases)
+    words = (
+        f"Ledger: the rounds of this study are {rounds} of the {most} queries that a data set "
+        "answers. Across machines, the check of the data and the labels count as well."
+    )
+    if run.summary is None:
+        return words
+    return (
+        f"{words} {run.summary.queries} of them learned the summary, which other studies over the "
+        "same rows and scale need not ask for again."
+    )
