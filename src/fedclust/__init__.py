@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
+    from .study.describe_fit import write_report
+    from .study.from_tables import run_study
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,8 @@ __all__ = [
     "load",
     "make",
     "make_seeding",
+    "run_study",
+    "write_report",
 ]
 
 
@@ -79,6 +83,8 @@ __getattr__ = lazy_names(
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),
+        "study.describe_fit": ("write_report",),
+        "study.from_tables": ("run_study",),
     },
 )
 

@@ -109,12 +109,12 @@ def evidence_title(run: RunFiles) -> str:
 
 def evidence_words(run: RunFiles) -> str:
     """Why there are this many clusters, in a few sentences."""
-    n = several(len(run.profile.clusters), "cluster")
     if run.choice is not None:
         return run.choice.why
     aid = reading_aid(run)
     return (
-        f"The study file asked for {n}, so this run has no evidence that the data have that many."
+        f"The number was given as {len(run.profile.clusters)}, so this run has no evidence that "
+        "the data have that many clusters."
         f"{' ' + aid if aid else ''}"
     )
 
