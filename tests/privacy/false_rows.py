@@ -38,8 +38,8 @@ def _one_place(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
     """The rows around one row, ten times each."""
     around = rows[np.random.default_rng(5).integers(len(rows))]
     order = np.argsort(sq_distances(rows, around[None])[:, 0])
-    near: FloatArray = rows[order[: max(3, len(rows) // 30)]]
-    return np.repeat(near, 10, axis=0)
+    many: FloatArray = np.repeat(rows[order[: max(3, len(rows) // 30)]], 10, axis=0)
+    return many
 
 
 def _moved(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
