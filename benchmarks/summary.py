@@ -1,7 +1,7 @@
 """What the summary of one run gives: starts for every k, the choice of k, and shapes.
 
-``python -m benchmarks.summary [starts | choice | shapes | noise]`` prints the tables of docs/summary.md;
-public data sets that are not on this machine are skipped.
+``python -m benchmarks.summary [starts | choice | shapes | noise]`` prints the tables of
+docs/summary.md; public data sets that are not on this machine are skipped.
 """
 
 import sys

@@ -22,7 +22,9 @@ from .cases import HIGH, LOW, blobs
 pytest.importorskip("opendp")
 
 
-def choose(tier: Tier, X: Any, key: str = "llf-cm", **clients: Any) -> tuple[Clustering, Choice]:
+def choose(
+    tier: Tier, X: Any, key: str = "llf-cm", clients: Any = None
+) -> tuple[Clustering, Choice]:
     data = clients or {f"c{i}": Data.of(X[i::3]) for i in range(3)}
     F = X.shape[1]
     schema = Schema(F, low=np.full(F, LOW), high=np.full(F, HIGH))
@@ -53,7 +55,7 @@ def test_the_budget_is_spent_once_and_no_more() -> None:
         f"c{i}": Data(X[i::3], np.empty(0), policy=ClientPolicy(ledger=ledger))
         for i, ledger in enumerate(ledgers)
     }
-    choose(tier, X, **clients)
+    choose(tier, X, clients=clients)
     assert [ledger.spent for ledger in ledgers] == pytest.approx([tier.budget] * 3)  # type: ignore[attr-defined]
 
 
