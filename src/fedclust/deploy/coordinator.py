@@ -29,8 +29,7 @@ from .status import announce_study
 from .system import check_system
 from .tail import Tail
 
-# Called with {"message": text}, or with a line of progress.jsonl.
-OnMessage = Callable[[dict[str, Any]], object]
+OnMessage = Callable[[dict[str, Any]], object]  # {"message": text}, or a line of progress.jsonl
 _POLL_INTERVAL = 0.2
 _STATUS_INTERVAL = 2.0  # seconds between status requests to the server
 _SERVER_START_TIMEOUT = 30.0

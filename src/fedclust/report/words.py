@@ -4,6 +4,7 @@ from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
 from ..metrics import INDICES, Measure, simplified_silhouette
+from ..metrics.likelihood import FIT
 from ..results import RunProfile
 from .amounts import data_size, listed, plain, several
 from .folder import RunFiles
@@ -24,7 +25,7 @@ def index_meaning(index: str) -> str:
 
 
 def _measure(index: str) -> Measure | None:
-    return EVIDENCE.get(index) or INDICES.get(index)
+    return EVIDENCE.get(index) or FIT.get(index) or INDICES.get(index)
 
 
 def algorithm_words(algorithm: str) -> str:
@@ -108,12 +109,12 @@ def evidence_title(run: RunFiles) -> str:
 
 def evidence_words(run: RunFiles) -> str:
     """Why there are this many clusters, in a few sentences."""
-    n = several(len(run.profile.clusters), "cluster")
     if run.choice is not None:
         return run.choice.why
     aid = reading_aid(run)
     return (
-        f"The study file asked for {n}, so this run has no evidence that the data have that many."
+        f"The number was given as {len(run.profile.clusters)}, so this run has no evidence that "
+        "the data have that many clusters."
         f"{' ' + aid if aid else ''}"
     )
 
