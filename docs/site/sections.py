@@ -14,8 +14,8 @@ _MARKS = re.compile(r"[`*_|>#]+")
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 NAMES = (
-    "plot datasets study report results channels tiers algorithms metrics privacy data settings core "
-    "kernels"
+    "plot datasets study report results channels tiers algorithms metrics privacy data settings "
+    "core kernels"
 )
 PACKAGES = ("fedclust", *(f"fedclust.{name}" for name in NAMES.split()))
 
