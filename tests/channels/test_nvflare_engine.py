@@ -48,6 +48,11 @@ engine.main()
 """
 
 
+def launched(words: str) -> str:
+    """What starts a job instead of these words of NVFlare."""
+    return str(engine._launched_here(lambda ctx: words, "contact")(None))
+
+
 def test_a_kit_may_lie_in_a_folder_with_spaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,17 +61,17 @@ def test_a_kit_may_lie_in_a_folder_with_spaces(
     kit.mkdir()
     monkeypatch.chdir(kit)
     python = f"{tmp_path}/my python"
-    monkeypatch.setattr(engine.sys, "executable", python)
+    monkeypatch.setattr("sys.executable", python)
     module = "nvflare.private.fed.app.client.worker_process"
     words = f"{python} -m {module} -m {kit} --startup {kit}/startup --set x=1"
     for given in (
         words,
         words.replace(f"-m {kit}", f"-m {shlex.quote(str(kit))}").replace(f"{kit}/startup", "y"),
     ):
-        made = shlex.split(engine._launched_here(lambda ctx, g=given: g, "contact")(None))
+        made = shlex.split(launched(given))
         assert made[0] == python
         assert made[made.index(module) :][:3] == [module, "-m", str(kit)]
-    made = shlex.split(engine._launched_here(lambda ctx: words, "contact")(None))
+    made = shlex.split(launched(words))
     assert made[-4:] == ["--startup", f"{kit}/startup", "--set", "x=1"]
 
 
