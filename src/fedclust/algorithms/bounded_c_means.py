@@ -153,7 +153,8 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
     def model(self, state: CubeState) -> FloatArray:
         return self.to_data_units(state.centers)
 
-    def assign(self, model: FloatArray, data: Data) -> Array:
+    def assign(self, state: CubeState, data: Data) -> Array:
+        model = self.model(state)
         if self.soft:
             return memberships(data.X, model, self.fuzzifier)
         return nearest(data.X, model)[0]

@@ -38,6 +38,7 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
     except ConfigError as problem:
         yield Conflict(("clustering", "algorithm"), str(problem))
         return
+    yield from _weight_conflicts(study, algorithm)
     if settings.init != "auto" and not algorithm.has_parameter("init"):
         yield Conflict(
             ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
@@ -58,6 +59,14 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
             "under [features], or choose another init"
         )
         yield Conflict(("clustering", "init"), words)
+
+
+def _weight_conflicts(study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
+    """A weight of categories where there are no distances."""
+    traits = algorithm.traits
+    if study.data.category_weight is not None and traits.categories and not traits.weighs:
+        words = f"{algorithm.key} has no distances that weigh categories; leave it out"
+        yield Conflict(("data", "category_weight"), words)
 
 
 def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:

@@ -125,6 +125,16 @@ class DataSettings(FileSettings):
             aliases=("impute", "imputation", "fill", "fillna", "missing_data"),
         ),
     ] = "drop"
+    category_weight: Annotated[
+        float | None,
+        Key(
+            "squared distance of rows of different categories; default: 2, or with llf-prototypes "
+            "half the mean spread of the numbers",
+            low=0.0,
+            above=True,
+            aliases=("gamma", "categorical_weight"),
+        ),
+    ] = None
     scaling: Annotated[
         str | None,
         Key(
