@@ -46,7 +46,7 @@ class TimedStudy(StudyJob):
         super().run(self._counting, ready)
         self._out.write_text(json.dumps({"rounds": self._ends}))
 
-    def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
-        super()._report_round(phase, plan, done)
+    def _note_round(self, phase: Phase, plan: Plan, done: Round) -> None:
+        super()._note_round(phase, plan, done)
         sizes = {"down": self._counting.down, "up": self._counting.up}
         self._ends.append({"plan": plan.algorithm.key, "end": time.time(), **sizes})

@@ -1,7 +1,7 @@
 """Definition of an experiment: tasks to run, cells to compare, claims to check, figures to draw."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Statistic = Literal["mean", "median", "min", "max", "std", "best half", "std of best half"]
@@ -65,7 +65,7 @@ class Panel:
     y_label: str
     log_x: bool = False
     log_y: bool = False
-    published: Mapping[str, Sequence[tuple[float, float]]] = ()  # type: ignore[assignment]
+    published: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     boxes: bool = False  # draw the runs as boxes, as the paper does
     ticks: Sequence[str] = ()  # names of the x values
 
@@ -88,8 +88,9 @@ class Grid:
     title: str
     lines: Mapping[str, Line]
     ticks: Sequence[str]
-    beside: Mapping[str, str]  # a text at the end of each row
-    beside_title: str
+    decimals: int = 0
+    beside: Mapping[str, str] = field(default_factory=dict)  # a text at the end of each row
+    beside_title: str = ""
 
 
 def curve(task: str, quantity: str, xs: Iterable[int]) -> list[tuple[float, str, str]]:

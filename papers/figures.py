@@ -92,7 +92,7 @@ def _values(results: Results, task: str, quantity: str) -> Any:
 def _lines(axes: Any, panel: Panel, results: Results) -> None:
     for index, (label, points) in enumerate(panel.lines.items()):
         _line(axes, panel, label, points, results, index)
-        marks = dict(panel.published).get(label, ())
+        marks = panel.published.get(label, ())
         if marks:
             xs, ys = zip(*marks, strict=True)
             colour = COLOURS[index % len(COLOURS)]
@@ -131,7 +131,7 @@ def _boxes(axes: Any, panel: Panel, results: Results) -> None:
                 box = axes.boxplot([values], positions=[x], widths=0.5, sym=".")
                 for part in (*box["boxes"], *box["medians"]):
                     part.set_color(COLOURS[index % len(COLOURS)])
-        for x, y in dict(panel.published).get(label, ()):
+        for x, y in panel.published.get(label, ()):
             axes.plot([x], [y], **{**_PUBLISHED, "zorder": 5})
     axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=8)
     axes.set_xlim(-0.6, len(panel.ticks) - 0.4)

@@ -54,7 +54,7 @@ def _entry(one: Outcome) -> str:
     if one.verdict == DIFFERS:
         return f"**{text}**"
     if one.verdict == FEW:
-        return f"{text} ({one.runs} of {one.needed} runs)"
+        return f"{text} ({one.runs} of {one.needed})"
     return f"{text} ~" if one.verdict == NOISY else text
 
 
@@ -101,23 +101,28 @@ def _names(outcomes: Sequence[Outcome]) -> str:
 
 
 def grid(one: Grid, results: Results) -> list[str]:
-    """Means with standard deviations and numbers of runs."""
-    head = [one.title, *one.ticks, one.beside_title]
+    """Means and standard deviations over runs, and how many runs there are."""
+    values = {
+        label: [[r[q] for r in results.get(t, {}).values() if q in r] for _, t, q in points]
+        for label, points in one.lines.items()
+    }
+    counts = sorted({len(runs) for row in values.values() for runs in row})
+    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    head = [f"{one.title} ({runs} runs each)", *one.ticks, *filter(None, [one.beside_title])]
     lines = ["", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for label, points in one.lines.items():
-        texts = []
-        for _, task, quantity in points:
-            values = [r[quantity] for r in results.get(task, {}).values() if quantity in r]
-            texts.append(_spread(values) if values else "not run")
-        lines.append(f"| `{label}` | " + " | ".join([*texts, one.beside.get(label, "")]) + " |")
-    return lines
+    for label, row in values.items():
+        texts = [_spread(runs, one.decimals) if runs else "not run" for runs in row]
+        texts += [one.beside[label]] if one.beside else []
+        lines.append(f"| `{label}` | " + " | ".join(texts) + " |")
+    return (
+        lines
+        if one.beside
+        else ["", f"<details><summary>{one.title}</summary>", *lines, "", "</details>"]
+    )
 
 
-def _spread(values: Sequence[float]) -> str:
-    mean, sd = float(np.mean(values)), float(np.std(values))
-    if mean >= 1000:
-        return f"{mean:,.0f} ± {sd:,.0f} ({len(values)})"
-    return f"{mean:.4g} ± {sd:.2g} ({len(values)})"
+def _spread(values: Sequence[float], digits: int) -> str:
+    return f"{np.mean(values):,.{digits}f} ± {np.std(values):,.{digits}f}"
 
 
 def count(outcomes: Sequence[Outcome], verdict: str) -> int:

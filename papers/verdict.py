@@ -55,7 +55,8 @@ def _judge(cell: Cell, task: Task | None, results: Results) -> Outcome:
     if n == 0:
         return Outcome(cell, OPEN if cell.published else "", needed=task.runs)
     ours, sd = statistic(cell.statistic, sample), _sd(sample.values)
-    shown = Outcome(cell, "", ours, sd, n, task.runs, groups=two_groups(sample.values))
+    exact = rounding(cell.published) if cell.published else 0.0
+    shown = Outcome(cell, "", ours, sd, n, task.runs, groups=two_groups(sample.values, exact))
     if cell.published is None:
         return shown
     if n < task.runs:
@@ -136,10 +137,9 @@ def _redraw(kind: Statistic, sample: Sample, n: int, rng: np.random.Generator) -
     chosen = rng.integers(0, len(sample.values), (_RESAMPLES, n))
     values = sample.values[chosen]
     if kind in ("min", "max", "std"):
-        middle, sd = sample.values.mean(), _sd(sample.values)
-        width = len(sample.values) ** -0.2  # Silverman's rule, with the variance kept
-        moved = values - middle + width * sd * rng.normal(size=values.shape)
-        values = middle + moved / np.sqrt(1 + width**2)
+        _, within = _split(sample.values)  # of two groups, each is smoothed by itself
+        width = len(sample.values) ** -0.2  # Silverman's rule
+        values = values + width * within * rng.normal(size=values.shape)
     return _reduce(kind, values, sample.score[chosen])
 
 
@@ -155,18 +155,26 @@ def _sd_of_starts(sample: Sample, starts: int) -> float:
     return float(np.sqrt(squares / freedom)) if freedom else 0.0
 
 
-def two_groups(values: Array) -> str:
+def two_groups(values: Array, least: float = 0.0) -> str:
     """A note if the runs fall into two groups far apart, so that their mean is of neither."""
     if len(values) < 5:
         return ""
-    ordered = np.sort(values)
-    cut = int(np.argmax(np.diff(ordered))) + 1
-    low, high = ordered[:cut], ordered[cut:]
-    gap = high[0] - low[-1]
-    within = np.sqrt((low.var() * len(low) + high.var() * len(high)) / len(ordered))
-    if gap <= 4 * within or gap <= 0.02 * abs(ordered).max():
+    cut, _ = _split(values)
+    low, high = np.split(np.sort(values), [cut])
+    if cut == 0 or high[0] - low[-1] <= max(0.1 * abs(values).max(), least):
         return ""
     return f"{len(low)} runs near {low.mean():.3g}, {len(high)} near {high.mean():.3g}"
+
+
+def _split(values: Array) -> tuple[int, float]:
+    """Where sorted runs fall into two groups, or 0; and the spread within groups."""
+    ordered = np.sort(values)
+    cut = int(np.argmax(np.diff(ordered))) + 1 if len(values) > 1 else 0
+    if cut == 0:
+        return 0, 0.0
+    low, high = np.split(ordered, [cut])
+    within = float(np.sqrt((low.var() * len(low) + high.var() * len(high)) / len(ordered)))
+    return (cut, within) if high[0] - low[-1] > 4 * within else (0, _sd(values))
 
 
 def _pairs(claim: Claim, results: Results) -> FloatArray:

@@ -15,6 +15,7 @@ from fedclust import ConfigError
 from fedclust.algorithms import ALGORITHMS, VERTICAL, make, register, unregister
 from fedclust.cli import app
 from fedclust.cli.algorithms import GUIDE
+from fedclust.cli.tools.advice import ADVICE, MEASURED, RUNS
 from fedclust.core import Schema
 from fedclust.tiers import TIERS, tier_of
 
@@ -23,6 +24,8 @@ from .extension.sweep_means import SweepMeans
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / GUIDE).read_text()
 KINDS = {**ALGORITHMS, **VERTICAL}
+# What is made for columns of categories has another objective, or does the same for numbers.
+COMPARED = {key: kind for key, kind in KINDS.items() if not kind.traits.categories}
 PREFERRED = re.compile(r"prefer ([a-z0-9-]+)(?: or ([a-z0-9-]+))?")
 
 
@@ -60,7 +63,8 @@ def test_every_registered_algorithm_is_measured() -> None:
     X, y = blobs(3, 2, 4.0, 5.0, seed=1)
     case = Case("tiny", X[:150], y[:150], 3, 3, "dirichlet")
     found = measure(case, range(2))
-    assert set(found) == {*ALGORITHMS, *VERTICAL, *ONE_START.values()}
+    rows = {key for key, kind in ALGORITHMS.items() if not kind.traits.categories}
+    assert set(found) == {*rows, *VERTICAL, *ONE_START.values()}
     for key, outcomes in found.items():
         lossless = key in ONE_START.values() or make(key, 3).lossless
         for one in outcomes:
@@ -77,7 +81,7 @@ def test_every_registered_algorithm_is_measured() -> None:
 
 def test_the_page_has_a_line_for_every_algorithm() -> None:
     lines = measured()
-    assert set(lines) == set(KINDS)
+    assert set(lines) == set(COMPARED)
     n_sets = len(re.findall(r"^\| .* \| (?:iid|dirichlet) \|$", PAGE, re.MULTILINE))
     assert n_sets >= 6
     assert {line.runs for line in lines.values()} == {10 * n_sets}
@@ -90,14 +94,39 @@ def test_the_page_has_a_line_for_every_algorithm() -> None:
 
 
 def test_every_algorithm_says_when_to_use_it_and_the_command_prints_it() -> None:
-    shown = CliRunner().invoke(app, ["algorithms"], env={"COLUMNS": "400"})
+    shown = CliRunner().invoke(app, ["algorithms", "--details"], env={"COLUMNS": "400"})
     assert shown.exit_code == 0
-    assert GUIDE in shown.output
     for key, kind in KINDS.items():
         assert re.fullmatch(r"Use (it|its) .*\.", kind.use_for), key
         assert not re.search(r"\d %", kind.use_for), "numbers are on the page only"
         (line,) = [line for line in shown.output.splitlines() if re.match(rf"│ {key} +│", line)]
         assert kind.use_for in line
+
+
+def test_the_command_prints_the_advice_and_the_numbers_of_the_page() -> None:
+    shown = CliRunner().invoke(app, ["algorithms"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    assert GUIDE in shown.output
+    rows = PAGE.split("| your case | use |")[1].split("\n\n")[0].splitlines()[2:]
+    plain = [re.sub(r"`| \(\[[^]]*\]\([^)]*\)\)", "", row).strip("| ") for row in rows]
+    assert [tuple(row.split(" | ")) for row in plain] == list(ADVICE)
+    found = re.findall(r"^\| `([a-z0-9-]+)` \|((?: [0-9.,]+ \|){7})$", PAGE, re.MULTILINE)
+    assert {key for key, _ in found} == set(MEASURED)
+    for key, cells in found:
+        mean, deviation, worst, _, rounds, sent, runs = cells.strip(" |").split(" | ")
+        assert MEASURED[key].sent == int(sent.replace(",", ""))
+        assert int(runs) == RUNS
+        line = re.search(rf"^ *{key} +(.*)$", shown.output, re.MULTILINE)
+        assert line
+        assert line[1].split() == [mean, deviation, worst, rounds, sent]
+    for case, use in ADVICE:
+        assert re.search(f"{re.escape(case)} +{re.escape(use)}", shown.output)
+
+
+@pytest.mark.usefixtures("one_more")
+def test_an_algorithm_of_another_package_has_no_numbers() -> None:
+    shown = CliRunner().invoke(app, ["algorithms"])
+    assert re.search("sweep-means +not measured", shown.output)
 
 
 def test_the_page_names_the_lossless_algorithms() -> None:

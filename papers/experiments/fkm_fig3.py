@@ -7,7 +7,7 @@ from .fkm_printed import FKM as FKM_ARI
 from .fkm_printed import ROUNDS as PUBLISHED_ROUNDS
 
 BETAS = (0.1, 1.0, 10.0)
-METHODS = {"central": "central", "FKM": "reference", "k-FED": "k-fed"}
+METHODS = {"central": "scikit-learn", "FKM": "reference", "k-FED": "k-fed"}
 DEFAULT = "FKM, fedclust's default"
 
 

@@ -4,7 +4,7 @@ from ..experiment import Cell, Claim, Experiment, Panel, Task, curve
 from ..measures.fkm import femnist, rows_of_writers
 
 METHODS: dict[str, dict[str, object]] = {
-    "central": {"key": "central"},
+    "central": {"key": "scikit-learn"},
     "FKM": {"key": "fkm"},
     "k-FED": {"key": "k-fed"},
     "informed k-FED": {"key": "k-fed", "n_local": 20},

@@ -8,11 +8,11 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.core import ClientSampling, Plan, Schema, run
 from fedclust.datasets import by_k_means, dwf_blobs
-from fedclust.kernels import k_means, nearest
+from fedclust.kernels import nearest
 from fedclust.metrics import majority_accuracy, score, v_measure
 from fedclust.typing import Array, FloatArray, IntArray, Rng
 
-from .shared import Quantities, channel, coordinates, data_set
+from .shared import Quantities, channel, coordinates, data_set, pooled_k_means
 
 REVISION = 2
 TOY_MEANS = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
@@ -34,8 +34,8 @@ def dwf(
 ) -> Quantities:
     """Score, accuracy and v-measure of all rows, and rounds."""
     X, y, k, owner = _rows(name, split)
-    if key == "k-means":
-        centers, n_rounds = k_means(X, k, np.random.default_rng(seed), restarts=1), 0
+    if key == "scikit-learn":
+        centers, n_rounds = pooled_k_means(X, k, seed, restarts=1), 0
     else:
         if owner is None:
             owner = by_k_means(X, n_clients, SHARES[split], seed)

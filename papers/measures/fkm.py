@@ -7,11 +7,11 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.core import Plan, Schema, rounds, run
 from fedclust.datasets import Dataset
-from fedclust.kernels import k_means, nearest
+from fedclust.kernels import nearest
 from fedclust.metrics import adjusted_rand_index, client_mean, silhouette, simplified_silhouette
 from fedclust.typing import FloatArray
 
-from .shared import Quantities, channel, data_set
+from .shared import Quantities, channel, data_set, pooled_k_means
 
 REVISION = 2
 ROUNDS = 20  # of the authors' 100: after these, their stored means change by at most .004
@@ -60,8 +60,8 @@ def _mean_of_clients(data: Dataset, centers: FloatArray) -> float:
 def _fkm(seed: int, key: str, data: Dataset) -> Quantities:
     clients, schema = channel(data.X, data.client), Schema(2)
     curve: dict[str, float] = {}
-    if key == "central":
-        centers = k_means(data.X, 16, np.random.default_rng(seed), restarts=10)
+    if key == "scikit-learn":
+        centers = pooled_k_means(data.X, 16, seed, restarts=10)
     elif key == "k-fed":
         plan = Plan(make("k-fed", 16, preset="reference"), seed=seed)
         centers = run(plan, clients, schema).model
@@ -70,7 +70,7 @@ def _fkm(seed: int, key: str, data: Dataset) -> Quantities:
         centers = by_round[-1]
         curve = {f"ARI@{n + 1}": _mean_of_clients(data, at) for n, at in enumerate(by_round)}
     pooled = adjusted_rand_index(data.y, nearest(data.X, centers)[0])
-    ari = pooled if key == "central" else _mean_of_clients(data, centers)
+    ari = pooled if key == "scikit-learn" else _mean_of_clients(data, centers)
     return {"ARI": ari, "ARI(pooled)": pooled, **curve}
 
 
@@ -90,8 +90,8 @@ def femnist(seed: int, key: str, n_local: int = 60) -> Quantities:
     selected = np.asarray(data.client) < 10
     X, owner = data.X[selected].astype(float) / 255, np.asarray(data.client)[selected]
     clients, schema = channel(X, owner), Schema(784)
-    if key == "central":
-        centers = k_means(X, 60, np.random.default_rng(seed), restarts=10)
+    if key == "scikit-learn":
+        centers = pooled_k_means(X, 60, seed, restarts=10)
     elif key == "fkm":
         seeding = make_seeding("fkm", 60, preset="reference")
         init = run(Plan(seeding, seed=seed), clients, schema).model

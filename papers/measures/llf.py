@@ -36,9 +36,9 @@ def llf(
     owner = dirichlet(y, 20, alpha, seed) if alpha else iid(len(X), 20, 42 + seed // STARTS)
     clients, sampling = channel(X, owner), ClientSampling(fraction=gamma)
     init = _authors_draw(seed % STARTS, k, X.shape[1])
-    if start == "careful" and key != "c2f-fcm":  # C2F-FCM seeds at the server, in its first round
-        init = run(Plan(make_seeding("careful", k), seed=seed), clients, schema,
-                   sampling=sampling).model  # fmt: skip
+    if start == "seeded" and key != "c2f-fcm":  # C2F-FCM seeds at the server, in its first round
+        seeding = make_seeding("careful", k, restarts=1)
+        init = run(Plan(seeding, seed=seed), clients, schema, sampling=sampling).model
     plan = Plan(_configure(key, k, init, n_rounds), seed=seed)
     done = run(plan, clients, schema, sampling=sampling)
     central = _pooled(name, seed % STARTS if start == "random" else seed, start, n_rounds)

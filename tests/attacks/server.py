@@ -105,6 +105,7 @@ def watched(
     key: str = "llf-cm",
     n_init: int = 1,
     seed: int = 0,
+    start: str = "auto",
     **settings: Any,
 ) -> tuple[CuriousServer, Any]:
     """What a server keeps of a clustering, as far as clients let it go, and the outcome."""
@@ -115,9 +116,9 @@ def watched(
     schema = Schema(F, low=np.zeros(F), high=np.ones(F))
     found = None
     with suppress(Refusal, TooFewClients):
-        found = cluster(
-            make(key, k, **settings), server, schema, n_init=n_init, privacy=privacy, seed=seed
-        )
+        chosen = make(key, k, **settings)
+        how: dict[str, Any] = {"n_init": n_init, "init": start, "privacy": privacy, "seed": seed}
+        found = cluster(chosen, server, schema, **how)
     return server, found
 
 

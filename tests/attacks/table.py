@@ -21,10 +21,13 @@ TIERS = ("none", "paper", "guarded", "secure", "dp", "secure+dp")
 Outcome = tuple[int, int]  # records recovered, of so many
 
 
-def differences(name: str, tier: str, n_init: int = 1, seed: int = 0) -> Outcome:
+def differences(
+    name: str, tier: str, n_init: int = 1, seed: int = 0, start: str = "auto"
+) -> Outcome:
     """Differencing with peeling against every client: what can be pinned on one."""
     X, k = table(name)
-    server, _ = watched(dealt(X, 5, seed), k, tier, n_init=_starts(tier, n_init), seed=seed)
+    how: dict[str, Any] = {"n_init": _starts(tier, n_init), "seed": seed, "start": start}
+    server, _ = watched(dealt(X, 5, seed), k, tier, **how)
     looks = [look for look in server.looks() if look.who != EVERYBODY]
     return exact(differencing.recovered(looks), X), len(X)
 

@@ -34,6 +34,12 @@ def test_no_record_of_a_single_client_under_protection(name: str, tier: str) -> 
     assert differences(name, tier)[0] == 0
 
 
+def test_ten_starts_give_a_third_of_all_records() -> None:
+    """From a start of one query: the races of the default start would take the attack minutes."""
+    found, of = differences("diabetes", "none", 10, start="careful")
+    assert found > of / 3
+
+
 def test_ten_starts_are_not_answered_under_masks() -> None:
     X, k = table("diabetes")
     server, outcome = watched(dealt(X, 5, 0), k, "secure", n_init=10)

@@ -154,3 +154,16 @@ def test_who_is_left_out_for_its_sums_is_missing_from_the_quorum(tmp_path: Path)
     words = "2 of 3 clients answered, 3 are needed; west: round 0: weights that are negative"
     with pytest.raises(TooFewClients, match=words):
         next(rounds(Plan(make("llf-cm", 3, init=START)), way, SCHEMA))
+
+
+def test_a_long_wait_names_those_who_are_waited_for(tmp_path: Path) -> None:
+    said: list[str] = []
+    listed = '[clients]\nnorth = "a.csv"\nwest = "c.csv"\n'
+    quorum = _Quorum.of(study(tmp_path, listed, least=2), Unprotected())
+    watching = _Watch(Conditions(tmp_path), (), 5.0, lambda line: said.append(line["message"]))
+    with pytest.raises(TooFewClients):
+        quorum.wait(Arriving("north"), RunOptions(wait=60.0), watching)
+    waits = [text for text in said if text.startswith("waiting for west, for ")]
+    assert len(waits) > 1
+    assert waits[0].endswith(" s at most (2 needed)")
+    assert len(set(waits)) == len(waits), "the time that is left gets shorter"

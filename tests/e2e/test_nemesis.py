@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from fedclust.privacy.accounting import mu_for
+from fedclust.privacy.ledger import Ledger
+
 from .disks import can_mount, can_turn_clocks
 from .processes import CLIENTS
 from .schedules import MOST, Schedule, Setting, What, Where, draw
 
 N = int(os.environ.get("FEDCLUST_NEMESIS", "10"))
 FIRST = int(os.environ.get("FEDCLUST_NEMESIS_FROM", "0"))
-EPSILON = 4.0
+EPSILON, DELTA = 4.0, 1e-6  # of the study with noise
 
 
 def test_schedules_are_those_of_their_seeds_and_cover_everything() -> None:
@@ -59,10 +62,9 @@ def check(world: object, schedule: Schedule) -> None:
     fed, out = world.fed, world.out
     assert not tracebacks(fed)
     if schedule.setting is Setting.NOISY_ROWS:
-        for name in CLIENTS:
-            assert not noises(fed.kit(name))
-            ledger = (fed.kit(name) / "ledger.jsonl").read_text().splitlines()
-            assert ledger
+        spent = [Ledger(fed.kit(name) / "ledger.jsonl").spent for name in CLIENTS]
+        assert spent == pytest.approx([mu_for(EPSILON, DELTA) ** 2] * len(CLIENTS)), "paid once"
+        assert not [twice for name in CLIENTS for twice in noises(fed.kit(name))]
         return
     lines = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
     fewer = any(line["n_clients"] < len(CLIENTS) for line in lines)

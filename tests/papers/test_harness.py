@@ -69,7 +69,15 @@ TOY = Experiment(
         Scatter("s", rows, [("picture", "end")], 1, moves=("picture", "start")),
     ],
     grids=[
-        Grid("g", {"one": [(0, "one", "x"), (1, "no", "x")]}, ["a", "b"], {"one": "good"}, "advice")
+        Grid(
+            "g",
+            {"one": [(0, "one", "x"), (1, "no", "x")]},
+            ["a", "b"],
+            3,
+            {"one": "good"},
+            "advice",
+        ),
+        Grid("h", {"one": [(0, "one", "x")]}, ["a"]),
     ],
 )
 
@@ -151,11 +159,13 @@ def test_a_section_shows_tables_claims_reasons_and_grids(tmp_path: Path) -> None
     assert "1.0 / cannot be had" in text
     assert "- one is less than two: holds (3 of 3 pairs)" in text
     assert "- 1 differ (r, b): they counted twice." in text
-    assert "| `one` | 1.01 ± 0.0082 (3) | not run | good |" in text
+    assert "| g (0 to 3 runs each) | a | b | advice |" in text
+    assert "| `one` | 1.010 ± 0.008 | not run | good |" in text
+    assert "<details><summary>h</summary>" in text
     assert "Data sets that were not at hand: no such data." in text
     assert "toy`: 7 of 8 runs, 0.0 minutes of CPU, python 3" in text
     del store.runs["slow"][2]
-    assert "9.0 / 2.00 (2 of 3 runs)" in section_text(section_of(store))
+    assert "9.0 / 2.00 (2 of 3)" in section_text(section_of(store))
     store.runs["one"][0] = Finished(store.runs["one"][0].values)
     assert "1 runs are from before times and versions" in section_text(section_of(store))
     lines = as_csv(judge(TOY, store.results())).splitlines()
@@ -258,7 +268,7 @@ def test_experiments_name_what_they_run(experiment: Experiment) -> None:
             assert {task for task, _ in panel.centers} <= set(names)
         else:
             assert all(task in names for line in panel.lines.values() for _, task, _ in line)
-            assert set(dict(panel.published)) <= set(panel.lines)
+            assert set(panel.published) <= set(panel.lines)
     for grid in experiment.grids:
         assert {len(line) for line in grid.lines.values()} == {len(grid.ticks)}
 

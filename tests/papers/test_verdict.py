@@ -117,6 +117,8 @@ def test_two_groups_of_runs_are_named() -> None:
     assert two_groups(np.array([0.1, 0.11, 0.1, 0.9, 0.91])) == "3 runs near 0.103, 2 near 0.905"
     assert two_groups(STEADY) == ""
     assert two_groups(np.array([0.0, 1.0])) == ""
+    rounding_errors = np.array([0.0, 0.0, 0.0, 0.0, 1e-14])
+    assert two_groups(rounding_errors, 0.005) == ""
 
 
 def test_claims_compare_runs_of_the_same_seed() -> None:

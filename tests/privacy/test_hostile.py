@@ -31,18 +31,24 @@ from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
 
+from .false_rows import FALSE_ROWS
 from .hostile import Hostile, Lie
 from .later_lies import LATER
 from .lies import LIES, Colluding
 from .robust import (
     BARS,
     DATA,
+    FALSE_HEAD,
+    FALSE_KINDS,
     KINDS,
     LATER_DATA,
     LATER_KINDS,
     SPLITS,
     Federation,
+    Part,
+    cell,
     head,
+    measure,
     table,
 )
 
@@ -229,17 +235,30 @@ def test_a_fifth_of_the_clients_cannot_move_the_result_from_the_default_start(
     assert (robust >= bar).all()
 
 
-def read_means(names: tuple[str, ...], kinds: Iterable[str]) -> FloatArray:
-    """Means by lie, from a table that has all of them."""
+def read_cells(names: tuple[str, ...], kinds: Iterable[str]) -> dict[str, list[str]]:
+    """The cells of a table by lie; it has all of them."""
     text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
     rows = text.split(head(names))[1].split("\n\n")[0].strip().splitlines()[1:]
     cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[1:] for row in rows}
     assert list(cells) == list(kinds)
+    return cells
+
+
+def read_means(names: tuple[str, ...], kinds: Iterable[str]) -> FloatArray:
+    """Means by lie."""
+    cells = read_cells(names, kinds)
     return np.array([[float(cell.split()[0]) for cell in cells[lie]] for lie in kinds])
 
 
 def test_the_table_of_lies_is_complete_and_meets_the_bars() -> None:
     assert (read_means(DATA, KINDS) >= np.tile(BARS, len(DATA))).all()
+
+
+@pytest.mark.slow
+def test_a_documented_cell_is_what_is_measured() -> None:
+    lie, keys = "all in one corner", ("robust-cm", "llf-cm")
+    found = [measure(Part(DATA[0], SPLITS[1], seed, (lie,), keys))[0] for seed in range(10)]
+    assert read_cells(DATA, KINDS)[lie][1] == cell(np.array(found))
 
 
 def test_lies_that_nothing_was_tuned_for_cost_a_tenth_at_most() -> None:
@@ -253,6 +272,21 @@ def test_no_kind_of_lie_is_believed(lie: str) -> None:
     channel = Colluding(data, ("c02", "c06", "c11", "c17"), {**LIES, **LATER}[lie])
     found = cluster(make("robust-cm", 5, max_rounds=20), channel, Schema(2))
     assert adjusted_rand_score(y, nearest(X, found.centers)[0]) > 0.95
+
+
+@pytest.mark.parametrize("kind", FALSE_ROWS)
+def test_false_rows_of_a_fifth_do_not_change_the_clusters(kind: str) -> None:
+    X, y = rows()
+    liars = ("c02", "c06", "c11", "c17")
+    honest = Federation(X, 5, federation(), liars, seed=0)
+    found = honest.invent(kind).labels("robust-cm", None)
+    assert adjusted_rand_score(y, found) > 0.95
+
+
+def test_the_documented_false_rows_are_all_that_are_measured() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    lines = text.split(FALSE_HEAD)[1].split("\n\n")[0].splitlines()[2:]
+    assert tuple(line.split(" | ")[0].strip("| ") for line in lines) == FALSE_KINDS
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 8), n_features=st.integers(1, 5))

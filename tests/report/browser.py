@@ -75,12 +75,18 @@ class Tab:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
-    def open(self, file: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Load a file and wait until its figures are drawn."""
+    def open(
+        self, page: Path | str, width: int = 1280, height: int = 900, dark: bool = False
+    ) -> None:
+        """Load a file, or an address and wait until its figures are drawn."""
         self.events.clear()
         self.look(width, height, dark)
-        self.call("Page.navigate", url=file.resolve().as_uri())
-        self.drawn(1)
+        if isinstance(page, str):
+            self.call("Page.navigate", url=page)
+            self.drawn(1)
+            return
+        self.call("Page.navigate", url=page.resolve().as_uri())
+        self._wait("location.protocol === 'file:'", "the page did not load")
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
         """Set the size of the window and the colours that the reader prefers."""
@@ -96,14 +102,17 @@ class Tab:
 
     def drawn(self, times: int) -> None:
         """Wait until all figures have been drawn this number of times."""
-        wait = f"Number(document.documentElement.dataset.drawn || 0) >= {times}"
+        condition = f"Number(document.documentElement.dataset.drawn || 0) >= {times}"
+        self._wait(condition, "the figures were not drawn")
+
+    def _wait(self, condition: str, otherwise: str) -> None:
         for _ in range(300):
             if self.value(
-                f"new Promise(done => setTimeout(() => done({wait}"
+                f"new Promise(done => setTimeout(() => done({condition}"
                 " && document.readyState === 'complete'), 30))"
             ):
                 return
-        raise AssertionError("the figures were not drawn")
+        raise AssertionError(otherwise)
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the page, its scripts and its policy."""

@@ -1,9 +1,11 @@
 """A parsed page, so that tests can inspect its content."""
 
-import json
+import base64
+import csv
+import io
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
 
 ATTRIBUTES = dict[str, str | None]
 VOID = {"meta", "link", "br", "img", "input"}
@@ -49,6 +51,13 @@ class Page(HTMLParser):
         return " ".join(self.texts[id].split())
 
     @property
-    def figures(self) -> dict[str, Any]:
-        """The figures that page.js draws, by id."""
-        return {figure["id"]: figure for figure in json.loads(self.texts["figures"])}
+    def figures(self) -> dict[str, str]:
+        """The SVG of each figure, by id."""
+        found = re.findall(r'<div class="plot" id="([^"]+)"[^>]*>(<svg.*?</svg>)', self.html, re.S)
+        return dict(found)
+
+    def table(self, file: str) -> list[list[str]]:
+        """The rows of a CSV file that the page contains."""
+        (link,) = {a["href"] for a in self.of("a") if a.get("download") == file}
+        text = base64.b64decode(str(link).partition("base64,")[2]).decode("utf-8-sig")
+        return list(csv.reader(io.StringIO(text)))

@@ -48,10 +48,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: write_report(write_run(folder / name, **shape)) for name, shape in shapes.items()}
 
 
-# Marks of a figure: cells of a heatmap are one image, everything else is paths.
 DRAWN = """
+document.querySelectorAll('details').forEach(one => one.open = true);
 return [...document.querySelectorAll('.plot')].map(plot => {
-  const marks = [...plot.querySelectorAll('.hm image, .trace path, .trace .point')];
+  const marks = [...plot.querySelectorAll('path, circle, ellipse')];
   const seen = marks.filter(mark => {
     const box = mark.getBoundingClientRect();
     return box.width > 0 || box.height > 0;
@@ -60,22 +60,28 @@ return [...document.querySelectorAll('.plot')].map(plot => {
 });
 """
 OUTSIDE = """
+document.querySelectorAll('details').forEach(one => one.open = true);
 return [...document.querySelectorAll('.plot')].flatMap(plot => {
   const room = plot.getBoundingClientRect();
-  return [...plot.querySelectorAll('.main-svg text')].filter(text => {
+  return [...plot.querySelectorAll('text')].filter(text => {
     const box = text.getBoundingClientRect();
-    return box.width && (box.left < room.left - 1 || box.right > room.right + 1
-      || box.top < room.top - 1 || box.bottom > room.bottom + 1);
+    return box.left < room.left - 2 || box.right > room.right + 2
+      || box.top < room.top - 2 || box.bottom > room.bottom + 4;
   }).map(text => plot.id + ': ' + text.textContent);
 });
 """
 CROSSING = """
-return [...document.querySelectorAll('.plot')].flatMap(plot =>
-  ['.xaxislayer-above text', '.yaxislayer-above text'].flatMap(layer => {
-    const boxes = [...plot.querySelectorAll(layer)].map(text => text.getBoundingClientRect());
-    return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1
-      && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3).map(() => plot.id));
-  }));
+document.querySelectorAll('details').forEach(one => one.open = true);
+return [...document.querySelectorAll('.plot:not(#map)')].flatMap(plot => {
+  const boxes = [...plot.querySelectorAll('text:not(.note)')].map(t => t.getBoundingClientRect());
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1
+    && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3).map(() => plot.id));
+});
+"""
+SMALL = """
+document.querySelectorAll('details').forEach(one => one.open = true);
+return [...document.querySelectorAll('.plot text')].filter(text =>
+  text.getBoundingClientRect().height < 9).map(text => text.textContent);
 """
 
 
@@ -87,12 +93,14 @@ def test_figures_are_drawn_and_nothing_is_asked_for(
     browser.open(reports[shape], width=WIDTHS[width], dark=width == "phone")
     assert browser.complaints() == []
     assert browser.requests() == []
+    assert browser.value("document.documentElement.scrollWidth") <= WIDTHS[width]
     drawn = dict(browser.run(DRAWN))
     assert drawn
     assert all(drawn.values()), drawn
     assert browser.value("document.documentElement.scrollWidth") <= WIDTHS[width]
     assert browser.run(OUTSIDE) == []
     assert browser.run(CROSSING) == []
+    assert browser.run(SMALL) == []
 
 
 @pytest.mark.parametrize("tier", ["guarded", "secure", "dp"])
@@ -125,10 +133,9 @@ def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
 
 def test_names_are_shown_as_they_are(browser: Tab, reports: dict[str, Path]) -> None:
     browser.open(reports["hostile"])
-    ticks = "[...document.querySelectorAll('#sent .ytick text')].map(t => t.textContent)"
-    first, second = browser.value(ticks)
-    assert HOSTILE.startswith(first.rstrip("\u2026"))
-    assert second == "b"
+    names = "[...document.querySelectorAll('#privacy details th[scope=row]')].map(t => t.innerText)"
+    browser.run(DRAWN)
+    assert browser.value(names) == [HOSTILE, "b"]
     assert browser.value("document.querySelectorAll('.plot a, img').length") == 0
     assert browser.value("window.hacked === undefined")
     assert browser.value("document.querySelector('h1').textContent") == HOSTILE
@@ -137,12 +144,11 @@ def test_names_are_shown_as_they_are(browser: Tab, reports: dict[str, Path]) -> 
 def test_figures_follow_the_colours_that_a_reader_prefers(
     browser: Tab, reports: dict[str, Path]
 ) -> None:
-    fill = "getComputedStyle(document.querySelector('#shifts .xtick text')).fill"
-    cell = "document.querySelector('#effects .hm image').href.baseVal"
+    fill = "getComputedStyle(document.querySelector('#shifts .axis')).fill"
+    cell = "getComputedStyle(document.querySelector('td.up')).backgroundColor"
     browser.open(reports["hard"])
     light = browser.value(fill), browser.value(cell)
     browser.look(1280, dark=True)
-    browser.drawn(2)
     dark = browser.value(fill), browser.value(cell)
     assert (light[0], dark[0]) == ("rgb(26, 34, 48)", "rgb(230, 234, 240)")
     assert light[1] != dark[1]
@@ -150,12 +156,29 @@ def test_figures_follow_the_colours_that_a_reader_prefers(
 
 def test_the_map_shows_the_rows_of_all_clients(browser: Tab, reports: dict[str, Path]) -> None:
     grid = json.loads((reports["hard"].parent / "profile.json").read_text())["map"]["grid"]
+    counts = [n for row in grid["counts"] for n in row if n]
     browser.open(reports["hard"])
-    drawn = browser.value("document.getElementById('map').data[0].z")
-    assert drawn == grid["counts"]
-    most = max(n for row in grid["counts"] for n in row if n)
+    cells = "[...document.querySelectorAll('#map .cells')].map(p => p.getAttribute('d')).join('')"
+    assert browser.value(cells).count("M") == len(counts)
     shown = browser.value("document.querySelector('#places .ramp').textContent")
-    assert f"{most} rows in a cell" in shown
+    assert f"{max(counts)} rows in a cell" in shown
+
+
+def test_a_table_is_saved_as_the_page_has_it(
+    browser: Tab, reports: dict[str, Path], tmp_path: Path
+) -> None:
+    browser.open(reports["hard"])
+    folder = str(tmp_path)
+    browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=folder)
+    browser.run("document.querySelector('a[download=\"profile.csv\"]').click()")
+    saved = tmp_path / "profile.csv"
+    for _ in range(100):
+        if saved.exists():
+            break
+        browser.value("new Promise(done => setTimeout(done, 50))")
+    assert saved.read_bytes().startswith(b"\xef\xbb\xbfcluster,name,rows,feature,unit,mean,sd")
+    assert browser.requests() == []
+    assert browser.complaints() == []
 
 
 @pytest.mark.parametrize("shape", ["hard", "large"])
@@ -163,22 +186,18 @@ def test_the_page_fits_on_paper(browser: Tab, reports: dict[str, Path], shape: s
     """A dark page prints in light colours with all details open, and is restored afterwards."""
     browser.open(reports[shape], dark=True)
     browser.run(
-        "window.addEventListener('beforeprint', () => { window.onPaper = {"
-        "folded: document.querySelectorAll('details:not([open])').length,"
-        "widest: Math.max(...[...document.querySelectorAll('.main-svg')].map(s => s.clientWidth)),"
-        "tallest: Math.max(...[...document.querySelectorAll('.plot')].map(s => s.clientHeight)),"
-        "ink: getComputedStyle(document.querySelector('#shifts .xtick text')).fill}; });"
+        "window.addEventListener('beforeprint', () => { window.onPaper = "
+        "document.querySelectorAll('details:not([open])').length; });"
     )
     paper = base64.b64decode(browser.call("Page.printToPDF", printBackground=False)["data"])
     assert paper.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page\b", paper)) >= 4
-    seen = browser.value("window.onPaper")
-    assert seen["folded"] == 0
-    assert seen["widest"] <= 680
-    assert seen["tallest"] <= 920
-    assert seen["ink"] == "rgb(26, 34, 48)"
-    browser.drawn(3)
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) >= 3
+    assert browser.value("window.onPaper") == 0
     assert browser.value("document.querySelectorAll('details:not([open])').length") > 0
-    fill = "getComputedStyle(document.querySelector('#shifts .xtick text')).fill"
-    assert browser.value(fill) == "rgb(230, 234, 240)"
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    fill = "getComputedStyle(document.querySelector('#shifts .axis')).fill"
+    assert browser.value(fill) == "rgb(26, 34, 48)"
+    widest = "Math.max(...[...document.querySelectorAll('svg')].map(one => one.clientWidth))"
+    assert browser.value(widest) <= 680
+    browser.call("Emulation.setEmulatedMedia", media="")
     assert browser.complaints() == []

@@ -61,7 +61,7 @@ def test_it_is_drawn_and_quiet(run_folder: Path, width: int) -> None:
         assert browser.requests() == []
         assert browser.value("document.documentElement.scrollWidth") <= width
         ids = browser.value("[...document.querySelectorAll('.plot')].map(plot => plot.id)")
-        assert ids == ["shifts", "sent"]
+        assert ids == ["shifts"]
 
 
 def test_a_damaged_folder_is_named(run_folder: Path) -> None:

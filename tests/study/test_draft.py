@@ -49,7 +49,11 @@ def test_answers_make_a_study(tmp_path: Path) -> None:
     [
         (["no.csv"], "client 'no': there is no file"),
         (["a.csv", "x/a.csv"], "two clients are named 'a'; give NAME=PATH"),
-        (["a.csv", "b.csv"], "the clients' files share no column"),
+        (
+            ["a.csv", "b.csv"],
+            "the clients' files share no column; a.csv has 'x', and b.csv (separated by "
+            "semicolons) has 'y', 'p', 'q', 'r', ...",
+        ),
         (["a.csv", "--n-clusters", "few"], 'n_clusters must be a positive integer or "auto"'),
     ],
 )
@@ -58,7 +62,7 @@ def test_files_that_cannot_be_drafted_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x\n1\n")
-    (tmp_path / "b.csv").write_text("y\n1\n")
+    (tmp_path / "b.csv").write_text("y;p;q;r;s\n1;2;3;4;5\n")
     shown = invoke(app, ["init", *arguments])
     assert shown.exit_code == 1
     assert words in " ".join(shown.output.split())

@@ -281,6 +281,27 @@ def test_names_that_differ_by_one_letter_get_a_hint(tmp_path: Path, written: str
     assert f"Not used: {written} (not in all files), weight (not in all files)" in checked.output
 
 
+def test_a_column_with_units_in_one_file_is_not_dropped_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("age,cost\n" + "1,2\n3,4\n" * 9)
+    (tmp_path / "s.csv").write_text("age,cost\n" + "1,2 EUR\n3,4 EUR\n" * 9)
+    files = [str(tmp_path / "n.csv"), str(tmp_path / "s.csv")]
+    out = tmp_path / "s.toml"
+    shown = invoke(app, ["init", *files, "--out", str(out)])
+    words = "has numbers in some files, and text in s.csv, such as '2 EUR'"
+    assert f"column 'cost': {words}" in plain(shown.output)
+    assert f"# cost: {words}" in out.read_text()
+    assert "Not used: cost (numbers or text)" in invoke(app, ["check", str(out)]).output
+
+
+def test_a_file_without_rows_is_no_file_with_text(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("id,age\n" + "".join(f"p{i},{i % 7}\n" for i in range(9)))
+    (tmp_path / "s.csv").write_text("id,age\n")
+    files = [str(tmp_path / "n.csv"), str(tmp_path / "s.csv")]
+    shown = invoke(app, ["init", *files, "--out", str(tmp_path / "s.toml")])
+    assert "s.csv: there are no rows" in plain(shown.output)
+    assert "has numbers in some files" not in shown.output
+
+
 def test_numbered_names_are_different_names() -> None:
     assert near_names({"a": ["visit_1", "dose12"], "b": ["visit_2", "dose1"]}) == []
     assert len(near_names({"a": ["visit_1", "x"], "b": ["visits_1", "x"]})) == 1

@@ -121,10 +121,10 @@ CASES = {
     "unknown tier": Case(
         "tier must be one of none, paper, guarded", more='[privacy]\ntier = "high"\n'
     ),
-    "auto k with dp": Case(
-        "n_clusters must be a number with tier = 'dp'",
+    "auto k with dp and rounds": Case(
+        "n_clusters = \"auto\" with tier = 'dp' has one round; leave out max_rounds",
         "n_clusters = 3",
-        'n_clusters = "auto"',
+        'n_clusters = "auto"\nmax_rounds = 4',
         '[privacy]\ntier = "dp"\n',
     ),
     "one file for two clients": Case(
@@ -184,7 +184,7 @@ CASES = {
         damage=lambda folder: invoke(app, ["run", "study.toml", "--out", "run"]),
     ),
     "label without columns": Case(
-        "there is no column 'flipper_length_mm', 'body_mass_g'",
+        "there is no column 'flipper_length_mm' and no 'body_mass_g'",
         command=("label", "run", "few.csv"),
         damage=lambda folder: (
             invoke(app, ["run", "study.toml", "--out", "run"]),
@@ -341,7 +341,7 @@ def test_settings_of_init_are_written_into_the_study(folder: Path) -> None:
 EXTRAS = {  # a line of the study, the package that is missing, the extra that brings it
     "labels": ("", "pyarrow", "study"),
     "report": ('[outputs]\nlabels = "csv"\n', "jinja2", "report"),
-    "both": ("", "pyarrow plotly", "study"),
+    "both": ("", "pyarrow jinja2", "study"),
     "secure": (
         '[outputs]\nlabels = "csv"\nreport = false\n[privacy]\ntier = "secure"\n',
         "cryptography",

@@ -14,9 +14,10 @@ from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.follow.relay import RelayPool, StudyText
 from fedclust.follow.transcript import Transcript
 from fedclust.privacy.crypto import fresh_secret, signing_public
+from fedclust.progress import unfinished_folder
 from fedclust.study.read import read_study
 from fedclust.study.run import Outcome, carry_out
-from fedclust.study.run_directory import RunDirectory, unfinished_folder
+from fedclust.study.run_directory import RunDirectory
 from fedclust.study.settings import Study
 from fedclust.typing import FloatArray
 

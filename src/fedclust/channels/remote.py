@@ -45,6 +45,24 @@ class Incident:
     what: str
 
 
+class Watcher(Protocol):
+    """Who is asked, and who has answered."""
+
+    def asked(self, clients: Sequence[str], kind: str, number: int) -> None:
+        """A request was sent to some clients."""
+
+    def answered(self, client: str) -> None:
+        """A usable answer of a client has arrived."""
+
+
+class _NoWatcher:
+    def asked(self, clients: Sequence[str], kind: str, number: int) -> None:
+        pass
+
+    def answered(self, client: str) -> None:
+        pass
+
+
 class RemoteChannel:
     """The clients of a transport; `over` makes a channel to one form of their rows."""
 
@@ -58,11 +76,12 @@ class RemoteChannel:
         limit: int = REPLY_LIMIT,
         quorum: int = 1,
         record: Callable[[Incident], object] = lambda incident: None,
+        watcher: Watcher | None = None,
     ) -> None:
         self._transport, self._run, self.about = transport, run, dict(about or {})
         self.deadline, self._limit, self.quorum = deadline, limit, quorum
         self._pace = Pace(deadline)
-        self._record = record
+        self._record, self._watcher = record, watcher or _NoWatcher()
         self._n_requests = 0
         self._silence: dict[
             str, tuple[int, int]
@@ -127,6 +146,7 @@ class RemoteChannel:
         The deadline follows the measured rounds; with `patient` it is the chosen one.
         """
         waiting = set(cohort)
+        self._watcher.asked(cohort, *place)
         deadline = self.deadline if patient else self._pace.deadline(place[0])
         for client, answer in self._exchange(cohort, raw, deadline, place[0]):
             if client not in waiting:
@@ -145,7 +165,9 @@ class RemoteChannel:
             self._silence.pop(client, None)
             try:
                 frame = decode_answer(answer, answers=id, client=client, limit=self._limit)
-                yield client, read(frame)
+                value = read(frame)
+                self._watcher.answered(client)
+                yield client, value
             except Rejected as refusal:
                 self._note_refusal(client, Reason(refusal.code, str(refusal)), place)
             except MessageError as error:

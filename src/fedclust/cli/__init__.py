@@ -20,6 +20,7 @@ from . import (
     disclosures,
     doctor,
     example,
+    explore,
     export,
     flower_app,
     init,
@@ -32,6 +33,7 @@ from . import (
     simulate,
     status,
     studies,
+    watch,
 )
 from .printing import printable
 from .usage import explain_usage
@@ -96,9 +98,11 @@ app.command(name="approve", cls=_Command)(approve.approve)
 app.command(name="flower-app", cls=_Command)(flower_app.flower_app)
 app.command(name="doctor", cls=_Command)(doctor.doctor)
 app.command(name="status", cls=_Command)(status.status)
+app.command(name="watch", cls=_Command)(watch.watch)
 app.command(name="studies", cls=_Command)(studies.studies)
 app.command(name="disclosures", cls=_Command)(disclosures.disclosures)
 app.command(name="audit", cls=_Command)(audit.audit)
+app.command(name="explore", cls=_Command)(explore.explore)
 app.command(name="label", cls=_Command)(label.label)
 app.command(name="export", cls=_Command)(export.export)
 app.command(name="report", cls=_Command)(report.report)

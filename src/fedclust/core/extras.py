@@ -5,10 +5,11 @@ from importlib.util import find_spec
 
 EXTRAS = {  # name of an extra in pyproject.toml, and the packages that it brings
     "study": ("pyarrow",),
-    "report": ("jinja2", "plotly"),
+    "report": ("jinja2",),
     "excel": ("python_calamine",),
     "secure": ("cryptography",),
     "dp": ("opendp",),
+    "watch": ("starlette", "uvicorn"),
 }
 
 

@@ -5,15 +5,19 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..client.endpoint import RUN_ID_LENGTH
 from ..clustering.model import read_model
 from ..core import FedclustError, TooFewClients
 from ..follow.words import announce_hash
+from ..progress import ProgressLog, is_for_console
 from ..study.conflicts import find_ignored_settings
 from ..study.layouts import layout_of
 from ..study.pool import RemotePool
+from ..study.progress import StudyProgress
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
@@ -25,8 +29,7 @@ from .status import announce_study
 from .system import check_system
 from .tail import Tail
 
-# Called with {"message": text}, or with a line of progress.jsonl.
-OnMessage = Callable[[dict[str, Any]], object]
+OnMessage = Callable[[dict[str, Any]], object]  # {"message": text}, or a line of progress.jsonl
 _POLL_INTERVAL = 0.2
 _STATUS_INTERVAL = 2.0  # seconds between status requests to the server
 _SERVER_START_TIMEOUT = 30.0
@@ -65,8 +68,21 @@ def run_federated(
     with take_turn(admin.folder, study.path.stem, folder, lambda t: on_message({"message": t})):
         paths = prepare_paths(study, folder, resume=resume, force=force)
         if not read_outcome(paths).get("done"):  # a job can finish after an interrupted command
-            _serve(study, paths, (server, admin), options, on_message)
+            progress = _open_progress(study, tier, paths, known_clients(kits))
+            with progress.ending():
+                _serve(study, paths, (server, admin), options, on_message)
         _finish(paths, on_message)
+
+
+def _open_progress(
+    study: Study, tier: Tier, paths: RunPaths, known: Collection[str]
+) -> StudyProgress:
+    """The log for those who watch; the job continues it."""
+    clients = tuple(study.clients) or tuple(sorted(known))
+    log = ProgressLog(paths.work / PROGRESS)
+    progress = StudyProgress(log, study, tier, clients=clients, run=paths.run[:RUN_ID_LENGTH])
+    progress.begin()
+    return progress
 
 
 def _serve(
@@ -196,8 +212,13 @@ class _Quorum:
                 raise TooFewClients(self._explain_timeout(connected, options.wait, watch))
             else:
                 enough_since = None
-            watch.look(lambda: f"waiting for clients, for {end - time.monotonic():.0f} s at most")
+            watch.look(partial(self._describe_wait, connected, end))
             time.sleep(_POLL_INTERVAL)
+
+    def _describe_wait(self, connected: Collection[str], end: float) -> str:
+        names = ", ".join(sorted(self.expected - set(connected))) or "clients"
+        left = max(0.0, end - time.monotonic())
+        return f"waiting for {names}, for {left:.0f} s at most ({self.text})"
 
     def _select(self, clients: Sequence[str], blocked: Collection[str]) -> list[str]:
         """Clients of the study where a job can run."""
@@ -235,6 +256,7 @@ def _run_jobs(
     for attempt in range(options.attempts):
         watch.check_space()
         clients = quorum.wait(session, options, watch)
+        ProgressLog(paths.work / PROGRESS).write(connected=clients)
         try:
             outcome = _run_job(study, paths, session, clients, quorum.needed, options, watch)
         except (FedclustError, OSError):
@@ -312,10 +334,10 @@ def _watch_job(
     watch: _Watch,
 ) -> dict[str, Any]:
     """Report progress until the job has an outcome, or has ended without one."""
-    checked = time.monotonic()
+    checked, connected = time.monotonic(), None
     while True:
         outcome = read_outcome(paths)  # read first: no progress is written after it
-        for line in progress.read_new():
+        for line in filter(is_for_console, progress.read_new()):
             watch.say(line)
         if outcome:
             _wait_for_end(session, job_id, _JOB_END_TIMEOUT)
@@ -329,6 +351,7 @@ def _watch_job(
                 session.abort(job_id)
                 text = f"only {left} clients are still connected and the job has not started"
                 return {"done": False, "again": True, "error": text}
+            connected = _note_connected(paths, session, connected)
             watch.look(lambda: _describe_wait(session, job_id))
         time.sleep(_POLL_INTERVAL)
 
@@ -344,6 +367,14 @@ def _describe_wait(session: Any, job_id: str) -> str:
     seen = [f"{name} {seconds:.0f} s ago" for name, seconds in sorted(session.last_seen().items())]
     state = str(session.status(job_id)).lower() or "unknown"
     return f"waiting; state of the job: {state}; last heard of: {', '.join(seen) or 'no client'}"
+
+
+def _note_connected(paths: RunPaths, session: Any, before: list[str] | None) -> list[str]:
+    """Write which clients are connected, if that has changed, for those who watch."""
+    now = list(session.clients())
+    if now != before:
+        ProgressLog(paths.work / PROGRESS).write(connected=now)
+    return now
 
 
 def _count_clients_if_waiting(session: Any, job_id: str, needed: int) -> int | None:

@@ -19,8 +19,10 @@ from ..core.files import append_line, is_full, lock, write_text
 from ..follow.approval import Following, following_of, study_hash
 from ..follow.relay import RelayPool, StudyText
 from ..follow.transcript import Transcript
+from ..progress import ProgressLog
 from ..study.phases import Phase
 from ..study.pool import RemotePool
+from ..study.progress import StudyProgress
 from ..study.read import read_study, resolve_tier
 from ..study.run import carry_out
 from ..study.run_directory import RunDirectory
@@ -28,7 +30,7 @@ from ..study.settings import Study
 from .paths import INCIDENTS, LOCK, OUTCOME, PROGRESS, TRANSCRIPT
 
 _LOCK_TIMEOUT = 30.0  # seconds to wait until an earlier job of the same run has ended
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class StudyJob:
         self._study, self._folder, self._work = Path(study), Path(folder), Path(work)
         self._run, self._deadline, self._wait = run, deadline, wait
         self._force, self._resume = force, resume
+        self._log = ProgressLog(self._work / PROGRESS)
 
     def run(self, transport: Transport, ready: Sequence[str]) -> None:
         """Run the study, and write its outcome, success or error, to a file."""
@@ -77,7 +80,7 @@ class StudyJob:
         except FedclustError as error:
             outcome = {"done": False, "error": str(error), "again": False}
         except Exception as error:
-            _log.exception("the study failed")
+            _logger.exception("the study failed")
             if is_full(error):
                 text = f"the disk with {self._work} is full; free space, then use --resume"
             else:
@@ -91,6 +94,7 @@ class StudyJob:
         read = read_study(self._study, files=False)
         study = replace(read, clients={})  # clients name their files in client.toml
         tier = resolve_tier(study, RemotePool.default_tier)
+        self._log.write(connected=list(ready))
         channel = RemoteChannel(
             ReadyClients(transport, tuple(ready)),
             run=self._run,
@@ -98,6 +102,7 @@ class StudyJob:
             deadline=self._deadline,
             quorum=study.sampling.min_clients,
             record=self._record,
+            watcher=self._log,
         )
         folder = RunDirectory(
             study,
@@ -108,8 +113,20 @@ class StudyJob:
         )
         how = following_of(study, tier)
         hash = "" if how is Following.NONE else study_hash(read)
+        progress = StudyProgress(
+            self._log,
+            read,
+            tier,
+            clients=ready,
+            replays=how is Following.STEPS,
+            run=folder.run_id,
+            part=True,
+        )
+        progress.begin()
         pool = self._open_pool(read, channel, how, max(channel.quorum, tier.fewest_clients))
-        carry_out(study, pool, folder, on_round=self._report_round, study_hash=hash)
+        carry_out(
+            study, pool, folder, on_round=self._note_round, study_hash=hash, progress=progress
+        )
         if isinstance(pool, RelayPool):
             pool.close()
 
@@ -135,21 +152,17 @@ class StudyJob:
         relay.open()
         return RemotePool(channel, named) if how is Following.SCRIPT else relay
 
-    def _report_wait(self, clients: Sequence[str]) -> None:
-        self._append(PROGRESS, {"waiting": list(clients)})
+    def _note_round(self, phase: Phase, plan: Plan, done: Round) -> None:
+        """Called after each round, for a job that does more than run the study."""
 
-    def _report_round(self, phase: Phase, plan: Plan, done: Round) -> None:
-        key, n = plan.algorithm.key, len(done.cohort)
-        place = {"phase": phase, "plan": key, "round": done.number, "answers": n}
-        self._append(PROGRESS, place | {"sent": done.bytes_down, "received": done.bytes_up})
+    def _report_wait(self, clients: Sequence[str]) -> None:
+        self._log.write(waiting=list(clients))
 
     def _record(self, incident: Incident) -> None:
-        self._append(INCIDENTS, asdict(incident))
-        self._append(PROGRESS, {"incident": asdict(incident)})
-
-    def _append(self, file: str, entry: dict[str, Any]) -> None:
-        line = {"when": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}
-        append_line(self._work / file, json.dumps(line), sync=False)
+        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"when": when, **asdict(incident)})
+        append_line(self._work / INCIDENTS, line, sync=False)
+        self._log.write(incident=asdict(incident))
 
 
 @contextlib.contextmanager

@@ -13,11 +13,12 @@ from typing import Any
 
 from ..core import ConfigError
 from ..core.files import write_text
+from ..progress import PROGRESS as PROGRESS
+from ..progress import federation_folder, unfinished_folder
 from ..study.run_directory import (
     RunDirectory,
     announce_unfinished,
     explain_nothing_to_resume,
-    unfinished_folder,
 )
 from ..study.settings import Study
 
@@ -25,7 +26,7 @@ from ..study.settings import Study
 RUN_ID = "run"  # written by the command: the id in every message of the run
 JOB = "job"  # written by the command: the folder that is submitted
 LOCK = "lock"  # held by the job: only one job of a run at a time
-PROGRESS = "progress.jsonl"  # written by the job: one line per round, incident or wait
+# PROGRESS: written by the job and the command: one line for each thing that happens
 INCIDENTS = "incidents.jsonl"  # written by the job: only the incidents
 OUTCOME = "outcome.json"  # written by the job at its end
 TRANSCRIPT = "transcript"  # written by the job: the replies of every step of a followed study
@@ -47,7 +48,7 @@ class RunPaths:
 def prepare_paths(study: Study, folder: Path, *, resume: bool, force: bool) -> RunPaths:
     """Create or reuse the folders of a run; raise if that would replace an earlier run."""
     folder = folder.absolute()
-    work = folder.with_name(f".{folder.name}.federation")
+    work = federation_folder(folder)
     unfinished = unfinished_folder(folder)
     if resume and not work.exists():
         raise ConfigError(explain_nothing_to_resume(folder))

@@ -112,6 +112,10 @@ class Approvals:
         files = sorted(self._pending.glob("*/*.toml"), key=lambda file: file.stat().st_ctime)
         return [file.parent.name for file in files]
 
+    def pending_names(self) -> list[str]:
+        """Names of the studies that wait; unlike `pending`, this removes nothing."""
+        return sorted(file.stem for file in self._pending.glob("*/*.toml"))
+
     def pending(self) -> list[Pending]:
         """The studies that wait, oldest first."""
         found = (self.find_pending(hash) for hash in self.pending_hashes())

@@ -73,10 +73,12 @@ def measure_differences(
 ) -> list[float]:
     """How much clusters differ in each feature: its largest effect, whatever the sign.
 
-    Without effects it is the range of the centres. Console and report rank features by this.
+    Clusters that noise hides do not count. Without effects it is the range of the centres. Console
+    and report rank features by this.
     """
     if not isinstance(model, Model):
         return []
+    clusters = [c for c in clusters if c.reliable] or clusters
     effects = [[abs(f.effect or 0.0) for f in c.features] for c in clusters]
     if any(f.effect is not None for c in clusters for f in c.features):
         return [max(column) for column in zip(*effects, strict=True)]

@@ -1,6 +1,6 @@
 """Summary and cluster cards, derived from the numbers in the run's files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..clustering.model import ColumnsModel
@@ -48,6 +48,8 @@ class Card:
     parts: tuple[Part, ...]
     entropy: float | None
     described: bool  # means may be shown
+    name: str = ""
+    reliable: bool = True  # noise does not hide it
 
     @property
     def named(self) -> tuple[Part, ...]:
@@ -66,30 +68,35 @@ class Card:
         return sum(p.size is None for p in self.parts)
 
 
-def cards(run: RunFiles, features: list[Feature]) -> list[Card]:
+def cards(run: RunFiles, features: list[Feature], names: Mapping[int, str]) -> list[Card]:
     """A card for each cluster, in the order of the run."""
     clusters = run.profile.clusters
     total = sum(c.size or 0 for c in clusters)
     ranked = rank_features(run.model, clusters)
-    return [_card(cluster, total, features, ranked) for cluster in clusters]
+    return [
+        _card(cluster, total, features, ranked, names.get(cluster.id, "")) for cluster in clusters
+    ]
 
 
 def _card(
-    cluster: ClusterProfile, total: float, features: list[Feature], ranked: list[int]
+    cluster: ClusterProfile, total: float, features: list[Feature], ranked: list[int], name: str
 ) -> Card:
     id, size, by_client = cluster.id, cluster.size, cluster.by_client
     known = sum(n or 0 for n in by_client.values())
     parts = [Part(client, n, 100 * (n or 0) / (known or 1)) for client, n in by_client.items()]
+    points = _find_points(cluster, features) or _list_means(cluster, features, ranked)
     return Card(
         id=id,
         colour=colour(id),
         ink=ink_on(colour(id)),
         size=size,
         share="" if size is None or not total else share(size / total),
-        points=tuple(_find_points(cluster, features) or _list_means(cluster, features, ranked)),
+        points=tuple(points if cluster.reliable else ()),
         parts=tuple(parts),
         entropy=cluster.entropy,
         described=any(feature.mean is not None for feature in cluster.features),
+        name=name,
+        reliable=cluster.reliable,
     )
 
 
@@ -139,8 +146,6 @@ def summary(run: RunFiles, features: list[Feature]) -> tuple[str, str]:
         )
     if total:
         first += _describe_small(run)
-    if run.choice and run.choice.weak:
-        first += "; the evidence that there are any clusters is weak"
     return f"{first}.", _differences(run, features)
 
 
@@ -172,7 +177,9 @@ def _whose(run: RunFiles) -> str:
 def _differences(run: RunFiles, features: list[Feature]) -> str:
     if run.columns_split:
         return "Each owner can see how they differ in its own columns only."
-    clusters = _not_empty(run)
+    clusters = _comparable(run)
+    if len(clusters) <= 1 < len(_not_empty(run)):
+        return "The noise hides how they differ."
     if len(clusters) <= 1:
         return "With only one cluster there is nothing to compare."
     differences = measure_differences(run.model, clusters)
@@ -184,7 +191,7 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
             f"{largest:.2f} standard deviations from the mean of all rows."
         )
     chosen: dict[str, int] = {}
-    for place in rank_features(run.model, clusters):
+    for place in rank_features(run.model, run.profile.clusters):
         if differences[place] > 0:
             chosen.setdefault(features[place].source, place)
     texts = [_range(clusters, features[place], place) for place in list(chosen.values())[:2]]
@@ -193,6 +200,11 @@ def _differences(run: RunFiles, features: list[Feature]) -> str:
 
 def _not_empty(run: RunFiles) -> list[ClusterProfile]:
     return [cluster for cluster in run.profile.clusters if cluster.size != 0]
+
+
+def _comparable(run: RunFiles) -> list[ClusterProfile]:
+    """The clusters that a sentence may be about: with rows, and not hidden by noise."""
+    return [cluster for cluster in _not_empty(run) if cluster.reliable]
 
 
 def _range(clusters: Sequence[ClusterProfile], feature: Feature, place: int) -> str:

@@ -1,6 +1,7 @@
 """Render the page from its templates."""
 
-import json
+import base64
+import hashlib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,17 @@ from ..core import ConfigError
 from ..core.files import write_text
 from . import amounts, words
 from .cluster_map import cluster_map
+from .downloads import downloads
 from .features import features
-from .figures import Figure, effects, scores, sent, shifts
+from .figures import deciding, scores, shifts
 from .findings import cards, summary
 from .folder import RunFiles, read_run
+from .naming import cluster_names, study_words
+from .profile_table import profile_table
+from .tree import shape_words, tree_figure
 
 _PARTS = files(__package__) / "parts"
+_SHOWN_FEATURES = 15  # in the open; the others are collapsed
 
 
 def write_report(folder: Path) -> Path:
@@ -28,11 +34,8 @@ def render(run: RunFiles) -> str:
     """The report of a run as one self-contained HTML page."""
     try:
         import jinja2
-        from plotly.offline import get_plotlyjs
     except ImportError:
-        raise ConfigError(
-            "the report needs jinja2 and plotly: pip install 'fedclust[study]'"
-        ) from None
+        raise ConfigError("the report needs jinja2: pip install 'fedclust[study]'") from None
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_part),
         autoescape=True,
@@ -46,10 +49,9 @@ def render(run: RunFiles) -> str:
         "share": amounts.share,
         "data_size": amounts.data_size,
     }
-    page = environment.get_template("page.html")
-    return page.render(
-        style=_part("page.css"), script=_part("page.js"), plotly=get_plotlyjs(), **context(run)
-    )
+    page, script = environment.get_template("page.html"), _part("page.js")
+    hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return page.render(style=_part("page.css"), script=script, script_hash=hash, **context(run))
 
 
 def _part(name: str) -> str:
@@ -58,43 +60,37 @@ def _part(name: str) -> str:
 
 def context(run: RunFiles) -> dict[str, Any]:
     """The variables of the template."""
-    columns = features(run)
+    columns, study = features(run), study_words(run)
+    names = cluster_names(run, columns)
+    choice = run.choice
     figures = {
-        "effects": effects(run, columns),
         "map": cluster_map(run, columns),
         "shifts": shifts(run),
-        "sent": sent(run),
-        "choice": scores(run.choice) if run.choice else [],
+        "choice": list(zip(choice.measured, scores(choice), strict=True)) if choice else [],
+        "deciding": deciding(choice) if choice else (),
+        "tree": tree_figure(run.summary, len(run.model.ids)) if run.summary else None,
     }
+    table, limit = profile_table(run, columns)
     return {
         "run": run,
+        "title": study.title,
+        "description": study.description,
         "who": "owner" if run.columns_split else "client",
         "one": "record" if run.columns_split else "row",
         "model": run.model,
         "about": run.about,
         "profile": run.profile,
-        "choice": run.choice,
+        "choice": choice,
         "features": columns,
-        "cards": cards(run, columns),
+        "cards": cards(run, columns, names),
         "summary": summary(run, columns),
         "figures": figures,
-        "indices": run.choice.measured if run.choice else (),
-        "specs": script_json(
-            [figure.spec | {"id": figure.id} for figure in _list_figures(figures)]
-        ),
+        "table": table,
+        "limit": limit,
+        "has_effects": any(cell.side for row in table for cell in row.cells),
+        "shown_features": _SHOWN_FEATURES,
+        "downloads": downloads(run, columns, names),
+        "shapes": shape_words(run.summary, len(run.model.ids)) if run.summary else "",
         "words": words,
         "amounts": amounts,
     }
-
-
-def _list_figures(figures: dict[str, Any]) -> list[Figure]:
-    listed = [one for f in figures.values() for one in (f if isinstance(f, list) else [f])]
-    return [figure for figure in listed if figure is not None]
-
-
-def script_json(value: Any) -> str:
-    """JSON that cannot end the script element that contains it."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

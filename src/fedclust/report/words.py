@@ -3,10 +3,13 @@
 from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
-from ..metrics import INDICES, Measure
+from ..metrics import INDICES, Measure, simplified_silhouette
+from ..metrics.likelihood import FIT
 from ..results import RunProfile
-from .amounts import listed, plain, several
+from .amounts import data_size, listed, plain, several
 from .folder import RunFiles
+
+_DIGITS = 1e-6  # indices that differ by less are the same
 
 
 def index_name(index: str) -> str:
@@ -22,7 +25,7 @@ def index_meaning(index: str) -> str:
 
 
 def _measure(index: str) -> Measure | None:
-    return EVIDENCE.get(index) or INDICES.get(index)
+    return EVIDENCE.get(index) or FIT.get(index) or INDICES.get(index)
 
 
 def algorithm_words(algorithm: str) -> str:
@@ -50,11 +53,22 @@ def exactness(run: RunFiles) -> str:
     return "Approximate: the result can differ from that on one table with all rows."
 
 
-def quality_words(run: RunFiles) -> str:
-    """Compare the federated values with the pooled ones."""
+def compares(run: RunFiles) -> bool:
+    """Whether indices of pooled rows say more than those of the run."""
+    difference = _difference(run)
+    return difference is not None and (not run.about.lossless or difference > _DIGITS)
+
+
+def _difference(run: RunFiles) -> float | None:
+    """The largest difference of an index from that of pooled rows, as a share of it."""
     pairs = [(q.value, q.pooled) for q in run.profile.quality]
     known = [(v, p) for v, p in pairs if v is not None and p is not None]
-    difference = max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
+    return max((abs(v - p) / max(abs(p), 1e-12) for v, p in known), default=None)
+
+
+def quality_words(run: RunFiles) -> str:
+    """Compare the federated values with the pooled ones."""
+    difference = _difference(run)
     if difference is None:
         if run.about.lossless:
             return (
@@ -62,11 +76,65 @@ def quality_words(run: RunFiles) -> str:
                 "they were not computed."
             )
         return "The pooled values were not computed."
-    if difference > 1e-6:
+    if difference > _DIGITS:
         return f"The largest difference from a pooled value is {_percent(difference)} of it."
     if run.about.lossless:
         return "The algorithm is lossless: the pooled values are equal by construction."
     return "The federated and pooled values agree to six digits."
+
+
+# Least silhouettes, and how Kaufman and Rousseeuw (Finding Groups in Data, 1990) read them.
+_READINGS = ((0.7, "strong"), (0.5, "reasonable"), (0.25, "weak"), (-1.0, "no substantial"))
+
+
+def reading_aid(run: RunFiles) -> str:
+    """How a silhouette is usually read; empty if there is none."""
+    found = {q.index: q.value for q in run.profile.quality}
+    value = found.get(simplified_silhouette.name)
+    if value is None:
+        return ""
+    reading = next(word for least, word in _READINGS if value >= least)
+    return (
+        f"A silhouette of {value:.2f} is usually read as {reading} structure (strong from 0.7, "
+        "reasonable from 0.5, weak from 0.25)."
+    )
+
+
+def evidence_title(run: RunFiles) -> str:
+    """The strength of the evidence for the clusters, in a word or two."""
+    if run.choice is None:
+        return "not measured"
+    return "weak" if run.choice.weak else "good"
+
+
+def evidence_words(run: RunFiles) -> str:
+    """Why there are this many clusters, in a few sentences."""
+    if run.choice is not None:
+        return run.choice.why
+    aid = reading_aid(run)
+    return (
+        f"The number was given as {len(run.profile.clusters)}, so this run has no evidence that "
+        "the data have that many clusters."
+        f"{' ' + aid if aid else ''}"
+    )
+
+
+def sent_words(run: RunFiles, who: str) -> str:
+    """What a client sent in all: its messages and its bytes."""
+    sizes = sorted(run.about.bytes_sent.values())
+    if not sizes or not sizes[-1]:
+        return ""
+    rounds = several(all_rounds(run), "round")
+    if sizes[0] == sizes[-1]:
+        each = data_size(sizes[0])
+    else:
+        each = f"{data_size(sizes[0])} to {data_size(sizes[-1])}"
+    return f"In {rounds}, each {who} sent {each} in messages, and no row."
+
+
+def all_rounds(run: RunFiles) -> int:
+    """Rounds of all phases; those of the clustering if the phases are not known."""
+    return sum(phase.rounds for phase in run.profile.phases) or run.about.rounds
 
 
 def _percent(part: float) -> str:
@@ -171,3 +239,21 @@ def preparation_words(model: Model) -> list[str]:
     if ready.fill is not None:
         words.append("Missing values were filled in.")
     return words or ["Columns were not transformed."]
+
+
+def ledger_words(run: RunFiles) -> str:
+    """How many queries the study took of those that a data set answers; empty without a limit."""
+    most = run.about.privacy.parameters.get("max_queries")
+    if most is None:
+        return ""
+    rounds = sum(phase.rounds for phase in run.profile.phases)
+    words = (
+        f"Ledger: the rounds of this study are {rounds} of the {most} queries that a data set "
+        "answers. Across machines, the check of the data and the labels count as well."
+    )
+    if run.summary is None:
+        return words
+    return (
+        f"{words} {run.summary.queries} of them learned the summary, which other studies over the "
+        "same rows and scale need not ask for again."
+    )

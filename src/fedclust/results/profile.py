@@ -48,6 +48,7 @@ class ClusterProfile:
     by_client: Mapping[str, int | None]  # empty where counts by client are not published
     features: tuple[FeatureProfile, ...]  # empty over split columns: only owners know their columns
     entropy: float | None  # mean entropy of memberships, from 0 to 1; None for hard clusters
+    reliable: bool = True  # false if the noise of the tier hides the centre
 
 
 @dataclass(frozen=True)

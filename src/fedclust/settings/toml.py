@@ -34,7 +34,8 @@ class TomlFile:
         file = cls(path, tables, text)
         for name, table in tables.items():
             if name not in known:
-                near = did_you_mean(name, known)
+                longer = [other for other in known if other.startswith(name)][:1]
+                near = did_you_mean(name, longer or known)
                 raise file.error((name,), f"there is no table [{name}]{near}")
             if not isinstance(table, dict):
                 raise file.error((name,), f"{name} must be a table: [{name}]")

@@ -129,9 +129,9 @@ def _check_columns(
         columns = tuple(column for column in columns if column.name in kinds)
         absent = [name for name in absent if name == id]
     if absent:
-        near = describe_near(absent[0], kinds)
+        near = describe_near(absent[0], [name for name in kinds if name not in needed])
         hint = f"; {near}" if near else ""
-        raise DataError(f"{file}: there is no column {', '.join(map(repr, absent))}{hint}")
+        raise DataError(f"{file}: there is no column {' and no '.join(map(repr, absent))}{hint}")
     for column in columns:
         if column.holds_words or kinds[column.name] is Kind.NUMBERS:
             continue

@@ -1,5 +1,6 @@
 """The phases of a study, as users read them."""
 
+from collections.abc import Callable
 from enum import StrEnum
 
 
@@ -14,3 +15,6 @@ class Phase(StrEnum):
     COMPARING = "comparing with pooled rows"
     DESCRIBING = "describing clusters"
     LABELLING = "writing labels"
+
+
+OnPhase = Callable[[Phase], object]  # called when a phase begins

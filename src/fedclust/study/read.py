@@ -15,10 +15,12 @@ from .settings import (
     ClusteringSettings,
     DataSettings,
     FeatureSettings,
+    NameSettings,
     OutputSettings,
     PrivacySettings,
     SamplingSettings,
     Study,
+    TitleSettings,
     make_tier,
     privacy_settings,
 )
@@ -38,6 +40,8 @@ def read_study(path: str | Path, *, files: bool = True) -> Study:
         features=_features(file),
         given=file.given,
         own_data=_own_data(file),
+        titles=file.section(TitleSettings, "study"),
+        names=file.section(NameSettings, "clusters"),
     )
     layout = layout_of(study)
     for conflict in layout.find_missing_settings(files=files):

@@ -10,9 +10,11 @@ from ..client.requests import Written
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
+from ..clustering.summary import publish
 from ..core import ConfigError
 from ..core.extras import install_command
 from ..data.ids import secret_bytes
+from ..progress import ProgressLog
 from ..results import RunProfile
 from .describe_run import describe_run
 from .inputs import digest_match
@@ -21,13 +23,12 @@ from .layouts import Layout, Survey, layout_of
 from .layouts.base import Clustered, Described, add_counts
 from .needs import check_extras, find_missing_extras
 from .notes import describe_files
-from .phases import Phase
+from .phases import OnPhase, Phase
 from .pool import ClientPool, LocalPool, open_pool
+from .progress import StudyProgress
 from .read import resolve_tier
 from .run_directory import RunDirectory
 from .settings import Study
-
-OnPhase = Callable[[Phase], object]  # called when a phase begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +143,25 @@ def carry_out(
     on_phase: OnPhase | None = None,
     on_round: OnRound | None = None,
     study_hash: str = "",
+    progress: StudyProgress | None = None,
 ) -> Outcome:
     """Take the steps of a study, wherever its clients are, and write the folder of the run.
 
-    `study_hash` is that of a study that all clients follow.
+    `study_hash` is that of a study that all clients follow. Without `progress` it is written into
+    the unfinished folder.
     """
     layout, tier = layout_of(study), resolve_tier(study, pool.default_tier)
     journals: list[Journal] = []
+    watched = progress or StudyProgress(ProgressLog(directory.progress), study, tier)
+    watched.show_to(on_phase, on_round)
 
     def open_journal() -> Journal:
-        journals.append(directory.journal(on_round, saves=not pool.replays))
+        journals.append(directory.journal(watched.round, saves=not pool.replays))
+        watched.begin()
         return journals[0]
 
-    steps = take_steps(study, pool, open_journal, match=match, on_phase=on_phase)
+    with watched.ending():
+        steps = take_steps(study, pool, open_journal, match=match, on_phase=watched.enter)
     clustered, described = steps.clustered, steps.described
     labels = {client: directory.final_path(w.path or w.file) for client, w in steps.written.items()}
     effect = layout.find_effect(steps.prepared, clustered.requested, tier)
@@ -164,7 +171,9 @@ def carry_out(
     )
     model = layout.complete(described, replace(about, study_hash=study_hash))
     history = described.precision.round_history(clustered.history)
-    directory.finish(model, history, described.profile, clustered.choice)
+    summary = clustered.choice.summary if clustered.choice else None
+    shown = publish(summary, described.precision.few) if summary else None
+    directory.finish(model, history, described.profile, clustered.choice, shown)
     return Outcome(
         directory.path,
         model,

@@ -8,9 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..clustering.choose_k import Choice
-from ..clustering.model import ColumnsModel, Model
+from ..clustering.model import SUMMARY, ColumnsModel, Model
+from ..clustering.summary import DataSummary
 from ..core import ConfigError, FedclustError, RoundSummary, WriteError
 from ..core.files import explain, write_text
+from ..progress import PROGRESS, unfinished_folder
 from ..results import RoundRecord, RunProfile, read_record, write_lines, write_record
 from .inputs import Inputs, read_inputs
 from .journal import Journal, OnRound
@@ -25,6 +27,7 @@ _WRITTEN = {
     "profile.json",
     "report.html",
     "study.toml",
+    SUMMARY,
 }
 _LABELS = "fedclust-labels"  # a separate folder, so that a glob of data files does not match labels
 _RUN_ID, _INPUTS, _JOURNAL = "run-id", "inputs.json", "journal"  # in the unfinished folder
@@ -51,6 +54,11 @@ class RunDirectory:
         _refuse_overwriting(folder, force=force or resume)
         saved = self._saved_run_id() if resume else ""
         self.run_id = run_id or saved or secrets.token_hex(4)
+
+    @property
+    def progress(self) -> Path:
+        """Where a run in this process writes what it does."""
+        return self._scratch / PROGRESS
 
     def journal(self, on_round: OnRound | None, *, saves: bool = True) -> Journal:
         """The journal of the unfinished run with `resume`, otherwise an empty one.
@@ -138,8 +146,12 @@ class RunDirectory:
         history: Sequence[RoundSummary],
         profile: RunProfile,
         choice: Choice | None,
+        summary: DataSummary | None = None,
     ) -> None:
-        """Write the remaining files, and give the folder its final name."""
+        """Write the remaining files, and give the folder its final name.
+
+        The summary is one that results may show.
+        """
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
         write_record(scratch / "model.json", model.as_config())
@@ -147,12 +159,14 @@ class RunDirectory:
         write_lines(scratch / "history.jsonl", [RoundRecord(**asdict(line)) for line in history])
         if choice:
             write_record(scratch / "choice.json", choice.summarize())
+        if summary:
+            write_record(scratch / SUMMARY, summary.as_config())
         if self._study.outputs.report:
             from ..report import write_report
 
             write_report(scratch)
         shutil.rmtree(scratch / _JOURNAL, ignore_errors=True)
-        for file in (_INPUTS, _RUN_ID):
+        for file in (_INPUTS, _RUN_ID, PROGRESS):
             (scratch / file).unlink(missing_ok=True)
         self._replace_earlier()
 
@@ -166,12 +180,6 @@ class RunDirectory:
         if (replaced := _run_id_of(old)) != self.run_id:
             self._remove_labels(replaced)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def unfinished_folder(folder: Path) -> Path:
-    """Where a run is written until it is complete."""
-    whole = folder.absolute()  # "." has no name
-    return whole.with_name(f".{whole.name}.unfinished")
 
 
 def announce_unfinished(folder: Path) -> str:

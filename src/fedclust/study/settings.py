@@ -125,6 +125,16 @@ class DataSettings(FileSettings):
             aliases=("impute", "imputation", "fill", "fillna", "missing_data"),
         ),
     ] = "drop"
+    category_weight: Annotated[
+        float | None,
+        Key(
+            "squared distance of rows of different categories; default: 2, or with llf-prototypes "
+            "half the mean spread of the numbers",
+            low=0.0,
+            above=True,
+            aliases=("gamma", "categorical_weight"),
+        ),
+    ] = None
     scaling: Annotated[
         str | None,
         Key(
@@ -233,12 +243,31 @@ class OutputSettings:
     report: Annotated[bool, Key("write report.html")] = True
 
 
+@dataclass(frozen=True)
+class TitleSettings:
+    """[study]: what the report says of the study."""
+
+    title: Annotated[str, Key("title of the report", aliases=("name",))] = ""
+    description: Annotated[str, Key("a sentence or two below the title", aliases=("about",))] = ""
+
+
+@dataclass(frozen=True)
+class NameSettings:
+    """[clusters]: names for the report; they can also be added to the study.toml of a run."""
+
+    names: Annotated[
+        tuple[str, ...], Key("names of the clusters, in the order of their numbers")
+    ] = ()
+
+
 SECTIONS: Mapping[str, type] = {
     "clustering": ClusteringSettings,
     "data": DataSettings,
     "outputs": OutputSettings,
     "sampling": SamplingSettings,
     "privacy": PrivacySettings,
+    "study": TitleSettings,
+    "clusters": NameSettings,
 }
 
 
@@ -256,6 +285,8 @@ class Study:
     outputs: OutputSettings
     given: frozenset[tuple[str, str]] = frozenset()  # table and key of each value in the file
     own_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by client
+    titles: TitleSettings = TitleSettings()
+    names: NameSettings = NameSettings()
 
     @property
     def n_clusters(self) -> tuple[int, int]:
@@ -334,7 +365,8 @@ def make_tier(study: Study, default: str) -> Tier:
     for name in study.privacy.parameters:
         if name not in known:
             raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
-    return kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    tier = kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    return tier.for_summary() if study.clustering.n_clusters == "auto" else tier
 
 
 def privacy_settings(tier: str = "") -> tuple[Setting, ...]:

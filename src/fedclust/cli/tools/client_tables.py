@@ -98,6 +98,7 @@ def notes_about(tables: Tables) -> Iterator[str]:
     """What the user should know about the files, one line each."""
     yield from _notes(tables, lambda table: table.reading.text)
     yield from near_names({table.file.name: table.columns for table in tables.values()})
+    yield from _notes(tables, lambda table: "" if table.n_rows else "there are no rows")
     yield from _notes(tables, _total)
     names = dict.fromkeys(name for table in tables.values() for name in table.columns)
     for name in names:
@@ -110,10 +111,12 @@ def notes_about_column(name: str, tables: Tables) -> Iterator[str]:
     having = {client: table for client, table in tables.items() if name in table.columns}
     yield from _notes(having, lambda table: _strays(name, table))
     yield from _notes(having, lambda table: _lost_words(name, table))
-    numeric = [table.kinds[name].numeric for table in having.values()]
-    if any(numeric) and not all(numeric):
-        text = [t.file.name for t in having.values() if not t.kinds[name].numeric]
-        yield f"has numbers in some files, and text in {_listed(text)}"
+    filled = [table for table in having.values() if table.n_rows]
+    text = [table for table in filled if not table.kinds[name].numeric]
+    if 0 < len(text) < len(filled):
+        example = next((f", such as {word!r}" for word in text[0].words(name)), "")
+        files = _listed([table.file.name for table in text])
+        yield f"has numbers in some files, and text in {files}{example}"
 
 
 def _notes(tables: Tables, note: Callable[[ClientTable], str]) -> Iterator[str]:

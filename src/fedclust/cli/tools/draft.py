@@ -20,6 +20,7 @@ from .client_tables import Tables, notes_about, notes_about_column, open_table
 
 _FEW_CATEGORIES = 12
 _MANY_NAMES = 10
+_FEW_NAMES = 4  # of columns, in an error message
 _SHARED_IDS = 0.5  # of the ids of the smaller file, for a proposal to split columns
 _ID_NAMES = re.compile(
     r"(.*[_\W])?(id|ids|uuid|guid|key|patient|person|subject|customer|record)([_\W]?(id|no|nr|key))?",
@@ -77,7 +78,7 @@ def draft(
         if all(n in table.columns for table in tables.values())
     ]
     if not shared:
-        raise DataError(f"the clients' files share no column{_near(tables)}")
+        raise DataError(f"the clients' files share no column{_near(tables) or _held(tables)}")
     id = given.pop("id", None) or _find_id(shared, tables)
     by_columns = (
         id is not None and shared == [id] and not _near(tables) and _same_records(id, tables)
@@ -109,6 +110,17 @@ def _near(tables: Tables) -> str:
         return ""
     more = f", and {len(hints) - 1} more pairs are as close" if len(hints) > 1 else ""
     return f"; {hints[0]}{more}; rename one{' of each' if more else ''}"
+
+
+def _held(tables: Tables) -> str:
+    """What the first two files hold, and how they were read, for an error message."""
+    held = []
+    for table in list(tables.values())[:2]:
+        names = ", ".join(map(repr, list(table.columns)[:_FEW_NAMES]))
+        more = ", ..." if len(table.columns) > _FEW_NAMES else ""
+        reading = f" ({table.reading.text})" if table.reading.text else ""
+        held.append(f"{table.file.name}{reading} has {names}{more}")
+    return f"; {', and '.join(held)}"
 
 
 def _notes(tables: Tables, by_columns: bool) -> Iterator[str]:

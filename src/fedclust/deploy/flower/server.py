@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from ...channels.flower.server import GridTransport, server_app
+from ...client.endpoint import RUN_ID_LENGTH
 from ...core import ConfigError, FedclustError
 from ...follow.words import announce_hash
+from ...progress import ProgressLog
 from ...study.conflicts import find_ignored_settings
 from ...study.layouts import layout_of
 from ...study.pool import RemotePool
+from ...study.progress import StudyProgress
 from ...study.read import read_study, resolve_tier
+from ...study.settings import Study
 from ..job import StudyJob
-from ..paths import clean_up, prepare_paths, read_outcome
-from .folder import read_run_settings
+from ..paths import PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
+from .folder import RunSettings, read_run_settings
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +39,18 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
     _log.info("%s", announce_hash(study, tier))
     folder = Path(settings.out) if settings.out else study.path.with_name(f"{study.path.stem}-run")
     paths = prepare_paths(study, folder, resume=settings.resume, force=settings.force)
+    log = ProgressLog(paths.work / PROGRESS)
+    progress = StudyProgress(log, study, tier, run=paths.run[:RUN_ID_LENGTH])
+    progress.begin()
+    with progress.ending():
+        _run_job(transport, settings, study, paths)
+    clean_up(paths)
+
+
+def _run_job(
+    transport: GridTransport, settings: RunSettings, study: Study, paths: RunPaths
+) -> None:
+    """Wait for clients, and run the study over them; raise if it does not complete."""
     needed = max(settings.min_clients, study.sampling.min_clients)
     ready = transport.wait(needed, settings.wait, settings.grace)
     StudyJob(
@@ -52,7 +68,6 @@ def run_over(transport: GridTransport, config: Mapping[str, Any]) -> None:
         resumable = outcome["again"] or outcome.get("undecided")
         hint = "; continue with --run-config 'resume=true'" if resumable else ""
         raise FedclustError(f"{outcome['error']}{hint}")
-    clean_up(paths)
 
 
 app = server_app(run_over)
