@@ -70,6 +70,8 @@ ALGORITHMS = _make_registry(
         "gdf-fcm": "gradient_fcm.GradientFCM",
         "c2f-fcm": "clustering_of_clusterings.ClusteringOfClusterings",
         "robust-cm": "robust_c_means.RobustCMeans",
+        "llf-prototypes": "prototypes.Prototypes",
+        "llf-mixture": "mixture.Mixture",
     },
     _GROUPS[0],
 )
@@ -118,6 +120,8 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "algorithms.partial.PartialCMeans",
                 "algorithms.partial.PartialFuzzyCMeans",
                 "algorithms.partial.PartialRivals",
+                "algorithms.prototypes.PartialPrototypes",
+                "algorithms.mixture_fit.MixtureFit",
                 "metrics.federated.Evaluation",
                 "metrics.contingency.Contingency",
                 "metrics.profile.Profile",

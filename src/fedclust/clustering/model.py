@@ -10,7 +10,7 @@ import numpy as np
 from ..core import ConfigError, DataError
 from ..data.frames import columns_of
 from ..data.settings import ReadOptions
-from ..kernels import memberships, nearest
+from ..kernels import Density, memberships, most_probable, nearest, posteriors
 from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
@@ -50,6 +50,7 @@ class _ModelPart:
     columns: tuple[str, ...]
     fuzzifier: float | None
     preparation: Preparation
+    density: tuple[tuple[float, ...], ...] | None = None
     reading: ReadOptions = ReadOptions()
     id_column: str | None = None
 
@@ -78,6 +79,8 @@ class Model:
     about: RunDescription | None = None  # None: built from parts, not by a run
     reading: ReadOptions = ReadOptions()  # how the study's files were read
     id_column: str | None = None  # names the rows of the study's files
+    # (C, 1 + 3P) of a mixture (`fedclust.kernels.Density`); None: rows go to the nearest centre
+    density: FloatArray | None = None
     summary: "DataSummary | None" = None  # of all rows, in summary.json beside the model
 
     def __repr__(self) -> str:
@@ -158,14 +161,26 @@ class Model:
     def nearest(self, rows: FloatArray) -> IntArray:
         """Position in `ids` of the cluster of each prepared row."""
         known = self.known
-        labels: IntArray = known[nearest(rows, np.ascontiguousarray(self.centers[known]))[0]]
+        if self.density is not None:
+            places = most_probable(rows, Density.unpack(self.density[known]))
+        else:
+            places = nearest(rows, np.ascontiguousarray(self.centers[known]))[0]
+        labels: IntArray = known[places]
         return labels
+
+    @property
+    def soft(self) -> bool:
+        """Whether rows have memberships, or probabilities, besides labels."""
+        return self.fuzzifier is not None or self.density is not None
 
     def memberships(self, rows: FloatArray) -> FloatArray:
         """Memberships of prepared rows."""
+        known, U = self.known, np.zeros((len(rows), len(self.ids)))
+        if self.density is not None:
+            U[:, known] = posteriors(rows, Density.unpack(self.density[known]))
+            return U
         if self.fuzzifier is None:
             raise ConfigError(f"{self.algorithm} gives labels, not memberships")
-        known, U = self.known, np.zeros((len(rows), len(self.ids)))
         U[:, known] = memberships(rows, np.ascontiguousarray(self.centers[known]), self.fuzzifier)
         return U
 
@@ -184,6 +199,7 @@ class Model:
             columns=names,
             fuzzifier=self.fuzzifier,
             preparation=self.preparation,
+            density=None if self.density is None else tuple(map(tuple, self.density.tolist())),
             reading=self.reading,
             id_column=self.id_column,
         )
@@ -205,6 +221,7 @@ class Model:
             build(RunDescription, config, where) if "fedclust" in config else None,
             part.reading,
             part.id_column,
+            None if part.density is None else np.array(part.density, dtype=float),
         )
 
 
@@ -273,6 +290,9 @@ def _check_lists(part: _ModelPart, where: str) -> None:
         for c, cluster in enumerate(part.clusters)
         if cluster.center is not None
     }
+    width, density = 1 + 3 * len(names), part.density
+    if density is not None and [len(row) for row in density] != [width] * len(part.clusters):
+        raise DataError(f"{where}: density: expected {width} numbers for each cluster")
     for name, values in lists.items():
         if len(values) != len(names) or not np.isfinite(values).all():
             raise DataError(

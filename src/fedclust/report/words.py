@@ -4,6 +4,7 @@ from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
 from ..metrics import INDICES, Measure, simplified_silhouette
+from ..metrics.likelihood import FIT
 from ..results import RunProfile
 from .amounts import data_size, listed, plain, several
 from .folder import RunFiles
@@ -24,7 +25,7 @@ def index_meaning(index: str) -> str:
 
 
 def _measure(index: str) -> Measure | None:
-    return EVIDENCE.get(index) or INDICES.get(index)
+    return EVIDENCE.get(index) or FIT.get(index) or INDICES.get(index)
 
 
 def algorithm_words(algorithm: str) -> str:
