@@ -31,6 +31,11 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
+docs: setup      ## the site, in build/site; warnings are errors
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/sphinx-build -q -W --keep-going -j 2 -c docs/site . build/site
+	$(BIN)/pytest -q -n 0 tests/docs
+
 faults: setup    ## faults in a federation of real processes, ten drawn schedules among them (half an hour)
 	$(BIN)/pytest -m e2e tests/e2e
 
@@ -51,5 +56,5 @@ bench: setup     ## speed and memory, as ratios; writes docs/benchmarks.md
 
 clean:           ## remove everything that was made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
-	  .coverage* dist build fedclust-demo.png
+	  .coverage* dist build docs/examples fedclust-demo.png
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -201,6 +201,8 @@ def measure(case: Case, seeds: Sequence[int]) -> Mapping[str, list[Outcome]]:
         for keys, measure_one in measures:
             for key in keys:
                 algorithm = make(key, case.n_clusters)
+                if algorithm.traits.categories:
+                    continue  # it has another objective, or does what LLF-CM does for numbers
                 found[algorithm.soft][key].append(measure_one(algorithm, case, seed))
     ratios: Outcomes = {}
     for soft, outcomes in found.items():
@@ -221,7 +223,8 @@ def _values(one: Outcome) -> tuple[float, float]:
 def keys_of(*, soft: bool) -> list[str]:
     """The lines of a table: the pooled comparison, split rows, split columns."""
     registered = {**ALGORITHMS, **VERTICAL}
-    return [ONE_START[soft], *(k for k, kind in registered.items() if kind.traits.soft == soft)]
+    kinds = {k: kind.traits for k, kind in registered.items() if not kind.traits.categories}
+    return [ONE_START[soft], *(k for k, traits in kinds.items() if traits.soft == soft)]
 
 
 def summary(results: Mapping[str, Mapping[str, list[Outcome]]], *, soft: bool) -> list[str]:

@@ -1,7 +1,7 @@
 """How often the recommended number of clusters is right, and its cost.
 
-``python -m benchmarks.choice [llf-cm | llf-fcm]`` prints the tables of docs/choosing-k.md; public
-data sets that are not on this machine are skipped.
+``python -m benchmarks.choice [llf-cm | llf-fcm | llf-mixture] [blobs]`` prints the tables of
+docs/choosing-k.md; public data sets that are not on this machine are skipped.
 """
 
 import sys
@@ -109,23 +109,30 @@ def channel(case: Case, split: str) -> LocalChannel:
     return LocalChannel({f"c{i:02d}": case.X[owner == i] for i in range(owner.max() + 1)})
 
 
-def hits(key: str) -> list[str]:
-    """Hits of each index alone and of the rule, and how often the evidence is called weak."""
+def hits(key: str, only: str = "") -> list[str]:
+    """Hits of each index alone and of the rule, and how often the evidence is called weak.
+
+    `only` is the beginning of the names of the data; with all data if it is empty.
+    """
+    indices = ("bic", "icl") if key == "llf-mixture" else INDICES
     right: dict[str, Counter[str]] = defaultdict(Counter)
     cases, weak = Counter[str](), Counter[str]()
     for case in (*with_clusters(), *without_clusters()):
+        if not case.line.startswith(only):
+            continue
         for split in case.splits:
             choice = choose(make(key, TOP), channel(case, split), Schema(case.X.shape[1]))
             cases[case.line] += 1
             weak[case.line] += choice.weak
             for name, k in {**choice.favourites, "rule": choice.recommended}.items():
                 right[case.line][name] += k == case.n_clusters
-    lines = [row("data", "runs", *INDICES, "the rule", "called weak"), row(*["---"] * 9)]
+    lines = [row("data", "runs", *indices, "the rule", "called weak")]
+    lines.append(row(*["---"] * (len(indices) + 4)))
     clustered = [line for line in cases if not line.startswith("one ")]
     for line in cases:
-        hits_by = [right[line][n] if line in clustered else "" for n in (*INDICES, "rule")]
+        hits_by = [right[line][n] if line in clustered else "" for n in (*indices, "rule")]
         lines.append(row(line, cases[line], *hits_by, weak[line]))
-    totals = [sum(right[line][n] for line in clustered) for n in (*INDICES, "rule")]
+    totals = [sum(right[line][n] for line in clustered) for n in (*indices, "rule")]
     lines.append(row("**all with clusters**", sum(cases[line] for line in clustered), *totals, ""))
     return lines
 
@@ -162,4 +169,5 @@ def cost() -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join([*hits(sys.argv[1] if len(sys.argv) > 1 else "llf-cm"), "", *cost()]))
+    key, only = (*sys.argv[1:], *("llf-cm", "")[len(sys.argv) - 1 :])[:2]
+    print("\n".join([*hits(key, only), *(["", *cost()] if not only else [])]))

@@ -37,6 +37,7 @@ def test_exported_names_exist_and_nothing_else_is_promised() -> None:
         "channels",
         "data",
         "estimators",
+        "plot",
     ],
 )
 def test_every_package_lists_its_names(name: str) -> None:

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
         FederatedImputer,
         FederatedKMeans,
         FederatedMinMaxScaler,
+        FederatedMixture,
         FederatedOneHotEncoder,
         FederatedStandardScaler,
         VerticalFuzzyCMeans,
         VerticalKMeans,
     )
+    from .study.describe_fit import write_report
+    from .study.from_tables import run_study
 
 __version__ = "0.1.0"
 
@@ -39,6 +42,7 @@ __all__ = [
     "FederatedImputer",
     "FederatedKMeans",
     "FederatedMinMaxScaler",
+    "FederatedMixture",
     "FederatedOneHotEncoder",
     "FederatedStandardScaler",
     "MessageError",
@@ -48,6 +52,8 @@ __all__ = [
     "load",
     "make",
     "make_seeding",
+    "run_study",
+    "write_report",
 ]
 
 
@@ -71,11 +77,14 @@ __getattr__ = lazy_names(
             "FederatedImputer",
             "FederatedKMeans",
             "FederatedMinMaxScaler",
+            "FederatedMixture",
             "FederatedOneHotEncoder",
             "FederatedStandardScaler",
             "VerticalFuzzyCMeans",
             "VerticalKMeans",
         ),
+        "study.describe_fit": ("write_report",),
+        "study.from_tables": ("run_study",),
     },
 )
 

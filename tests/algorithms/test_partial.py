@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from fedclust import make
+from fedclust.algorithms.partial import PartialRivals
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import Clustering, cluster
 from fedclust.core import Batches, ConfigError, Data, DataError, Plan, Schema, run
-from fedclust.privacy import FixedPoint
+from fedclust.privacy import CheckedChannel, FixedPoint
 from fedclust.typing import Array, FloatArray
 
 F = 5
@@ -80,7 +81,7 @@ def find(key: str, X: FloatArray, privacy: str) -> Clustering:
 def test_the_default_start_finds_the_clusters(key: str, privacy: str) -> None:
     X = make_rows(0.2, seed=1)
     found = find(key, X, privacy)
-    labels = found.algorithm.assign(found.centers, Data(X, np.empty(0)))
+    labels = found.algorithm.assign(found.run.state, Data(X, np.empty(0)))
     labels = labels.argmax(axis=1) if labels.ndim == 2 else labels
     assert len(X) == len(TRUTH)
     assert adjusted_rand_score(TRUTH, labels) > 0.9
@@ -127,3 +128,14 @@ def test_rows_in_batches_give_the_same(key: str) -> None:
     plan = Plan(make(key, 3, init=start).over_cells())
     in_memory, in_batches = (run(plan, channel, SCHEMA).model for channel in (held, read))
     np.testing.assert_allclose(in_memory, in_batches, atol=1e-9)
+
+
+def test_clients_that_only_compare_starts_are_not_left_out() -> None:
+    """Over observed cells such a message has weights for no cluster, in every column."""
+    X = make_rows(0.2, seed=1)
+    data = clients_of(X, np.arange(len(X)) % 3)
+    channel = CheckedChannel(data, SCHEMA)
+    starts = np.nan_to_num(np.concatenate([X[:3], X[3:6]]))
+    done = run(Plan(PartialRivals(3, starts, step=False)), channel, SCHEMA)
+    assert done.model.score.shape == (2,)
+    assert not channel.left_out

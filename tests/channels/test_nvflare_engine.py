@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,10 @@ engine.main()
 """
 
 
+def _command(words: str, ctx: object) -> str:
+    return words
+
+
 def test_a_kit_may_lie_in_a_folder_with_spaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,17 +61,18 @@ def test_a_kit_may_lie_in_a_folder_with_spaces(
     kit.mkdir()
     monkeypatch.chdir(kit)
     python = f"{tmp_path}/my python"
-    monkeypatch.setattr(engine.sys, "executable", python)
+    monkeypatch.setattr(sys, "executable", python)
     module = "nvflare.private.fed.app.client.worker_process"
     words = f"{python} -m {module} -m {kit} --startup {kit}/startup --set x=1"
     for given in (
         words,
         words.replace(f"-m {kit}", f"-m {shlex.quote(str(kit))}").replace(f"{kit}/startup", "y"),
     ):
-        made = shlex.split(engine._launched_here(lambda ctx, g=given: g, "contact")(None))
+        launched = engine._launched_here(partial(_command, given), "contact")
+        made = shlex.split(launched(None))
         assert made[0] == python
         assert made[made.index(module) :][:3] == [module, "-m", str(kit)]
-    made = shlex.split(engine._launched_here(lambda ctx: words, "contact")(None))
+    made = shlex.split(engine._launched_here(partial(_command, words), "contact")(None))
     assert made[-4:] == ["--startup", f"{kit}/startup", "--set", "x=1"]
 
 
@@ -91,7 +97,7 @@ def test_a_job_can_decode_arrays() -> None:
 
 def test_job_processes_are_started_in_the_same_way() -> None:
     words = "python -m nvflare.private.fed.app.client.worker_process -m '/a kit' --set x=1"
-    made = engine._launched_here(lambda ctx: words, "contact")(None)
+    made = engine._launched_here(partial(_command, words), "contact")(None)
     here = str(Path(engine.__file__).resolve())
     assert made == (
         f"python -P -u {here} contact nvflare.private.fed.app.client.worker_process -m '/a kit' "

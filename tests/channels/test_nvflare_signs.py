@@ -1,6 +1,8 @@
 """Signs of clients: a second place is refused and both learn it; clocks and disks are reported."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,15 @@ def test_a_place_is_a_machine_and_a_folder(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("socket.gethostname", lambda: "another")
     assert here != signs.place_of(tmp_path)
     assert "another" not in signs.place_of(tmp_path)
+
+
+def test_a_command_that_reads_names_does_not_load_the_engine() -> None:
+    """NVFlare takes 25 MB, and a command that waits beside a client for days needs none of it."""
+    code = (
+        "import sys, fedclust.deploy.run_client, fedclust.channels.nvflare.signs as signs;"
+        "signs.is_full('.'); sys.exit('nvflare' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_what_is_guarded_exists_in_this_version() -> None:

@@ -66,10 +66,10 @@ class Recorder(LocalChannel):
             yield client, message
 
 
-def trace(plan: Plan, data: dict[str, Data]) -> bytes:
+def trace(plan: Plan, data: dict[str, Data], schema: Schema = SCHEMA) -> bytes:
     """All bytes sent up in a run, and its outcome: what a change of any setting must change."""
     channel = Recorder(data)
-    done = run(plan, channel, SCHEMA)
+    done = run(plan, channel, schema)
     sent = [a.tobytes() for *_, message in channel.up for a in message.arrays().values()]
     return b"".join([*sent, done.model.tobytes(), str(done.n_rounds).encode()])
 

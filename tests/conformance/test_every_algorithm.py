@@ -244,7 +244,7 @@ def test_half_of_the_clients_at_a_time_is_enough_to_run(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_assigns_rows_to_what_it_found(key: str) -> None:
     chosen, data = algorithm(key), Data.of(table())
-    assigned = chosen.assign(fit(key, federation()).model, data)
+    assigned = chosen.assign(fit(key, federation()).state, data)
     if chosen.soft:
         assert assigned.shape == (90, K)
         np.testing.assert_allclose(assigned.sum(axis=1), 1.0)

@@ -1,6 +1,6 @@
 """An accepted parameter changes something: each, on some data, changes what is sent or found."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from fedclust.algorithms import ALGORITHMS, SEEDINGS
 from fedclust.core import AnyAlgorithm, Data, Plan
 from fedclust.tiers import transforms_for
 
-from .cases import ALL_KEYS, K, algorithm, split, trace
+from .cases import ALL_KEYS, SCHEMA, K, algorithm, split, trace
 
 # Values that are not the default, with what else has to be set for them to matter. For parameters
 # that are not listed `others` makes values by their type.
@@ -21,6 +21,8 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "tol": [{"tol": 0.5}],
     "absolute_tol": [{"absolute_tol": True, "tol": 0.3}],
     "fuzzifier": [{"fuzzifier": 1.4}],
+    "min_variance": [{"min_variance": 0.5}],
+    "center": [{"center": "shares"}],
     "local_steps": [{"local_steps": 2}, {"local_steps": 7}],
     "local_tol": [{"local_tol": 1.0, "local_steps": 5}],
     "restarts": [{"restarts": 1}, {"restarts": 3}],
@@ -40,6 +42,9 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "radius_factor": [{"radius_factor": 4.0}],
     "neighbours": [{"neighbours": 3}],
 }
+
+
+TWO_CATEGORIES = replace(SCHEMA, blocks=np.array([1, 1]))  # both columns are of one block
 
 
 def federations() -> list[dict[str, Data]]:
@@ -79,7 +84,8 @@ def test_every_parameter_changes_some_outcome(key: str, name: str) -> None:
         if algorithm(key, k, **without).parameter(name) is change[name]:
             continue  # that is the default
         for data in federations():
-            before = trace(plan(algorithm(key, k, **without)), data)
-            if before != trace(plan(algorithm(key, **{"n_clusters": k, **change})), data):
+            schema = TWO_CATEGORIES if name == "center" else SCHEMA
+            before = trace(plan(algorithm(key, k, **without)), data, schema)
+            if before != trace(plan(algorithm(key, **{"n_clusters": k, **change})), data, schema):
                 return
     pytest.fail(f"{key}: {name} changes nothing")

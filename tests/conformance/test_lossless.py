@@ -27,7 +27,13 @@ def pooled_fcm(X: FloatArray, centers: FloatArray, m: float, rounds: int) -> Flo
 
 
 def test_the_lossless_algorithms_of_the_package_are_these() -> None:
-    assert {key for key in LOSSLESS if key in BUILT_IN} == {"llf-cm", "llf-fcm", "ffcm-avg1"}
+    assert {key for key in LOSSLESS if key in BUILT_IN} == {
+        "llf-cm",
+        "llf-fcm",
+        "ffcm-avg1",
+        "llf-prototypes",
+        "llf-mixture",
+    }
 
 
 @pytest.mark.parametrize("key", LOSSLESS)

@@ -23,6 +23,8 @@ def test_a_summary_chooses_where_queries_are_limited(kind: Any, privacy: str) ->
     pytest.importorskip("cryptography")
     model = kind("auto", privacy=privacy, bounds=(-8, 16)).fit(clients())
     assert model.n_clusters_ == len(model.cluster_centers_) == 3
+    assert model.choice_ is not None
+    assert model.choice_.summary is not None
     assert model.choice_.summary.queries <= 11
     assert model.transform(clients()["a"]).shape == (120, 3)
     other = clone(model).set_params(random_state=5).fit(clients())
@@ -31,6 +33,7 @@ def test_a_summary_chooses_where_queries_are_limited(kind: Any, privacy: str) ->
 
 def test_a_sweep_chooses_otherwise() -> None:
     model = FederatedKMeans("auto", random_state=0).fit(clients(2))
+    assert model.choice_ is not None
     assert (model.n_clusters_, model.choice_.summary) == (2, None)
     again = model.set_params(warm_start=True).fit(clients(2))
     assert (again.n_clusters_, again.choice_) == (2, None)
@@ -49,7 +52,7 @@ def test_an_instance_of_an_algorithm_gets_the_chosen_number() -> None:
     [
         ({"n_clusters": "many"}, "n_clusters must be an integer or 'auto', got 'many'"),
         ({"init": np.zeros((2, 2))}, "finds its own initial centres; leave init='auto'"),
-        ({"privacy": "dp", "bounds": (-8, 16)}, "no bound is known"),
+        ({"privacy": "dp", "bounds": (-8, 16)}, "the noise hides the rows"),
     ],
 )
 def test_settings_that_leave_no_choice_are_refused(settings: Any, words: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-HARD = ("llf-cm", "fkm", "k-fed", "one-shot", "dwf", "ewf", "robust-cm")
-SOFT = ("llf-fcm", "ffcm-avg1", "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm")
+HARD = ("llf-cm", "fkm", "k-fed", "one-shot", "dwf", "ewf", "robust-cm", "llf-prototypes")
+SOFT = ("llf-fcm", "ffcm-avg1", "ffcm-avg2", "ffcf", "gdf-fcm", "c2f-fcm", "llf-mixture")
 VERTICAL = ("llf-cm", "llf-fcm")
 TIERS = ("none", "paper", "guarded", "secure", "dp", "secure+dp")
 MASKED, NOISY = ("secure", "secure+dp"), ("dp", "secure+dp")

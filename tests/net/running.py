@@ -68,8 +68,10 @@ def _fit_rows(case: Case) -> Result:
     }
     complete = {client: X[~np.isnan(X).any(axis=1)] for client, X in tables.items()}
     soft = case.algorithm in SOFT
-    kind = fedclust.FederatedFuzzyCMeans if soft else fedclust.FederatedKMeans
+    kind: Any = fedclust.FederatedFuzzyCMeans if soft else fedclust.FederatedKMeans
     settings = {"algorithm": case.algorithm, "privacy": case.tier, **case.changes}
+    if case.algorithm == "llf-mixture":
+        kind, settings = fedclust.FederatedMixture, {"privacy": case.tier, **case.changes}
     model = kind(N_CLUSTERS, bounds=(0, 90), random_state=5, **settings).fit(complete)
     return _of_estimator(case, model, model.cluster_centers_)
 

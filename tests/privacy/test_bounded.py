@@ -52,9 +52,10 @@ def test_one_cluster_and_a_start_in_the_bounds() -> None:
     alone = BoundedCMeans(1, np.zeros(2), np.ones(2), rounds=2)
     done = run(Plan(alone), LocalChannel({"a": X}), BOX)
     np.testing.assert_allclose(done.model[0], X.mean(axis=0), atol=1e-5)
-    assert alone.assign(done.model, Data.of(X)).tolist() == [0] * 500
+    assert alone.assign(done.state, Data.of(X)).tolist() == [0] * 500
     soft = BoundedCMeans(2, np.zeros(2), np.ones(2), fuzzifier=2.0)
-    assert soft.assign(X[:2], Data.of(X[:5])).shape == (5, 2)
+    done = run(Plan(soft), LocalChannel({"a": X}), BOX)
+    assert soft.assign(done.state, Data.of(X[:5])).shape == (5, 2)
 
 
 @pytest.mark.parametrize("F", [1, 2, 3, 5])
@@ -130,7 +131,7 @@ def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
         tier.adapt(make("ewf", 3), BOX, 4)
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
         tier.adapt(make("fkm", 3), BOX, 4)
-    assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), 0, 0.0), CubeState)
+    assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), np.zeros(1), 0, 0.0), CubeState)
 
 
 def test_rows_of_other_columns_are_refused() -> None:

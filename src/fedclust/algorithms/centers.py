@@ -168,8 +168,8 @@ class CenterAlgorithm(Algorithm[S, Centers, U], Generic[S, U]):
         """The query that compares starts, and lets each take a step; None: starts do not race."""
         return None
 
-    def assign(self, model: FloatArray, data: Data) -> Array:
-        return _assign(self, model, data)
+    def assign(self, state: Any, data: Data) -> Array:
+        return _assign(self, self.model(state), data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +200,8 @@ class OneRound(Algorithm[CenterState, Empty, U], Generic[U]):
     def model(self, state: CenterState) -> FloatArray:
         return state.centers
 
-    def assign(self, model: FloatArray, data: Data) -> Array:
-        return _assign(self, model, data)
+    def assign(self, state: Any, data: Data) -> Array:
+        return _assign(self, self.model(state), data)
 
 
 def as_kind(kind: type[AnyAlgorithm], algorithm: AnyAlgorithm) -> AnyAlgorithm:

@@ -70,6 +70,8 @@ ALGORITHMS = _make_registry(
         "gdf-fcm": "gradient_fcm.GradientFCM",
         "c2f-fcm": "clustering_of_clusterings.ClusteringOfClusterings",
         "robust-cm": "robust_c_means.RobustCMeans",
+        "llf-prototypes": "prototypes.Prototypes",
+        "llf-mixture": "mixture.Mixture",
     },
     _GROUPS[0],
 )
@@ -118,6 +120,8 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "algorithms.partial.PartialCMeans",
                 "algorithms.partial.PartialFuzzyCMeans",
                 "algorithms.partial.PartialRivals",
+                "algorithms.prototypes.PartialPrototypes",
+                "algorithms.mixture_fit.MixtureFit",
                 "metrics.federated.Evaluation",
                 "metrics.contingency.Contingency",
                 "metrics.profile.Profile",
@@ -269,8 +273,8 @@ def _configure(
         return kind.reference(n_clusters, **settings)
     presets = {"default": {}, **getattr(kind, "presets", {})}
     if preset not in presets:
-        known = " or ".join(map(repr, ["default", "reference", *list(presets)[1:]]))
-        raise ConfigError(f"preset must be {known}, got {preset!r}")
+        names = " or ".join(map(repr, ["default", "reference", *list(presets)[1:]]))
+        raise ConfigError(f"preset must be {names}, got {preset!r}")
     return cast(Any, kind)(n_clusters, **{**presets[preset], **settings})  # type: ignore[no-any-return]
 
 

@@ -20,6 +20,7 @@ from . import (
     disclosures,
     doctor,
     example,
+    explore,
     export,
     flower_app,
     init,
@@ -101,6 +102,7 @@ app.command(name="watch", cls=_Command)(watch.watch)
 app.command(name="studies", cls=_Command)(studies.studies)
 app.command(name="disclosures", cls=_Command)(disclosures.disclosures)
 app.command(name="audit", cls=_Command)(audit.audit)
+app.command(name="explore", cls=_Command)(explore.explore)
 app.command(name="label", cls=_Command)(label.label)
 app.command(name="export", cls=_Command)(export.export)
 app.command(name="report", cls=_Command)(report.report)

@@ -80,7 +80,10 @@ def encode(request: AnyRequest) -> Encoded:
             }
             return Encoded("preflight", header, {})
         case WriteLabels(model):
-            return Encoded("label", _model_header(model), {"centers": model.centers})
+            arrays = {"centers": model.centers}
+            if model.density is not None:
+                arrays["density"] = model.density
+            return Encoded("label", _model_header(model), arrays)
         case OfferRecords():
             return Encoded("offer", {"task": request.task.as_config()}, {})
         case AlignRecords():
@@ -158,7 +161,11 @@ def _decode_model(frame: Frame) -> Model:
     if not isinstance(ids, list) or {type(id) for id in ids} != {int} or len(ids) != len(centers):
         raise MessageError("labels need an integer id for each centre")
     sizes = (None,) * len(ids)  # not sent: they are about other clients
-    return Model(centers, tuple(ids), sizes, preparation, get_text(header, "algorithm"), fuzzifier)
+    density = frame.arrays.get("density")
+    if density is not None and density.shape != (len(centers), 1 + 3 * centers.shape[1]):
+        raise MessageError("labels need a density with one weight for each cell of the centres")
+    key = get_text(header, "algorithm")
+    return Model(centers, tuple(ids), sizes, preparation, key, fuzzifier, density=density)
 
 
 def _decode_finish(frame: Frame) -> FinishColumns:

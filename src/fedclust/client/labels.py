@@ -71,7 +71,7 @@ def _label_batches(
         name = id or "row"
         columns: dict[str, Array] = {name: batch[id] if id else np.arange(first, first + len(kept))}
         columns[_CLUSTER] = _spread(np.array(model.ids)[nearest], kept)
-        if model.fuzzifier is not None:
+        if model.soft:
             U = model.memberships(rows)
             columns |= {
                 f"{_MEMBERSHIP}{id}": _spread(U[:, c], kept) for c, id in enumerate(model.ids)

@@ -1,21 +1,25 @@
 """The model of a study: plain values in a file, and labels for new rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..core import ConfigError, DataError
 from ..data.frames import columns_of
 from ..data.settings import ReadOptions
-from ..kernels import memberships, nearest
+from ..kernels import Density, memberships, most_probable, nearest, posteriors
 from ..results import RunDescription, build, parse_json, read_text, to_json
 from ..typing import BoolArray, FloatArray, IntArray
 from .preparation import Preparation
 
+if TYPE_CHECKING:  # most models have none
+    from .summary import DataSummary
+
 FORMAT = 1  # of model.json
+SUMMARY = "summary.json"  # beside it
 _SHOWN = 6  # names in a line of a repr
 
 
@@ -46,6 +50,7 @@ class _ModelPart:
     columns: tuple[str, ...]
     fuzzifier: float | None
     preparation: Preparation
+    density: tuple[tuple[float, ...], ...] | None = None
     reading: ReadOptions = ReadOptions()
     id_column: str | None = None
 
@@ -74,6 +79,9 @@ class Model:
     about: RunDescription | None = None  # None: built from parts, not by a run
     reading: ReadOptions = ReadOptions()  # how the study's files were read
     id_column: str | None = None  # names the rows of the study's files
+    # (C, 1 + 3P) of a mixture (`fedclust.kernels.Density`); None: rows go to the nearest centre
+    density: FloatArray | None = None
+    summary: "DataSummary | None" = None  # of all rows, in summary.json beside the model
 
     def __repr__(self) -> str:
         heading = _describe(type(self), self.algorithm, len(self.ids), self.about)
@@ -102,6 +110,35 @@ class Model:
         """Centres in the columns' own units."""
         return self.preparation.in_units(self.centers)
 
+    @property
+    def known_summary(self) -> "DataSummary":
+        """The summary, or a refusal that says which runs have one."""
+        if self.summary is None:
+            raise ConfigError(
+                'this run has no summary; a study with n_clusters = "auto" keeps one, in the tiers '
+                "that limit queries"
+            )
+        return self.summary
+
+    def at(self, k: int, *, fuzzifier: float | None = None) -> Self:
+        """The model with another number of clusters, from the summary; no client is queried.
+
+        Its centres are those of the summary, not of all rows: close to them, and not lossless.
+        """
+        from .summary import group_by_centers  # which most models do not need
+
+        groups = group_by_centers(self.known_summary, k, fuzzifier)
+        key = "llf-cm" if fuzzifier is None else "llf-fcm"
+        return replace(
+            self,
+            centers=groups.centers,
+            ids=tuple(range(k)),
+            sizes=groups.sizes,
+            algorithm=key,
+            fuzzifier=fuzzifier,
+            about=None,
+        )
+
     def predict(self, table: Any) -> list[int | None]:
         """Cluster number of each row; None if the row was dropped for a missing value."""
         rows, kept = self.rows(table)
@@ -124,14 +161,26 @@ class Model:
     def nearest(self, rows: FloatArray) -> IntArray:
         """Position in `ids` of the cluster of each prepared row."""
         known = self.known
-        labels: IntArray = known[nearest(rows, np.ascontiguousarray(self.centers[known]))[0]]
+        if self.density is not None:
+            places = most_probable(rows, Density.unpack(self.density[known]))
+        else:
+            places = nearest(rows, np.ascontiguousarray(self.centers[known]))[0]
+        labels: IntArray = known[places]
         return labels
+
+    @property
+    def soft(self) -> bool:
+        """Whether rows have memberships, or probabilities, besides labels."""
+        return self.fuzzifier is not None or self.density is not None
 
     def memberships(self, rows: FloatArray) -> FloatArray:
         """Memberships of prepared rows."""
+        known, U = self.known, np.zeros((len(rows), len(self.ids)))
+        if self.density is not None:
+            U[:, known] = posteriors(rows, Density.unpack(self.density[known]))
+            return U
         if self.fuzzifier is None:
             raise ConfigError(f"{self.algorithm} gives labels, not memberships")
-        known, U = self.known, np.zeros((len(rows), len(self.ids)))
         U[:, known] = memberships(rows, np.ascontiguousarray(self.centers[known]), self.fuzzifier)
         return U
 
@@ -150,6 +199,7 @@ class Model:
             columns=names,
             fuzzifier=self.fuzzifier,
             preparation=self.preparation,
+            density=None if self.density is None else tuple(map(tuple, self.density.tolist())),
             reading=self.reading,
             id_column=self.id_column,
         )
@@ -171,6 +221,7 @@ class Model:
             build(RunDescription, config, where) if "fedclust" in config else None,
             part.reading,
             part.id_column,
+            None if part.density is None else np.array(part.density, dtype=float),
         )
 
 
@@ -239,6 +290,9 @@ def _check_lists(part: _ModelPart, where: str) -> None:
         for c, cluster in enumerate(part.clusters)
         if cluster.center is not None
     }
+    width, density = 1 + 3 * len(names), part.density
+    if density is not None and [len(row) for row in density] != [width] * len(part.clusters):
+        raise DataError(f"{where}: density: expected {width} numbers for each cluster")
     for name, values in lists.items():
         if len(values) != len(names) or not np.isfinite(values).all():
             raise DataError(
@@ -268,4 +322,15 @@ def load(path: str | Path) -> Model:
             f"{file}: no party has all centres of a run over split columns, so new rows cannot be "
             "labelled; each owner has its part beside its labels"
         )
-    return model
+    summary = read_summary(file if file.is_dir() else file.parent)
+    return model if summary is None else replace(model, summary=summary)
+
+
+def read_summary(folder: Path) -> "DataSummary | None":
+    """Read the summary in a run's folder, if there is one."""
+    file = folder / SUMMARY
+    if not file.exists():
+        return None
+    from .summary import DataSummary
+
+    return DataSummary.from_config(parse_json(read_text(file), str(file)), str(file))

@@ -9,6 +9,7 @@ import numpy as np
 from ..algorithms import SEEDINGS, make_seeding
 from ..algorithms.cell_seeding import CellSeeding
 from ..algorithms.micro_clusters import MicroSeeding
+from ..algorithms.mixture_fit import Fit
 from ..algorithms.seeding import UniformSeeding
 from ..core import (
     ALL_CLIENTS,
@@ -28,6 +29,7 @@ from ..core import (
     run,
 )
 from ..core.channel import Wrapper
+from ..kernels import Density
 from ..metrics import Evaluation
 from ..tiers import Guarantee, Privacy, Tier, tier_of
 from ..typing import BoolArray, FloatArray
@@ -49,11 +51,22 @@ class Clustering:
     sent: Mapping[str, int]  # bytes by client, over seeding, clustering and scoring
     guarantee: Guarantee  # of the privacy tier
     start_rounds: int = 0  # rounds for the initial centres of this run
+    fit: Fit | None = None  # of a mixture
 
     @property
     def centers(self) -> FloatArray:
         """Final centres."""
         return cast(FloatArray, self.run.model)
+
+    @property
+    def loss(self) -> float:
+        """What the best of several starts has least of."""
+        return self.inertia if self.fit is None else -self.fit.loglik
+
+    @property
+    def density(self) -> Density | None:
+        """The densities of a mixture's clusters; None: rows belong to the nearest centre."""
+        return getattr(self.run.state, "density", None)
 
     @property
     def history(self) -> tuple[RoundSummary, ...]:
@@ -130,10 +143,12 @@ def cluster(
         for part in (*seeding, done, *scores):
             for client, size in part.sent.items():
                 sent[client] = sent.get(client, 0) + size
-        inertia = scores[0].model if scores else float("nan")
+        found = scores[0].model if scores else float("nan")
+        fit = found if isinstance(found, Fit) else None
+        inertia = found if fit is None else fit.inertia
         before = sum(part.n_rounds for part in seeding)
-        clusterings.append(Clustering(ready, done, inertia, sent, tier.guarantee, before))
-    return min(clusterings, key=lambda clustering: clustering.inertia)
+        clusterings.append(Clustering(ready, done, inertia, sent, tier.guarantee, before, fit))
+    return min(clusterings, key=lambda clustering: clustering.loss)
 
 
 def _check_n_init(n_init: int, tier: Tier) -> None:
@@ -147,8 +162,9 @@ def _check_n_init(n_init: int, tier: Tier) -> None:
 
 
 def _scoring_plan(done: Run, channel: Channel, schema: Schema, tier: Tier) -> Plan:
-    """Plan for the pooled inertia of the centres of a run."""
-    plan = tier.plan(Evaluation(len(done.model), done.model), channel, schema)
+    """Plan for the pooled inertia of the centres of a run, or for the fit of a mixture."""
+    query = done.algorithm.scoring(done.state) or Evaluation(len(done.model), done.model)
+    plan = tier.plan(query, channel, schema)
     return replace(plan, purpose=SCORING)
 
 

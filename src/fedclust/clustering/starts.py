@@ -72,8 +72,8 @@ class StartSearch:
             found += [
                 start for starts in zip_longest(*each) for start in starts if start is not None
             ]
-        if self.algorithm.soft:
-            fuzzifier = self.algorithm.parameter("fuzzifier")
+        fuzzifier = self.algorithm.parameter("fuzzifier")
+        if self.algorithm.soft and fuzzifier is not None:
             return search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
         return self._race(found) if is_open else found[0]
 

@@ -21,7 +21,7 @@ from typing import (
 import numpy as np
 
 from ..kernels.grid import Grid
-from ..typing import Array, FloatArray, Rng
+from ..typing import Array, FloatArray, IntArray, Rng
 from .checks import LARGEST
 from .errors import ConfigError, DataError
 from .message import Message, Record
@@ -161,6 +161,9 @@ class Schema:
     high: FloatArray | None = None  # (F,)
     n_records: int | None = None  # with split columns: the number of shared records
     missing: bool = False  # whether rows may have missing cells
+    # (F,) 0 for a number; columns of 0 and 1 that one column of categories became share a number
+    blocks: IntArray | None = None  # None: all are numbers
+    height: FloatArray | None = None  # (F,) of a category in its column of a block; None: 1
 
     def records(self) -> int:
         """The number of records that the owners of columns share."""
@@ -293,9 +296,13 @@ class Algorithm(ABC, Generic[State, Down, Up]):
     def model(self, state: State) -> Any:
         """The outcome: centres, or an index."""
 
-    def assign(self, model: Any, data: Data) -> Array:
-        """Client: labels or memberships of its own rows under the model; they are not sent."""
+    def assign(self, state: Any, data: Data) -> Array:
+        """Client: labels or memberships of its own rows at the end of a run; they are not sent."""
         raise NotImplementedError(f"{self.key} does not assign rows to clusters")
+
+    def scoring(self, state: State) -> "Algorithm[Any, Any, Any] | None":
+        """The query that says how good the result of a run is; None: its inertia does."""
+        return None
 
     @property
     def soft(self) -> bool:

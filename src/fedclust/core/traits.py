@@ -34,6 +34,10 @@ class Traits:
     one_client: bool = False  # only a single client, drawn at random, takes part
     reads_rows: bool = True  # replies depend on the client's rows, and count as queries
     missing: bool = False  # accepts rows with missing cells (NaN); all others refuse them
+    categories: bool = False  # columns of 0 and 1 of the same category column belong together
+    likelihood: bool = False  # runs have a likelihood, by which numbers of clusters are compared
+    weighs: bool = False  # distances, in which categories have a weight against numbers
+    needs_masks: bool = False  # sums of few rows show them, and averaged rows give other results
     bounded: bool = False  # has `sensitivity`: one record changes a message by a known amount
     boundable: bool = False  # `BoundedCMeans` can take its place where noise is added
 

@@ -8,6 +8,7 @@ from ._progress import FitRound
 from .encoding import FederatedOneHotEncoder
 from .fuzzy_c_means import FederatedFuzzyCMeans
 from .k_means import FederatedKMeans
+from .mixture import FederatedMixture
 from .scaling import FederatedImputer, FederatedMinMaxScaler, FederatedStandardScaler
 from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
 from .vertical_k_means import VerticalKMeans
@@ -17,6 +18,7 @@ __all__ = [
     "FederatedImputer",
     "FederatedKMeans",
     "FederatedMinMaxScaler",
+    "FederatedMixture",
     "FederatedOneHotEncoder",
     "FederatedStandardScaler",
     "FitRound",

@@ -35,7 +35,7 @@ from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 from ._auto import check_clusters, cluster_auto, cluster_given, given_clusters, is_auto
-from ._parameters import KnownParameters, count_starts, draw_seed
+from ._parameters import KnownParameters, count_starts, draw_seed, supported_keys
 from ._progress import FitRound, Progress, noted_compilation
 from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
@@ -116,7 +116,7 @@ class Federated(
         self._check_missing()
         n_init, tier, progress = count_starts(self), self._tier(), Progress(self)
         self._owner_column = clients if isinstance(clients, str) else None
-        rows = read_rows(self, collect(X), clients, sample_weight)
+        rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
         rows.refuse_fewer_than(fewest)
         earlier = self._earlier_centers()
         data = self._algorithm(), rows.by_client, self._schema(tier)
@@ -187,6 +187,10 @@ class Federated(
         distances : array of shape (n_samples, n_clusters)
         """
         return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
+
+    def _encode_all(self, rows: Rows) -> Rows:
+        """The rows as they are clustered."""
+        return rows
 
     def _map(self, function: Any, X: Any) -> Any:
         """Apply a function to the rows of one table, or of each of several."""
@@ -263,13 +267,13 @@ class Federated(
     def _by_key(self, key: str) -> AnyAlgorithm:
         if key == "lossless":
             return make(self._lossless, given_clusters(self))
-        if key not in ALGORITHMS or ALGORITHMS[key].traits.soft != self._soft:
+        if key not in supported_keys(soft=self._soft):
             raise self._unsupported(key)
         return make(key, given_clusters(self))
 
     def _unsupported(self, algorithm: Any) -> ConfigError:
-        key, soft = getattr(algorithm, "key", str(algorithm)), self._soft
-        supported = ["lossless", *(k for k, kind in ALGORITHMS.items() if kind.traits.soft == soft)]
+        key = getattr(algorithm, "key", str(algorithm))
+        supported = ["lossless", *supported_keys(soft=self._soft)]
         plain = "; the plain algorithm is 'lossless'" if "mean" in key else ""
         return ConfigError(
             f"algorithm: {type(self).__name__} does not support {key!r}; use one of "

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..algorithms import ALGORITHMS
 from ..core import checks, did_you_mean
 
 # Parameters of scikit-learn's and others' clusterers, and what to use here instead.
@@ -61,3 +62,9 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_LARGEST_SEED))
     return int(check_random_state(random_state).randint(_LARGEST_SEED))
+
+
+def supported_keys(*, soft: bool) -> list[str]:
+    """Keys of algorithms that find labels, or memberships; mixtures have their own estimator."""
+    traits = ((key, kind.traits) for key, kind in ALGORITHMS.items())
+    return [key for key, t in traits if t.soft == soft and not t.likelihood]

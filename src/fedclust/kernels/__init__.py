@@ -18,6 +18,7 @@ from .local import (
     pad_centers,
     random_seeds,
 )
+from .mixture import Density, mixture_sums, most_probable, posteriors, score_mixture
 from .search import fuzzy_objective, search_centers, search_fuzzy_centers
 from .steps import (
     FuzzySums,
@@ -34,6 +35,7 @@ from .steps import (
 )
 
 __all__ = [
+    "Density",
     "FuzzySums",
     "HardSums",
     "LocalClustering",
@@ -55,8 +57,12 @@ __all__ = [
     "match_centers",
     "memberships",
     "memberships_of",
+    "mixture_sums",
+    "most_probable",
     "nearest",
     "pad_centers",
+    "posteriors",
+    "score_mixture",
     "random_seeds",
     "search_centers",
     "search_fuzzy_centers",

@@ -6,6 +6,7 @@ has the same functions in NumPy.
 
 import numpy as np
 
+from ._power_loops import raise_to
 from ._tiles import exact, fast
 
 
@@ -65,8 +66,7 @@ def powered_memberships(D, fuzzifier, power, out):
             for c in range(k):
                 a[c] *= a[c]
         elif fuzzifier != 2.0:
-            for c in range(k):
-                a[c] = np.exp(exponent * np.log(a[c])) if a[c] > 0 else 0.0
+            raise_to(a, exponent)
         inverse = 1.0 / a.sum()
         if power == 1.0:
             for c in range(k):
@@ -81,8 +81,8 @@ def powered_memberships(D, fuzzifier, power, out):
                 out[j, c] = u * np.sqrt(u)
         else:
             for c in range(k):
-                u = a[c] * inverse
-                out[j, c] = np.exp(power * np.log(u)) if u > 0 else 0.0
+                out[j, c] = a[c] * inverse
+            raise_to(out[j], power)
 
 
 @fast

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._power_loops import raise_to
 from ._tiles import (
     CHUNK,
     PAD,
@@ -40,11 +41,11 @@ def _ratios(D, low, size, fuzzifier, inverse):
                 D[c, t] = a
                 inverse[t] += a
         else:
-            power = 1.0 / (fuzzifier - 1.0)
             for t in range(size):
-                a = 1.0 if D[c, t] == low[t] else np.exp(power * np.log(low[t] / D[c, t]))
-                D[c, t] = a
-                inverse[t] += a
+                D[c, t] = 1.0 if D[c, t] == low[t] else low[t] / D[c, t]
+            raise_to(D[c, :size], 1.0 / (fuzzifier - 1.0))
+            for t in range(size):
+                inverse[t] += D[c, t]
     for t in range(size):
         inverse[t] = 1.0 / inverse[t]
 
@@ -63,7 +64,8 @@ def _weights(D, inverse, w, start, size, fuzzifier):
                 D[c, t] = u * np.sqrt(u)
         else:
             for t in range(size):
-                D[c, t] = np.exp(fuzzifier * np.log(D[c, t] * inverse[t]))
+                D[c, t] *= inverse[t]
+            raise_to(D[c, :size], fuzzifier)
         if len(w):
             for t in range(size):
                 D[c, t] *= w[start + t]

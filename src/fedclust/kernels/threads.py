@@ -18,6 +18,7 @@ Item = TypeVar("Item")
 
 _BLOCK_ELEMENTS = 2**20
 _BLOCK_ROWS = 2**16
+_ONE_BLOCK_ROWS = 2048  # so many rows are never cut
 _SMALL = 2**14  # elements: for fewer, starting a thread costs more time than it saves
 _pool: ThreadPoolExecutor | None = None
 _thread = threading.local()
@@ -38,7 +39,9 @@ def n_threads() -> int:
 
 def blocks(n: int, n_features: int) -> list[slice]:
     """Cut n rows into equal blocks, the same on every machine, so that sums are identical."""
-    max_rows = max(2048, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
+    if n < _ONE_BLOCK_ROWS:
+        return [slice(0, n)]
+    max_rows = max(_ONE_BLOCK_ROWS, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
     count = max(1, -(-n // max_rows), min(8, n // max(1024, max_rows // 4)))
     if count > 4:
         count = -(-count // 8) * 8  # so that 2, 4 or 8 threads finish together

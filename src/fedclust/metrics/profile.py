@@ -31,12 +31,19 @@ from ..core import (
     Work,
     checks,
 )
-from ..kernels import memberships, nearest
+from ..kernels import Density, memberships, most_probable, nearest, posteriors
 from ..kernels.threads import blocks
 from ..typing import FloatArray, IntArray, Rng
 from .federated import CentersToEvaluate
 
 M = TypeVar("M", bound=Message)
+
+
+def _labels(rows: FloatArray, centers: FloatArray, density: FloatArray | None) -> IntArray:
+    """The cluster of each row: the nearest, or of a mixture the most probable."""
+    if density is None:
+        return nearest(rows, centers)[0]
+    return most_probable(rows, Density.unpack(density))
 
 
 def _by_block(step: Callable[[FloatArray], M], data: Data) -> M:
@@ -93,6 +100,7 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
     fuzzifier: float = 0.0  # above 1: the entropy of memberships is computed, too
+    density: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, 1 + 3F) of a mixture
 
     key: ClassVar[str] = "profile"
     traits: ClassVar[Traits] = Traits(counted=True, additive=True)
@@ -107,7 +115,7 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileSums:
-        labels = nearest(rows, centers)[0]  # where memberships are largest, too
+        labels = _labels(rows, centers, self.density)  # where memberships are largest, too
         own = np.eye(len(centers))[labels]  # (n, C)
         apart = rows - centers[labels]
         entropy = self._entropy(centers, rows)
@@ -115,9 +123,12 @@ class Profile(OneRoundQuery[CentersToEvaluate, ProfileSums]):
 
     def _entropy(self, centers: FloatArray, rows: FloatArray) -> FloatArray:
         """Entropy of the memberships of each row, from 0 to 1."""
-        if self.fuzzifier <= 1 or len(centers) == 1:
+        if len(centers) == 1 or (self.fuzzifier <= 1 and self.density is None):
             return np.zeros(len(rows))
-        U = memberships(rows, centers, self.fuzzifier)
+        if self.density is not None:
+            U = posteriors(rows, Density.unpack(self.density))
+        else:
+            U = memberships(rows, centers, self.fuzzifier)
         logs = np.log(np.maximum(U, 1e-300)) / np.log(len(centers))
         entropy: FloatArray = -(U * logs).sum(axis=1)
         return entropy
@@ -138,7 +149,7 @@ class PartialProfile(Profile):
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ProfileCellSums:
         seen = ~np.isnan(rows)
-        labels = nearest(rows, centers)[0]
+        labels = _labels(rows, centers, self.density)
         own = np.eye(len(centers))[labels]
         apart = np.where(seen, rows - centers[labels], 0.0)
         entropy = self._entropy(centers, rows)
@@ -167,6 +178,7 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
     axes: Annotated[FloatArray, Role.COLUMNS]  # (F, 2)
+    density: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, 1 + 3F) of a mixture
 
     key: ClassVar[str] = "outline"
     traits: ClassVar[Traits] = Traits(counted=True, additive=True, missing=True)
@@ -178,7 +190,7 @@ class ClusterShapes(OneRoundQuery[CentersToEvaluate, ClusterShapeSums]):
         return _by_block(lambda rows: self._sums(down.centers, rows), data)
 
     def _sums(self, centers: FloatArray, rows: FloatArray) -> ClusterShapeSums:
-        labels = nearest(rows, centers)[0]
+        labels = _labels(rows, centers, self.density)
         own = np.eye(len(centers))[labels]
         apart = rows - centers[labels]
         flat = np.where(np.isnan(apart), 0.0, apart) @ self.axes  # (n, 2); missing: at the centre
@@ -272,6 +284,7 @@ class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
 
     n_clusters: Annotated[int, Role.CLUSTERS]
     init: Annotated[FloatArray, Role.CLUSTERS]  # (C, F) the centres
+    density: Annotated[FloatArray | None, Role.CLUSTERS] = None  # (C, 1 + 3F) of a mixture
 
     key: ClassVar[str] = "presence"
     traits: ClassVar[Traits] = Traits(additive=True, missing=True)
@@ -280,7 +293,7 @@ class ClientCounts(OneRoundQuery[CentersToEvaluate, Counts]):
         return CentersToEvaluate(self.init)
 
     def client_step(self, down: CentersToEvaluate, data: Data, rng: Rng) -> Counts:
-        labels = nearest(data.X, down.centers)[0]
+        labels = _labels(data.X, down.centers, self.density)
         return Counts(np.bincount(labels, minlength=len(down.centers))[None].astype(float))
 
     def rule(self, n_features: int) -> Rule:

@@ -19,7 +19,7 @@ def are_within_bounds(
     weight: FloatArray, total: FloatArray, low: FloatArray, high: FloatArray
 ) -> bool:
     """Whether sums can be those of rows of this weight, (C,) or (C, F), within bounds."""
-    by_cell = weight.reshape(len(weight), -1)
+    by_cell = weight if weight.ndim > 1 else weight[:, None]
     slack = _ROUNDING * np.abs(np.stack([low, high])).max() * (1 + by_cell)
     least, most = by_cell * low - slack, by_cell * high + slack
     return bool(((total >= least) & (total <= most)).all())

@@ -129,7 +129,8 @@ class _Table(NamedTuple):
     @property
     def rows(self) -> FloatArray:
         """All of it, a row for each cluster."""
-        return np.hstack([self.weight.reshape(len(self.total), -1), self.total])
+        weight = self.weight if self.by_cell else self.weight[:, None]
+        return np.hstack([weight, self.total])
 
 
 def _sums(plan: Plan, message: Any) -> list[_Table]:

@@ -37,8 +37,7 @@ def cluster_map(run: RunFiles, features: Sequence[Feature]) -> MapFigure | None:
     for ellipse in drawn.ellipses:
         marks += [_ring(ellipse, x, y, 2), _ring(ellipse, x, y, 1)]
     marks += [_number(ellipse, x, y) for ellipse in drawn.ellipses]
-    names = {feature.name.replace(" = ", "="): feature.name for feature in features}
-    across, up = (_axis_title(axis, names) for axis in drawn.axes)
+    across, up = axis_titles(drawn, features)
     label = (
         f"Map of {len(drawn.ellipses)} clusters as ellipses over counts of rows. Across: "
         f"{across}. Up: {up}."
@@ -124,6 +123,13 @@ def _number(ellipse: Ellipse, x: Scale, y: Scale) -> str:
         f'<text class="chip-text" x="{cx:.1f}" y="{cy:.1f}" dy=".35em" text-anchor="middle" '
         f'style="fill:{ink_on(own)}">{ellipse.id}</text></g>'
     )
+
+
+def axis_titles(drawn: ClusterMap, features: Sequence[Feature]) -> tuple[str, str]:
+    """What the map shows across and up."""
+    names = {feature.name.replace(" = ", "="): feature.name for feature in features}
+    across, up = (_axis_title(axis, names) for axis in drawn.axes)
+    return across, up
 
 
 def _axis_title(axis: MapAxis, names: Mapping[str, str]) -> str:

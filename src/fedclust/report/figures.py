@@ -27,36 +27,37 @@ def deciding(choice: ChoiceRecord) -> tuple[str, ...]:
     return found or choice.measured
 
 
-def _threshold(choice: ChoiceRecord, index: str) -> float | None:
+def threshold(choice: ChoiceRecord, index: str) -> float | None:
     """The value from which the rule takes a number of clusters into account."""
     if index == WEAKEST_CLUSTER.name:
         return REAPPEARS
     if index == simplified_silhouette.name:
-        return max(value for _, value in _known(choice, index)) - NEAR
+        return max(value for _, value in known_scores(choice, index)) - NEAR
     return None
 
 
-def _known(choice: ChoiceRecord, index: str) -> list[tuple[int, float]]:
+def known_scores(choice: ChoiceRecord, index: str) -> list[tuple[int, float]]:
+    """The values of an index, by number of clusters."""
     pairs = ((score.n_clusters, score.indices.get(index)) for score in choice.scores)
     return [(k, value) for k, value in pairs if value is not None]
 
 
 def _score(choice: ChoiceRecord, index: str, place: int) -> Figure:
     """One index over the numbers of clusters that were tried."""
-    known, best = _known(choice, index), choice.recommended
-    favourite, threshold = choice.favourites.get(index), _threshold(choice, index)
+    known, best = known_scores(choice, index), choice.recommended
+    favourite, least = choice.favourites.get(index), threshold(choice, index)
     ks = [score.n_clusters for score in choice.scores]
     (width, height), values = _SMALL, [value for _, value in known]
-    low, high = _range([*values, *([] if threshold is None else [threshold])])
+    low, high = _range([*values, *([] if least is None else [least])])
     x = Scale(ks[0], ks[-1], 46.0, width - 16.0)
     y = Scale(low, high, height - 42.0, 12.0)
     marks = svg.frame(x, y, _integers(ks), y.ticks(5))
     marks.append(svg.text(((x.start + x.end) / 2, height - 6), "clusters", "axis"))
     marks.append(svg.line([(x.place(best), y.start), (x.place(best), y.end)], "chosen"))
-    if threshold is not None:
-        at = y.place(threshold)
+    if least is not None:
+        at = y.place(least)
         marks.append(svg.line([(x.start, at), (x.end, at)], "threshold"))
-        marks.append(svg.text((x.end, at - 5), f"at least {threshold:.2f}", "note", anchor="end"))
+        marks.append(svg.text((x.end, at - 5), f"at least {least:.2f}", "note", anchor="end"))
     marks += [
         svg.line([(x.place(k), y.place(v)) for k, v in part], "curve") for part in _parts(ks, known)
     ]

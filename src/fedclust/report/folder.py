@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..clustering.model import ColumnsModel, Model, read_model
+from ..clustering.model import ColumnsModel, Model, read_model, read_summary
+from ..clustering.summary import DataSummary
 from ..core import ConfigError, DataError
 from ..results import (
     ChoiceRecord,
@@ -27,6 +28,7 @@ class RunFiles:
     profile: RunProfile
     choice: ChoiceRecord | None  # None: the number of clusters was given
     study: str  # the study file as it was used
+    summary: DataSummary | None = None  # of all rows; None: the run has none
 
     @property
     def columns_split(self) -> bool:
@@ -49,6 +51,7 @@ def read_run(folder: Path) -> RunFiles:
         read_record(folder / "profile.json", RunProfile),
         read_record(choice, ChoiceRecord) if choice.exists() else None,
         read_text(folder / "study.toml"),
+        read_summary(folder),
     )
     _check_agreement(run, folder)
     return run

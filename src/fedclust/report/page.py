@@ -17,6 +17,7 @@ from .findings import cards, summary
 from .folder import RunFiles, read_run
 from .naming import cluster_names, study_words
 from .profile_table import profile_table
+from .tree import shape_words, tree_figure
 
 _PARTS = files(__package__) / "parts"
 _SHOWN_FEATURES = 15  # in the open; the others are collapsed
@@ -67,6 +68,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "shifts": shifts(run),
         "choice": list(zip(choice.measured, scores(choice), strict=True)) if choice else [],
         "deciding": deciding(choice) if choice else (),
+        "tree": tree_figure(run.summary, len(run.model.ids)) if run.summary else None,
     }
     table, limit = profile_table(run, columns)
     return {
@@ -88,6 +90,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "has_effects": any(cell.side for row in table for cell in row.cells),
         "shown_features": _SHOWN_FEATURES,
         "downloads": downloads(run, columns, names),
+        "shapes": shape_words(run.summary, len(run.model.ids)) if run.summary else "",
         "words": words,
         "amounts": amounts,
     }

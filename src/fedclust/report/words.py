@@ -4,6 +4,7 @@ from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
 from ..clustering.model import Model
 from ..metrics import INDICES, Measure, simplified_silhouette
+from ..metrics.likelihood import FIT
 from ..results import RunProfile
 from .amounts import data_size, listed, plain, several
 from .folder import RunFiles
@@ -24,7 +25,7 @@ def index_meaning(index: str) -> str:
 
 
 def _measure(index: str) -> Measure | None:
-    return EVIDENCE.get(index) or INDICES.get(index)
+    return EVIDENCE.get(index) or FIT.get(index) or INDICES.get(index)
 
 
 def algorithm_words(algorithm: str) -> str:
@@ -35,10 +36,17 @@ def algorithm_words(algorithm: str) -> str:
 def settings(run: RunFiles) -> list[tuple[str, str]]:
     """Settings of the algorithm, except arrays."""
     return [
-        (name, "yes" if value is True else "no" if value is False else str(value))
+        (name, _setting(value))
         for name, value in run.about.settings.items()
         if name != "n_clusters" and isinstance(value, str | int | float)
     ]
+
+
+def _setting(value: str | float) -> str:
+    """A value of a setting, without the last digits of a number that was computed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def exactness(run: RunFiles) -> str:
@@ -108,12 +116,12 @@ def evidence_title(run: RunFiles) -> str:
 
 def evidence_words(run: RunFiles) -> str:
     """Why there are this many clusters, in a few sentences."""
-    n = several(len(run.profile.clusters), "cluster")
     if run.choice is not None:
         return run.choice.why
     aid = reading_aid(run)
     return (
-        f"The study file asked for {n}, so this run has no evidence that the data have that many."
+        f"The number was given as {len(run.profile.clusters)}, so this run has no evidence that "
+        "the data have that many clusters."
         f"{' ' + aid if aid else ''}"
     )
 
@@ -238,3 +246,21 @@ def preparation_words(model: Model) -> list[str]:
     if ready.fill is not None:
         words.append("Missing values were filled in.")
     return words or ["Columns were not transformed."]
+
+
+def ledger_words(run: RunFiles) -> str:
+    """How many queries the study took of those that a data set answers; empty without a limit."""
+    most = run.about.privacy.parameters.get("max_queries")
+    if most is None:
+        return ""
+    rounds = sum(phase.rounds for phase in run.profile.phases)
+    words = (
+        f"Ledger: the rounds of this study are {rounds} of the {most} queries that a data set "
+        "answers. Across machines, the check of the data and the labels count as well."
+    )
+    if run.summary is None:
+        return words
+    return (
+        f"{words} {run.summary.queries} of them learned the summary, which other studies over the "
+        "same rows and scale need not ask for again."
+    )

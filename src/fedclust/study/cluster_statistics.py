@@ -65,10 +65,11 @@ def sum_clusters(found: Clustering, queries: ClusterQueries) -> ClusterTotals:
     C, P = found.centers.shape
     if queries.tier.noisy:  # every answer would spend privacy budget
         return ClusterTotals(ProfileSums.zeros(C, P), "none", same_rows=False, on_grid=False)
-    fuzzifier = found.algorithm.parameter("fuzzifier") if found.algorithm.soft else 0.0
+    fuzzifier = found.algorithm.parameter("fuzzifier") or 0.0 if found.algorithm.soft else 0.0
+    density = None if found.density is None else found.density.pack()
     try:
         kind = PartialProfile if queries.schema.missing else Profile
-        done = queries.run(kind(C, found.centers, fuzzifier), "profile")
+        done = queries.run(kind(C, found.centers, fuzzifier, density), "profile")
     except EmptyRound:  # clients withhold all of it
         return ClusterTotals(ProfileSums.zeros(C, P), "released", same_rows=False, on_grid=False)
     coverage = _find_coverage(done, queries)
@@ -150,7 +151,7 @@ def compute_statistics(
     as well: results of several runs over the same rows could otherwise be subtracted. Centres of
     fewer than `minimum` rows are withheld.
     """
-    sums, soft = totals.sums, model.fuzzifier is not None
+    sums, soft = totals.sums, model.soft
     found = _measure(model, sums)
     near = _NEAR * found.overall_spread + _DIGITS * np.abs(model.centers).max(axis=0)
     near = near + _GRID * totals.on_grid

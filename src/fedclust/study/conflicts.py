@@ -9,7 +9,7 @@ from dataclasses import fields
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.auto import needs_summary, refuse_few_queries
-from ..clustering.rows import OTHER_STARTS
+from ..clustering.rows import AUTO, OTHER_STARTS
 from ..clustering.summary import count_micro, count_queries
 from ..core import AnyAlgorithm, ConfigError
 from ..data.settings import FileSettings
@@ -38,6 +38,7 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
     except ConfigError as problem:
         yield Conflict(("clustering", "algorithm"), str(problem))
         return
+    yield from _weight_conflicts(study, algorithm)
     if settings.init != "auto" and not algorithm.has_parameter("init"):
         yield Conflict(
             ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
@@ -60,6 +61,14 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
         yield Conflict(("clustering", "init"), words)
 
 
+def _weight_conflicts(study: Study, algorithm: AnyAlgorithm) -> Iterator[Conflict]:
+    """A weight of categories where there are no distances."""
+    traits = algorithm.traits
+    if study.data.category_weight is not None and traits.categories and not traits.weighs:
+        words = f"{algorithm.key} has no distances that weigh categories; leave it out"
+        yield Conflict(("data", "category_weight"), words)
+
+
 def find_unprotected_rows(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Settings that the tier cannot protect over split rows."""
     settings = study.clustering
@@ -80,7 +89,12 @@ def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     if not needs_summary(tier):
         return
     if tier.noisy:
-        yield Conflict(place, f"n_clusters must be a number with {name}")
+        if study.clustering.max_rounds is not None:
+            words = f'n_clusters = "auto" with {name} has one round; leave out max_rounds'
+            yield Conflict(("clustering", "max_rounds"), words)
+        if study.clustering.init not in AUTO:
+            words = f'n_clusters = "auto" with {name} has its own start; use init = "auto"'
+            yield Conflict(("clustering", "init"), words)
         return
     if study.clustering.n_init > 1:
         words = "the summary gives one start; leave out n_init"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..algorithms.mixture_fit import Fit
 from ..clustering.model import Model
 from ..clustering.rows import SCORING, Clustering
 from ..core import EmptyRound
@@ -16,6 +17,7 @@ from ..metrics import (
     adjusted_rand_of_table,
     reported_indices,
 )
+from ..metrics.likelihood import BIC, ICL, LOG_LIKELIHOOD
 from ..results import (
     ClusterMap,
     ClusterProfile,
@@ -86,7 +88,7 @@ def mark_unreliable(
 
 def _is_mixed(model: Model, statistics: ClusterStatistics, c: int) -> bool:
     """Whether the entropy of a cluster's memberships is known, and may be shown."""
-    return model.fuzzifier is not None and bool(statistics.shown[c])
+    return model.soft and bool(statistics.shown[c])
 
 
 Counts = Mapping[str, tuple[int | None, ...]]
@@ -102,7 +104,7 @@ def _count_by_client(
     """
     if totals.coverage != "all" or queries.tier.sums_only:
         return {}, None, None
-    done = queries.run(ClientCounts(len(model.ids), model.centers), "counts")
+    done = queries.run(ClientCounts(len(model.ids), model.centers, model.density), "counts")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
     counts = done.model.sizes.astype(int)
     used = [queries.used.get(client) for client in clients]
@@ -204,12 +206,28 @@ def warn_of_small_clusters(model: Model, minimum: int, *, publishes_all: bool) -
     )
 
 
+def _measure_fit(fit: Fit, digits: Precision) -> tuple[QualityRecord, ...]:
+    """How well a mixture fits the rows of all clients, which is that of pooled rows."""
+    values = {LOG_LIKELIHOOD: fit.loglik, BIC: fit.bic, ICL: fit.icl}
+    return tuple(
+        QualityRecord(
+            index=measure.name,
+            value=digits.round(value),
+            pooled=digits.round(value),
+            better=measure.better,
+        )
+        for measure, value in values.items()
+    )
+
+
 def measure_quality(
     found: Clustering, pooled: FloatArray | None, queries: ClusterQueries, digits: Precision
 ) -> tuple[QualityRecord, ...]:
     """Indices of the centres, and of the centres of pooled rows, if those are known."""
     if len(found.centers) < 2 or queries.tier.noisy:
         return ()
+    if found.fit is not None:
+        return _measure_fit(found.fit, digits)
     fuzzifier = found.algorithm.parameter("fuzzifier", 2.0)
     indices = reported_indices(len(found.centers))
 

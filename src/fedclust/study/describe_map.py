@@ -25,7 +25,7 @@ def draw_map(
     names = model.preparation.names
     axes = np.linalg.eigh(statistics.covariance)[1][:, ::-1][:, :2]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    shapes = ClusterShapes(len(model.centers), model.centers, axes)
+    shapes = ClusterShapes(len(model.centers), model.centers, axes, model.density)
     found: ClusterShapeSums = queries.run(shapes, "map").model
     variance = _variance(model.centers @ axes, found)
     ellipses = _draw_ellipses(model, statistics, found, axes, variance, queries.min_count)

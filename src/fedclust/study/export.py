@@ -33,6 +33,10 @@ def _onnx(model: Model, target: Path) -> bytes:
     Categories are given as columns of zeros and ones. A row with a missing value that the model
     does not fill has the cluster -1 and no memberships.
     """
+    if model.density is not None:
+        raise ConfigError(
+            f"{target}: a mixture cannot be exported yet; label new rows with fedclust label"
+        )
     try:
         import onnx
     except ImportError:
@@ -164,6 +168,10 @@ def as_pipeline(model: Model, target: Path) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     ready = model.preparation
+    if model.density is not None:
+        raise ConfigError(
+            f"{target}: a mixture cannot be exported yet; label new rows with fedclust label"
+        )
     if model.fuzzifier is not None:
         raise ConfigError(f"{target}: scikit-learn has no fuzzy c-means; export to .onnx instead")
     if ready.partial:

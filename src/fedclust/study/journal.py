@@ -80,7 +80,7 @@ class Journal:
     def add_run(self, phase: Phase, done: Run) -> None:
         """Record a run that is not saved, because every process has to run it."""
         client_rounds = dict.fromkeys(done.sent, done.n_rounds)
-        message = _describe_message(done.algorithm)
+        message = describe_message(done.algorithm)
         record = RunRecord(phase, "", done.n_rounds, message, done.sent, client_rounds)
         self.records.append(record)
 
@@ -151,7 +151,7 @@ class Journal:
         return Run(plan.algorithm, state, tuple(history.lines), sent, number)
 
 
-def _describe_message(algorithm: AnyAlgorithm) -> str:
+def describe_message(algorithm: AnyAlgorithm) -> str:
     """The content of a client's message, in the words of its class."""
     return inspect.cleandoc(algorithm.up.__doc__ or "").splitlines()[0]
 
@@ -199,7 +199,7 @@ class _History:
         for sent in self._sent:
             total.update(sent)
         client_rounds = dict(Counter(client for sent in self._sent for client in sent))
-        message = _describe_message(plan.algorithm)
+        message = describe_message(plan.algorithm)
         n = len(self.lines)
         return RunRecord(phase, plan.purpose, n, message, dict(total), client_rounds, repeated_cost)
 

@@ -6,8 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..core import RoundSummary
+from ..kernels import Density
+from ..typing import FloatArray
 
 Value = TypeVar("Value", float, float | None)
 
@@ -34,3 +37,16 @@ class Precision:
 
 
 EXACT = Precision()
+
+
+def publish_density(model: Model, few: int) -> FloatArray | None:
+    """Densities around the published centres, with digits that `few` rows do not change."""
+    if model.density is None:
+        return None
+    size = np.array([n or 0 for n in model.sizes])
+    step = np.abs(model.density) * (few / np.maximum(size, 1))[:, None]
+    rounded = Density.unpack(round_to(model.density, step))
+    middle = np.where(rounded.middle == 0, 0.0, model.centers)
+    density = rounded._replace(middle=middle).pack()
+    density[np.isnan(model.centers).any(axis=1)] = 0.0  # withheld: new rows go to other clusters
+    return density

@@ -10,6 +10,7 @@ from ..client.requests import Written
 from ..clustering.alignment import LOCAL_SECRET
 from ..clustering.choose_k import Choice
 from ..clustering.model import Model
+from ..clustering.summary import publish
 from ..core import ConfigError
 from ..core.extras import install_command
 from ..data.ids import secret_bytes
@@ -170,7 +171,9 @@ def carry_out(
     )
     model = layout.complete(described, replace(about, study_hash=study_hash))
     history = described.precision.round_history(clustered.history)
-    directory.finish(model, history, described.profile, clustered.choice)
+    summary = clustered.choice.summary if clustered.choice else None
+    shown = publish(summary, described.precision.few) if summary else None
+    directory.finish(model, history, described.profile, clustered.choice, shown)
     return Outcome(
         directory.path,
         model,

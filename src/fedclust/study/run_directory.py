@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..clustering.choose_k import Choice
-from ..clustering.model import ColumnsModel, Model
+from ..clustering.model import SUMMARY, ColumnsModel, Model
+from ..clustering.summary import DataSummary
 from ..core import ConfigError, FedclustError, RoundSummary, WriteError
 from ..core.files import explain, write_text
 from ..progress import PROGRESS, unfinished_folder
@@ -26,6 +27,7 @@ _WRITTEN = {
     "profile.json",
     "report.html",
     "study.toml",
+    SUMMARY,
 }
 _LABELS = "fedclust-labels"  # a separate folder, so that a glob of data files does not match labels
 _RUN_ID, _INPUTS, _JOURNAL = "run-id", "inputs.json", "journal"  # in the unfinished folder
@@ -144,8 +146,12 @@ class RunDirectory:
         history: Sequence[RoundSummary],
         profile: RunProfile,
         choice: Choice | None,
+        summary: DataSummary | None = None,
     ) -> None:
-        """Write the remaining files, and give the folder its final name."""
+        """Write the remaining files, and give the folder its final name.
+
+        The summary is one that results may show.
+        """
         scratch = self._scratch
         write_text(scratch / "study.toml", self._study.path.read_text(encoding="utf-8"))
         write_record(scratch / "model.json", model.as_config())
@@ -153,6 +159,8 @@ class RunDirectory:
         write_lines(scratch / "history.jsonl", [RoundRecord(**asdict(line)) for line in history])
         if choice:
             write_record(scratch / "choice.json", choice.summarize())
+        if summary:
+            write_record(scratch / SUMMARY, summary.as_config())
         if self._study.outputs.report:
             from ..report import write_report
 

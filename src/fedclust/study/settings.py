@@ -125,6 +125,16 @@ class DataSettings(FileSettings):
             aliases=("impute", "imputation", "fill", "fillna", "missing_data"),
         ),
     ] = "drop"
+    category_weight: Annotated[
+        float | None,
+        Key(
+            "squared distance of rows of different categories; default: 2, or with llf-prototypes "
+            "half the mean spread of the numbers",
+            low=0.0,
+            above=True,
+            aliases=("gamma", "categorical_weight"),
+        ),
+    ] = None
     scaling: Annotated[
         str | None,
         Key(
@@ -355,7 +365,8 @@ def make_tier(study: Study, default: str) -> Tier:
     for name in study.privacy.parameters:
         if name not in known:
             raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
-    return kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    tier = kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    return tier.for_summary() if study.clustering.n_clusters == "auto" else tier
 
 
 def privacy_settings(tier: str = "") -> tuple[Setting, ...]:

@@ -84,6 +84,11 @@ class Tier(ABC):
 
     def check(self, algorithm: AnyAlgorithm) -> None:
         """Refuse an algorithm that this tier cannot protect, and name one that it can."""
+        if algorithm.traits.needs_masks and not (self.takes_missing or self.noisy):
+            raise ConfigError(
+                f"privacy={self.name!r}: sums of {algorithm.key!r} over few rows show these rows, "
+                "and no smaller protection than masks is known; use privacy 'secure', or 'none'"
+            )
         if self.sums_only and not issubclass(algorithm.up, Summed):
             lossless = "llf-fcm" if algorithm.soft else "llf-cm"
             raise ConfigError(
@@ -126,6 +131,10 @@ class Tier(ABC):
 
     def with_rounds(self, max_rounds: int | None) -> Self:
         """The tier for runs of that many rounds, where it divides a budget among them."""
+        return self
+
+    def for_summary(self) -> Self:
+        """The tier for a summary of all rows, where it divides a budget between rounds."""
         return self
 
     def refused_limits(

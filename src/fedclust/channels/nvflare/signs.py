@@ -17,10 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
-from nvflare.fuel.f3.cellnet.utils import make_reply
-from nvflare.private.defs import CellChannelTopic, CellMessageHeaderKeys
-
 REPORT = "clients.json"  # in the server's kit: what is wrong with which client
 NOTICES = "notices.jsonl"  # in a client's kit: what the server says about it
 FULL, CLOCK, TWICE = "disk", "clock", "twice"  # what can be wrong
@@ -29,7 +25,6 @@ CLOCK_LIMIT = 60.0  # seconds by which clocks may differ
 _ALIVE = 10.0  # seconds since the last heartbeat of a client that runs
 _FRESH = 60.0  # seconds for which the other place is told that a second one was refused
 _PLACE, _TIME, _IS_FULL, _NOTICE = "fc_place", "fc_time", "fc_full", "fc_notice"
-_TOPICS = (CellChannelTopic.Register, CellChannelTopic.HEART_BEAT)
 Handler = Callable[[Any, Any], Any]
 
 
@@ -49,10 +44,13 @@ def place_of(kit: Path) -> str:
 
 def with_signs(send: Callable[..., Any], kit: Path) -> Callable[..., Any]:
     """A client's way to send requests, which adds its signs and keeps the server's notices."""
+    from nvflare.private.defs import CellChannelTopic
+
+    topics = (CellChannelTopic.Register, CellChannelTopic.HEART_BEAT)
     place, seen = place_of(kit), set[str]()
 
     def send_request(self: Any, *args: Any, **values: Any) -> Any:
-        if values.get("topic") not in _TOPICS:
+        if values.get("topic") not in topics:
             return send(self, *args, **values)
         request = values["request"]
         request.set_header(_PLACE, place)
@@ -81,6 +79,9 @@ class Clients:
 
     def guarded(self, handle: Handler) -> Handler:
         """A handler of the server that refuses second places, and notes the signs of others."""
+        from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+        from nvflare.fuel.f3.cellnet.utils import make_reply
+        from nvflare.private.defs import CellMessageHeaderKeys
 
         def handle_guarded(server: Any, request: Any) -> Any:
             name = str(request.get_header(CellMessageHeaderKeys.CLIENT_NAME, ""))
@@ -88,8 +89,7 @@ class Clients:
             with self._lock:
                 other = self._is_second(name, place)
                 if other:
-                    address = str(request.get_header(CellMessageHeaderKeys.CLIENT_IP, ""))
-                    self._refuse(name, address)
+                    self._refuse(name, str(request.get_header(CellMessageHeaderKeys.CLIENT_IP, "")))
             if other:
                 reply = make_reply(ReturnCode.UNAUTHENTICATED, f"Client '{name}' runs elsewhere")
                 reply.set_header(_NOTICE, json.dumps({"what": TWICE, "refused": True}))

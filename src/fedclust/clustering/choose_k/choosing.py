@@ -20,6 +20,7 @@ from ...metrics import adjusted_rand_of_table, inertia
 from ...tiers import Privacy, tier_of
 from ..rows import Init
 from . import rule
+from .likelihood import choose_by_likelihood
 from .runs import Runs
 from .score import Choice, Score
 from .sweep import Step, explain_refusal, sweep
@@ -61,6 +62,8 @@ def choose(
             "it on other data without this tier"
         )
     runs = Runs(channel, schema, tier, sampling, seed, runner)
+    if algorithm.traits.likelihood:
+        return choose_by_likelihood(usable, ascending, runs, init, on_step)
     steps: list[Step] = []
     for step in sweep(usable, ascending, runs, init):
         k = len(step.centers)

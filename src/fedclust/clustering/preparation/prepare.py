@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from ...core import (
 from ...data.frames import columns_of
 from ...results import build, to_json
 from ...tiers import Privacy, tier_of
-from ...typing import BoolArray, FloatArray
+from ...typing import BoolArray, FloatArray, IntArray
 from .column import Column
 from .statistics import Histogram, MedianOfMeans, Moments, group_all_bins
 
 SCALINGS = ("standard", "min-max", "none")
 MISSING = ("drop", "mean", "median-of-means", "partial")
 RunStatistic = Callable[[AnyAlgorithm], Any]  # runs a statistic over all clients
+CategoryWeight = float | Literal["auto"] | None  # of two rows of different categories; None: 2
+_HALF = 0.5  # of the spread of numbers: the weight of categories
 _TAILS = (0.01, 0.99)  # quantiles for min-max without public bounds: extremes are single values
 
 
@@ -79,10 +81,21 @@ class Preparation:
     def schema(self) -> Schema:
         """Schema of prepared rows, with public bounds if every column has bounds."""
         encoded = replace(encoded_schema(self.columns), missing=self.partial)
+        if any(column.categories for column in self.columns):
+            encoded = replace(encoded, blocks=self._blocks(), height=1.0 / self.scale)
         if encoded.low is None or encoded.high is None:
             return encoded
         low, high = ((box - self.offset) / self.scale for box in (encoded.low, encoded.high))
         return replace(encoded, low=low, high=high)
+
+    def _blocks(self) -> IntArray:
+        """For each prepared column 0 for a number, or the position from 1 of its categories."""
+        places = [
+            place if column.categories else 0
+            for place, column in enumerate(self.columns, 1)
+            for _ in column.encoded_names
+        ]
+        return np.array(places, dtype=np.int64)
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -134,6 +147,7 @@ def prepare(
     missing: str = "drop",
     min_count: int = 5,
     privacy: Privacy = "none",
+    category_weight: CategoryWeight = None,
 ) -> Preparation:
     """Learn from all clients how each prepares its rows.
 
@@ -152,6 +166,7 @@ def prepare(
         missing=missing,
         min_count=min_count,
         privacy=privacy,
+        category_weight=category_weight,
     )
 
 
@@ -165,10 +180,13 @@ def encoded_schema(columns: Sequence[Column]) -> Schema:
     return Schema(len(low), low=low, high=high)
 
 
-def scale_by_bounds(columns: Sequence[Column], *, partial: bool = False) -> Preparation:
+def scale_by_bounds(
+    columns: Sequence[Column], *, partial: bool = False, category_weight: CategoryWeight = None
+) -> Preparation:
     """Scale every column to [0, 1] by its public bounds; no client is queried.
 
-    Rows with missing values are dropped, or with `partial` only rows without any value.
+    Rows with missing values are dropped, or with `partial` only rows without any value. With
+    `category_weight` "auto", numbers count as spread evenly over their bounds.
     """
     boxes = []
     for column in columns:
@@ -177,7 +195,19 @@ def scale_by_bounds(columns: Sequence[Column], *, partial: bool = False) -> Prep
             raise ConfigError(f"column {column.name!r} has no public bounds; give low and high")
         boxes.append(box)
     low, high = np.vstack(boxes).T
-    return Preparation(tuple(columns), low, high - low, None, partial)
+    weight = _HALF / np.sqrt(12.0) if category_weight == "auto" else category_weight
+    scale = _weigh_categories(columns, high - low, weight)
+    return Preparation(tuple(columns), low, scale, None, partial)
+
+
+def _weigh_categories(
+    columns: Sequence[Column], scale: FloatArray, weight: float | None
+) -> FloatArray:
+    """The scale at which rows of different categories have this squared distance; None: 2."""
+    if weight is None:
+        return scale
+    categories = np.array([bool(c.categories) for c in columns for _ in c.encoded_names])
+    return np.where(categories, np.sqrt(2.0 / weight), scale)
 
 
 def prepare_over(
@@ -189,12 +219,15 @@ def prepare_over(
     min_count: int = 5,
     privacy: Privacy = "none",
     rounded: bool = False,
+    category_weight: CategoryWeight = None,
     runner: Runner = run,
 ) -> Preparation:
     """`prepare` over a channel to encoded columns, with missing values as NaN.
 
-    With `rounded`, means and deviations are rounded so that `min_count` rows make no visible
-    difference. It is for centres that leave rows out, which the mean of all rows would reveal.
+    `category_weight` is the squared distance of rows of different categories, 2 by default, with
+    "auto" half the mean spread of the numbers. With `rounded`, means and deviations are rounded so
+    that `min_count` rows make no visible difference. It is for centres that leave rows out, which
+    the mean of all rows would reveal.
     """
     _check_settings(columns, scaling, missing)
     P = sum(len(column.encoded_names) for column in columns)
@@ -225,7 +258,17 @@ def prepare_over(
                 MedianOfMeans(min_count=max(2, min_count)), "filling missing values"
             )
     offset, scale = _scale(columns, run_statistic, query, moments, scaling, min_count)
+    if category_weight == "auto":
+        category_weight = _weight_of(columns, np.sqrt(moments.variance) / scale)
+    scale = _weigh_categories(columns, scale, category_weight)
     return Preparation(tuple(columns), offset, scale, fill, missing == "partial")
+
+
+def _weight_of(columns: Sequence[Column], spread: FloatArray) -> float:
+    """Half the mean standard deviation of the numbers (Huang, 1998); 1 without numbers."""
+    numbers = np.array([not c.categories for c in columns for _ in c.encoded_names])
+    weight = _HALF * float(spread[numbers].mean()) if numbers.any() else 1.0
+    return weight if weight > 0 else 1.0
 
 
 def _check_settings(columns: Sequence[Column], scaling: str, missing: str) -> None:

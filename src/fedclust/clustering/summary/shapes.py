@@ -6,12 +6,14 @@ it have one of the two as nearest centre and the other as second nearest.
 
 import numpy as np
 
+from ...core import ConfigError
 from ...kernels import sq_distances
 from ...typing import BoolArray, FloatArray, IntArray
 from .tree import sort_groups
 from .value import DataSummary
 
-GAP = 2.3  # a border with a larger gap separates two shapes
+GAP = 3.2  # a border with a larger gap separates two shapes
+_CORE = 0.25  # of the median weight: lighter micro-clusters lie between shapes, and join none
 _SMALL = 0.02  # of all rows: a smaller group joins the one with the narrowest gap
 _UNIFORM = np.sqrt(3.0)  # distance of two adjacent boxes by the sum of their deviations
 
@@ -37,8 +39,14 @@ def gaps(summary: DataSummary) -> FloatArray:
 
 def find_shapes(summary: DataSummary, gap: float = GAP) -> IntArray:
     """The shape of every micro-cluster, the heaviest first; borders up to that gap join."""
+    if len(summary) > 1 and not summary.borders.any():
+        raise ConfigError(
+            "this summary has no borders, because noise would hide them, so there are no clusters "
+            "by shape; give the number of clusters"
+        )
     apart = gaps(summary)
-    group = _join(apart <= gap)
+    core = summary.weight >= _CORE * np.median(summary.weight)
+    group = _join((apart <= gap) & core & core[:, None])
     least = _SMALL * summary.rows
     while group.max() > 0:
         weight = np.bincount(group, summary.weight)

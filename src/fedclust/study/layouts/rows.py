@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...algorithms import make
 from ...client.files import RowCounts
 from ...client.problems import ALL, Problem
 from ...client.requests import (
@@ -18,10 +17,16 @@ from ...client.requests import (
     WriteLabels,
     Written,
 )
-from ...clustering.auto import limit_rounds, needs_summary, start_of
+from ...clustering.auto import choose_noisy, limit_rounds, needs_summary, start_of
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.numbering import sort_by_size
-from ...clustering.preparation import Column, Preparation, prepare_over, scale_by_bounds
+from ...clustering.preparation import (
+    Column,
+    Preparation,
+    prepare_over,
+    scale_by_bounds,
+)
+from ...clustering.preparation.prepare import CategoryWeight
 from ...clustering.rows import AUTO, Clustering, cluster
 from ...core import (
     AnyAlgorithm,
@@ -53,7 +58,8 @@ from ..identity import match_ids
 from ..journal import Journal
 from ..phases import Phase
 from ..pool import ClientPool
-from ..precision import EXACT, Precision
+from ..pooled import cluster_pooled
+from ..precision import EXACT, Precision, publish_density
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
@@ -204,10 +210,12 @@ class RowsLayout(Layout):
         study, columns = self.study, survey.columns
         scaling = study.data.scaling or ("min-max" if tier.sums_only else "standard")
         fills = study.data.missing not in ("drop", "partial")
-        if tier.sums_only and scaling == "min-max" and not fills:
-            return scale_by_bounds(columns, partial=self._partial)  # no client is queried
-        encoded = EncodedRows(columns, self._partial)
         algorithm = make_algorithm(study.clustering, study.n_clusters[0])
+        weight: CategoryWeight = "auto" if algorithm.traits.weighs else None
+        weight = study.data.category_weight or weight
+        if tier.sums_only and scaling == "min-max" and not fills:  # no client is queried
+            return scale_by_bounds(columns, partial=self._partial, category_weight=weight)
+        encoded = EncodedRows(columns, self._partial)
         means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
         return prepare_over(
             columns,
@@ -217,6 +225,7 @@ class RowsLayout(Layout):
             min_count=study.privacy.min_count,
             privacy=tier,
             rounded=tier.sums_only or not means_of_all,  # results show the scale
+            category_weight=weight,
             runner=runner,
         )
 
@@ -232,6 +241,8 @@ class RowsLayout(Layout):
             "seed": settings.seed,
         }
         n_clusters, choice = study.n_clusters[0], None
+        if settings.n_clusters == "auto" and tier.noisy:
+            return self._cluster_noisy(prepared, tier, journal)
         if settings.n_clusters == "auto":
             runner, n_rows = journal.runner(Phase.CHOOSING), add_counts(prepared.used.values())
             rows = prepared.channel, prepared.schema
@@ -249,6 +260,23 @@ class RowsLayout(Layout):
             runner=journal.runner(Phase.CLUSTERING),
             **common,
         )
+        return Clustered(requested, found, choice)
+
+    def _cluster_noisy(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
+        """Choose the number of clusters and find them in a summary that noise is paid for once."""
+        study = self.study
+        low, high = study.n_clusters
+        found, choice = choose_noisy(
+            make_algorithm(study.clustering, high),
+            prepared.channel,
+            prepared.schema,
+            range(low, high + 1),
+            tier=tier,
+            sampling=ClientSampling(study.sampling.fraction, study.sampling.min_clients),
+            seed=study.clustering.seed,
+            runner=journal.runner(Phase.CLUSTERING),
+        )
+        requested = make_algorithm(study.clustering, choice.recommended)
         return Clustered(requested, found, choice)
 
     # Results
@@ -270,7 +298,9 @@ class RowsLayout(Layout):
         model, order = self._number(found, prepared.preparation, totals, match)
         description = describe_clusters(model, totals.reorder(order), queries)
         clusters = mark_unreliable(description.clusters, found.reliable[order])
-        pooled = _cluster_pooled(found, prepared, tier, journal, compares=pool.compares)
+        pooled = cluster_pooled(
+            found, prepared.channel, prepared.schema, tier, journal, compares=pool.compares
+        )
         best = next(run for run in journal.records if run.sent is found.run.sent)
         why = "no value in any feature" if self._partial else "a missing value in a feature"
         n = float(totals.sums.size.sum())
@@ -315,6 +345,7 @@ class RowsLayout(Layout):
             fuzzifier=fuzzifier,
             reading=self.study.data.reading,
             id_column=self.study.data.id,
+            density=None if found.density is None else found.density.pack()[order],
         )
         return model, order
 
@@ -331,6 +362,8 @@ class RowsLayout(Layout):
     def complete(self, described: Described, about: RunDescription) -> Model:
         about = replace(about, inertia=described.precision.round(about.inertia))
         model: Model = replace(described.model, centers=described.centers, about=about)
+        if model.density is not None and described.precision is not EXACT:
+            model = replace(model, density=publish_density(model, self.study.privacy.min_count))
         return model
 
     def deliver(
@@ -363,29 +396,3 @@ def _match_ids(match: Model, preparation: Preparation, centers: FloatArray) -> l
     theirs = match.preparation
     moved = (centers * preparation.scale + preparation.offset - theirs.offset) / theirs.scale
     return match_ids(moved, match.centers, match.ids)
-
-
-def _cluster_pooled(
-    found: Clustering, prepared: _Prepared, tier: Tier, journal: Journal, *, compares: bool
-) -> FloatArray | None:
-    """Centres of a lossless run from the same start, which are those of pooled rows.
-
-    None where clients withhold something, or have not agreed to further queries.
-    """
-    if not found.guarantee.exact:
-        return None
-    if found.algorithm.lossless:
-        return found.centers
-    if not compares:
-        return None
-    soft, start = found.algorithm.soft, found.algorithm.parameter("init")
-    same = {"fuzzifier": found.algorithm.parameter("fuzzifier")} if soft else {}
-    lossless = make("llf-fcm" if soft else "llf-cm", len(found.centers), **same)
-    return cluster(
-        lossless,
-        prepared.channel,
-        prepared.schema,
-        init="auto" if start is None else start,
-        privacy=tier,
-        runner=journal.runner(Phase.COMPARING),
-    ).centers

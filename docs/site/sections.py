@@ -1,0 +1,117 @@
+"""The sections of all pages, from Markdown and docstrings, for the search and llms.txt."""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_FENCE = re.compile(r"^(```+|~~~+|:::+)")
+_CODE = re.compile(r"^```(?:python|\{).*?^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[`*_|>#]+")
+_COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
+TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
+NAMES = (
+    "plot datasets study report results channels tiers algorithms metrics privacy data settings "
+    "core kernels"
+)
+PACKAGES = ("fedclust", *(f"fedclust.{name}" for name in NAMES.split()))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the text below it, up to the next heading."""
+
+    page: str  # path of the page without suffix, relative to the root of the site
+    title: str  # of the page
+    heading: str
+    anchor: str  # empty for the beginning of a page
+    text: str
+    kind: str  # "how-to", "page", "example", "api", "record" or "menu"
+
+
+def all_sections(root: Path) -> Iterator[Section]:
+    """The sections of all pages that the site has."""
+    for file in pages(root):
+        yield from of_markdown(file, root)
+    for file in sorted((root / "docs" / "gallery").glob("plot_*.py")):
+        yield of_example(file)
+    for package in PACKAGES:
+        yield from of_package(package)
+
+
+def pages(root: Path) -> list[Path]:
+    """All Markdown pages, in the order of their paths."""
+    docs = root / "docs"
+    found = [p for p in sorted(docs.rglob("*.md")) if not {"site", "gallery"} & set(p.parts)]
+    return [*(root / name for name in TOP), *found]
+
+
+def of_markdown(file: Path, root: Path) -> Iterator[Section]:
+    """The sections of a Markdown page."""
+    page = file.relative_to(root).with_suffix("").as_posix()
+    title, heading, anchor, lines, fence = "", "", "", list[str](), ""
+    kind = _kind(page)
+    seen: dict[str, int] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if mark := _FENCE.match(line):
+            fence = "" if fence and line.startswith(fence) else fence or mark[0]
+        if fence or not re.match(r"#{1,4} ", line):
+            lines.append(line)
+            continue
+        if title:
+            yield Section(page, title, heading, anchor, plain("\n".join(lines)), kind)
+        heading = plain(line.lstrip("#"))
+        anchor = slug(line.lstrip("# ")) if title else ""
+        number = seen[anchor] = seen.get(anchor, -1) + 1
+        anchor, lines = f"{anchor}-{number}" if number and anchor else anchor, []
+        title = title or heading
+    yield Section(page, title, heading, anchor, plain("\n".join(lines)), kind)
+
+
+def _kind(page: str) -> str:
+    if page.endswith("/index") or page in ("docs/explanation", "docs/adr/README"):
+        return "menu"
+    if page.startswith("docs/how-to/"):
+        return "how-to"
+    if page.startswith("docs/adr/") or page in ("CHANGELOG", "docs/papers", "docs/benchmarks"):
+        return "record"
+    return "page"
+
+
+def of_example(file: Path) -> Section:
+    """The text of an example of the gallery."""
+    text = file.read_text(encoding="utf-8")
+    found = re.search(r'"""(.*?)"""', text, re.DOTALL)
+    words = found[1].strip().splitlines() if found else [file.stem]
+    comments = "\n".join(re.findall(r"^# (.*)$", text, re.MULTILINE))
+    body = plain("\n".join([*words[2:], comments]))
+    return Section(f"docs/examples/{file.stem}", words[0], words[0], "", body, "example")
+
+
+def of_package(package: str) -> Iterator[Section]:
+    """The public names of a package, with the first paragraph of their docstrings."""
+    module = importlib.import_module(package)
+    page = f"docs/reference/{package.removeprefix('fedclust.')}"
+    for name in module.__all__:
+        doc = inspect.getdoc(getattr(module, name)) or ""
+        text = plain(doc.split("\n\n")[0]) if callable(getattr(module, name)) else ""
+        yield Section(page, f"{package}.{name}", name, f"{package}.{name}", text, "api")
+
+
+def plain(text: str) -> str:
+    """Text without marks of Markdown and without code: every snippet has a seed and rows."""
+    text = _LINK.sub(r"\1", _COMMENT.sub("", _CODE.sub("", text)))
+    return re.sub(r"\s+", " ", _MARKS.sub(" ", text)).strip()
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub and MyST make it.
+
+    >>> slug("What `fedclust` does, and why")
+    'what-fedclust-does-and-why'
+    """
+    words = _LINK.sub(r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")

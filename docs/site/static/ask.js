@@ -1,0 +1,137 @@
+"use strict";
+// Finds the sections that answer a question. All data are in search-data.js, so it works from files.
+(() => {
+  const STOP = new Set(("a an and are as at be been but by can could did do does for from get had has have how i if in into is it "
+    + "its many me much my no not of on one or our should so some such than that the their them then there these they this to up us use "
+    + "want was we were what when where which who whom why will with would you your fedclust").split(" "));
+  // Words that newcomers use, and the words of these pages.
+  const SAME = {
+    hospital: ["client", "owner"], site: ["client"], participant: ["client"], party: ["client"], silo: ["client"],
+    gap: ["missing"], nan: ["missing"], null: ["missing"], impute: ["missing", "fill"], imputation: ["missing"],
+    patient: ["row", "record"], feature: ["column"], variable: ["column"], gdpr: ["dpo", "privacy"],
+    erase: ["forget"], delete: ["forget"], unlearn: ["forget"], removal: ["forget"],
+    cuda: ["gpu"], graphics: ["gpu"], network: ["firewall"], port: ["firewall"], vpn: ["firewall"],
+    elbow: ["k"], many: ["number"], best: ["choose"], pick: ["choose"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
+    secure: ["tier"], anonymous: ["tier", "privacy"], epsilon: ["tier"], encrypt: ["secure", "masks"],
+    predict: ["label", "new"], stable: ["numbers", "match"], poor: ["weak"], bad: ["weak"], wait: ["watch"], waiting: ["watch"], reproduce: ["seed"], reproducible: ["seed"],
+    categorical: ["category"], deploy: ["deployment", "machines"], install: ["pip"], dataframe: ["pandas"],
+    vertical: ["columns"], horizontal: ["rows"], log: ["disclosures"], monitor: ["watch"], dashboard: ["watch"],
+    progress: ["watch"], live: ["watch"], mean: ["meaning"], start: ["first"], begin: ["first"], tutorial: ["first"],
+    officer: ["dpo"], protection: ["dpo"], audit: ["disclosures"], numbering: ["numbers"], visualise: ["plot"],
+    year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
+  };
+  const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
+  const WEIGHT = { title: 6, heading: 4, text: 1 };
+  const K1 = 1.2, B = 0.6;
+
+  const stem = (word) => {
+    const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
+    const root = bare.length > 5 ? bare.replace(/(ing|ed|ation|ment|ly)$/, "") : bare;
+    return root.length > 4 ? root.replace(/e$/, "") : root;
+  };
+  const words = (text) => (text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}+]*/gu) || []);
+  const terms = (text) => words(text).filter((word) => !STOP.has(word)).map(stem);
+
+  const build = (rows) => {
+    const places = new Map(); // stem -> [[document, weight]]
+    const lengths = [];
+    rows.forEach(([, title, heading, , text], number) => {
+      const count = new Map();
+      let length = 0;
+      const add = (part, weight) => {
+        terms(part).forEach((term) => {
+          count.set(term, (count.get(term) || 0) + weight);
+          length += 1;
+        });
+      };
+      add(title, WEIGHT.title);
+      if (heading !== title) add(heading, WEIGHT.heading);
+      add(text, WEIGHT.text);
+      lengths.push(length);
+      count.forEach((weight, term) => {
+        if (!places.has(term)) places.set(term, []);
+        places.get(term).push([number, weight]);
+      });
+    });
+    const mean = lengths.reduce((a, b) => a + b, 0) / Math.max(1, lengths.length);
+    return { rows, places, lengths, mean };
+  };
+
+  const wanted = (question) => {
+    const all = new Map();
+    const asked = words(question);
+    asked.filter((word) => !STOP.has(word)).forEach((word) => {
+      all.set(stem(word), 1);
+    });
+    asked.forEach((word) => {
+      const near = SAME[word] || SAME[word.replace(/s$/, "")] || [];
+      near.forEach((other) => all.set(stem(other), Math.max(all.get(stem(other)) || 0, 0.6)));
+    });
+    return all;
+  };
+
+  // The best section of each page, best first.
+  const find = (index, question, most = 15) => {
+    const score = new Map();
+    wanted(question).forEach((share, term) => {
+      const found = index.places.get(term) || [];
+      const rare = Math.log(1 + (index.rows.length - found.length + 0.5) / (found.length + 0.5));
+      found.forEach(([number, weight]) => {
+        const norm = K1 * (1 - B + (B * index.lengths[number]) / index.mean);
+        const gain = (share * rare * weight * (K1 + 1)) / (weight + norm);
+        score.set(number, (score.get(number) || 0) + gain);
+      });
+    });
+    const best = new Map();
+    score.forEach((value, number) => {
+      const [page, , , , , kind] = index.rows[number];
+      const weighted = value * KIND[kind];
+      if (!best.has(page) || best.get(page)[1] < weighted) best.set(page, [number, weighted]);
+    });
+    const sorted = [...best.values()].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    return sorted.slice(0, most).map(([number]) => index.rows[number]);
+  };
+
+  const index = build(window.FEDCLUST_SECTIONS || []);
+  window.fedclustFind = (question) => find(index, question);
+
+  const box = document.getElementById("ask");
+  const hits = document.getElementById("hits");
+  if (!box || !hits) return;
+  const root = document.body.dataset.root || "";
+
+  const snippet = (parent, text, question) => {
+    const all = wanted(question);
+    const parts = text.split(" ");
+    const first = Math.max(0, parts.findIndex((part) => all.has(stem(part.toLowerCase()))) - 8);
+    parts.slice(first, first + 34).forEach((part) => {
+      const bare = part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+      const node = document.createElement(all.has(stem(bare)) ? "mark" : "span");
+      node.textContent = part;
+      parent.append(node, " ");
+    });
+  };
+  const show = (question) => {
+    hits.replaceChildren();
+    const found = question.trim() ? find(index, question) : [];
+    document.getElementById("found").textContent = question.trim() && !found.length ? "Nothing was found. Try fewer words." : "";
+    found.forEach(([page, title, heading, anchor, text, kind]) => {
+      const hit = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = `${root}${page}.html${anchor ? `#${anchor}` : ""}`;
+      link.textContent = heading === title ? title : `${title}: ${heading}`;
+      const where = document.createElement("span");
+      where.className = "where";
+      where.textContent = kind === "api" ? "reference" : kind;
+      const about = document.createElement("p");
+      snippet(about, text, question);
+      hit.append(link, where, about);
+      hits.append(hit);
+    });
+  };
+  const asked = new URLSearchParams(window.location.search).get("q") || "";
+  box.value = asked;
+  show(asked);
+  box.addEventListener("input", () => show(box.value));
+  box.focus();
+})();

@@ -1,0 +1,58 @@
+"""The summary as results may show it: rounded, and without micro-clusters of few rows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...kernels import sq_distances
+from ..preparation import round_to
+from .value import DataSummary
+
+
+def publish(summary: DataSummary, min_count: int) -> DataSummary:
+    """The summary with `min_count` rows more or fewer making no visible difference.
+
+    Micro-clusters of fewer rows join the nearest one. Means and spreads are rounded as centres of
+    clusters are, and borders to multiples of the minimum. Zero leaves it exact.
+    """
+    if min_count < 1:
+        return summary
+    joined = _join_small(summary, min_count)
+    weight = joined.weight[:, None]
+    around = joined.square.sum(axis=0) + weight[:, 0] @ (joined.centers - joined.mean) ** 2
+    step = min_count * np.sqrt(around / joined.rows) / weight
+    spread = np.maximum(round_to(np.sqrt(joined.square / weight), step), 0.0)
+    borders = np.floor(joined.borders / min_count + 0.5) * min_count
+    return replace(
+        joined,
+        centers=round_to(joined.centers, step),
+        square=np.where(joined.square > 0, spread**2 * weight, 0.0),
+        borders=borders,
+    )
+
+
+def _join_small(summary: DataSummary, min_count: int) -> DataSummary:
+    """Join the lightest micro-cluster with the nearest, until none is lighter than the minimum."""
+    while len(summary) > 1 and summary.weight.min() < min_count:
+        small = int(summary.weight.argmin())
+        distance = sq_distances(summary.centers[small][None], summary.centers)[0]
+        distance[small] = np.inf
+        summary = _join(summary, small, int(distance.argmin()))
+    return summary
+
+
+def _join(summary: DataSummary, small: int, other: int) -> DataSummary:
+    pair = [small, other]
+    weight = summary.weight[pair]
+    mean = weight @ summary.centers[pair] / weight.sum()
+    square = summary.square[pair].sum(axis=0) + weight @ (summary.centers[pair] - mean) ** 2
+    parts = {n: getattr(summary, n).copy() for n in ("centers", "weight", "square", "borders")}
+    parts["centers"][other], parts["weight"][other] = mean, weight.sum()
+    parts["square"][other] = square
+    borders = parts["borders"]
+    borders[other] += borders[small]
+    borders[:, other] += borders[:, small]
+    borders[other, other] = 0.0  # no longer a border
+    kept = np.arange(len(summary)) != small
+    parts["borders"] = borders[:, kept]
+    return replace(summary, **{name: part[kept] for name, part in parts.items()})

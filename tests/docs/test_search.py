@@ -1,0 +1,123 @@
+"""The search of the site answers newcomers, in a browser and without a network."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..report.browser import Tab, tab
+from .questions import QUESTIONS
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "docs" / "site"
+sys.path.insert(0, str(SITE))
+sections, site_files = importlib.import_module("sections"), importlib.import_module("site_files")
+PACKAGES, all_sections = sections.PACKAGES, sections.all_sections
+pages, slug = sections.pages, sections.slug
+llms_text, search_data = site_files.llms_text, site_files.search_data
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "data.js").write_text(search_data(list(all_sections(ROOT))))
+    (folder / "ask.js").write_text((SITE / "static" / "ask.js").read_text())
+    scripts = '<script src="data.js"></script><script src="ask.js"></script>'
+    ready = "<script>document.documentElement.dataset.drawn = 1</script>"
+    (folder / "search.html").write_text(f"<!doctype html><body>{scripts}{ready}")
+    with tab() as browser:
+        browser.open(folder / "search.html")
+        yield browser
+
+
+def hits(search: Tab, question: str) -> list[str]:
+    found = search.value(f"fedclustFind({question!r}).slice(0, 3).map(hit => hit[0])")
+    return [str(page).rpartition("/")[2] for page in found]
+
+
+def test_newcomers_find_their_answers_in_the_first_three_hits(search: Tab) -> None:
+    missed = {
+        question: found
+        for question, wanted in QUESTIONS.items()
+        if not set(found := hits(search, question)) & set(wanted)
+    }
+    assert len(missed) <= len(QUESTIONS) // 10, missed  # 18 of 20, 36 of 40
+    assert search.complaints() == []
+
+
+def test_words_that_nothing_has_find_nothing(search: Tab) -> None:
+    assert hits(search, "xylophone zeppelin") == []
+    assert hits(search, "the of a") == []
+
+
+def test_every_public_name_is_in_the_search_and_the_reference() -> None:
+    named = {section.title for section in all_sections(ROOT)}
+    for package in PACKAGES:
+        page = ROOT / "docs" / "reference" / f"{package.removeprefix('fedclust.')}.md"
+        text = page.read_text()
+        assert f"automodule:: {package}\n" in text
+        assert "```python" in text, f"{page.name} has no example"
+        missing = {f"{package}.{name}" for name in importlib.import_module(package).__all__} - named
+        assert not missing
+
+
+def test_every_package_that_lists_names_is_in_the_reference() -> None:
+    source = ROOT / "src" / "fedclust"
+    listing = {
+        f"fedclust.{p.parent.name}"
+        for p in source.glob("*/__init__.py")
+        if "__all__" in p.read_text()
+    }
+    inside = {"fedclust.client", "fedclust.deploy", "fedclust.follow", "fedclust.progress"}
+    inside |= {"fedclust.clustering", "fedclust.cli", "fedclust.watch", "fedclust.estimators"}
+    assert listing - inside <= set(PACKAGES)
+
+
+def test_every_name_of_the_package_itself_has_an_example() -> None:
+    import fedclust
+
+    text = (ROOT / "docs" / "reference" / "fedclust.md").read_text()
+    without = [
+        n
+        for n in fedclust.__all__
+        if n not in text and ">>>" not in (getattr(fedclust, n).__doc__ or "")
+    ]
+    assert without == []
+
+
+def test_every_page_is_in_the_menu() -> None:
+    docs = ROOT / "docs"
+    listed = {docs / "index.md"}
+    for page in pages(ROOT):
+        fence = False
+        for line in page.read_text().splitlines():
+            fence = line.startswith("```{toctree}") or (fence and not line.startswith("```"))
+            target = page.parent / f"{line.strip()}.md"
+            if fence and line.strip() == "0*":
+                listed |= set(page.parent.glob("0*.md"))
+            elif fence and line.strip() and not line.startswith((":", "```")) and target.exists():
+                listed.add(target.resolve())
+    assert [str(p) for p in pages(ROOT) if p.resolve() not in listed] == []
+
+
+def test_twenty_tasks_and_twelve_pictures() -> None:
+    tasks = [p for p in (ROOT / "docs" / "how-to").glob("*.md") if p.stem != "index"]
+    assert len(tasks) >= 20
+    for page in tasks:
+        assert "```python" in page.read_text() or "```sh" in page.read_text(), page.name
+        assert len(page.read_text().splitlines()) <= 60, page.name
+    assert len(list((ROOT / "docs" / "gallery").glob("plot_*.py"))) >= 12
+
+
+def test_language_models_get_every_page() -> None:
+    text = llms_text(list(all_sections(ROOT)))
+    assert text.startswith("# fedclust\n")
+    for page in pages(ROOT):
+        assert f"]({page.relative_to(ROOT)})" in text
+
+
+def test_anchors_are_those_of_the_site() -> None:
+    assert slug("Use a model") == "use-a-model"
+    assert slug("Why `dp`, and not `none`?") == "why-dp-and-not-none"

@@ -1,0 +1,98 @@
+"""FederatedMixture: probabilities, fit, categories, missing cells, mistakes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.mixture import GaussianMixture
+
+from fedclust import ConfigError, DataError, FederatedFuzzyCMeans, FederatedMixture
+from fedclust.typing import FloatArray, IntArray
+
+
+def mixed(n: int = 300) -> tuple[FloatArray, IntArray]:
+    """A number and a category of three codes, from two clusters of unequal size and spread."""
+    rng = np.random.default_rng(0)
+    own = (rng.random(n) < 0.3).astype(int)
+    number = rng.normal(8 * own, 1 + own)
+    code = np.where(rng.random(n) < 0.8, 1 + own, 5)
+    return np.column_stack([number, code]), own
+
+
+def test_probabilities_fit_and_numbers_of_clusters() -> None:
+    X, own = mixed()
+    model = FederatedMixture(2, categories={1: [1, 2, 5]}, random_state=0)
+    model.fit(X, clients=np.arange(300) % 4)
+    assert (model.labels_ == own).mean() > 0.99  # the larger cluster is number 0
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert (P.argmax(axis=1) == model.labels_).all()
+    assert model.encoded_names_ == ["x0", "x1=1", "x1=2", "x1=5"]
+    np.testing.assert_allclose(model.means_[:, 1:].sum(axis=1), 1.0)
+    assert model.score(X) * 300 == pytest.approx(model.log_likelihood_)
+    parameters = 1 + 2 * (2 + 2)
+    assert model.bic_ == pytest.approx(-2 * model.log_likelihood_ + parameters * np.log(300))
+    assert model.icl_ >= model.bic_
+    assert model.transform(X).shape == (300, 2)
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_it_finds_what_scikit_learn_finds() -> None:
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(0, 1, (200, 3)), rng.normal(4, 2, (300, 3))])
+    model = FederatedMixture(2, tol=1e-8, random_state=0).fit(X, clients=np.arange(500) % 7)
+    theirs = GaussianMixture(2, covariance_type="diag", tol=1e-10, n_init=5, random_state=0).fit(X)
+    assert model.score(X) == pytest.approx(theirs.score(X), rel=1e-6)
+
+
+def test_missing_cells_frames_and_rows_without_any_value() -> None:
+    X, own = mixed()
+    X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    frame = pd.DataFrame(X, columns=["dose", "type"])
+    model = FederatedMixture(2, categories={"type": [1, 2, 5]}, missing="partial", random_state=0)
+    model.fit([frame[:100], frame[100:]])
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    nothing = np.isnan(X).all(axis=1)
+    assert (model.labels_[nothing] == -1).all()
+    assert (model.labels_ == own)[~nothing].mean() > 0.9
+    assert model.encoded_names_[1:] == ["type=1", "type=2", "type=5"]
+
+
+def test_masked_sums_find_the_same() -> None:
+    X, _ = mixed()
+    settings: dict[str, Any] = {"categories": {1: [1, 2, 5]}, "random_state": 0}
+    start = np.array([[0.0, 1, 0, 0], [8.0, 0, 1, 0]])
+    settings |= {"init": start, "bounds": (-10, 20)}
+    clear = FederatedMixture(2, **settings).fit(X, clients=np.arange(300) % 3)
+    masked = FederatedMixture(2, privacy="secure", **settings).fit(X, clients=np.arange(300) % 3)
+    np.testing.assert_allclose(masked.means_, clear.means_, atol=1e-6)
+    np.testing.assert_allclose(masked.variances_, clear.variances_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("categories", "words"),
+    [
+        ({1: [1, 2]}, "column 1 has .* values that are not listed under categories"),
+        ({7: [1]}, "categories: column 7, but X has 2 columns"),
+        ({"kind": [1]}, "categories: X has no column 'kind'"),
+        ([1], "categories must be a dict"),
+    ],
+)
+def test_mistakes_about_categories_get_a_sentence(categories: Any, words: str) -> None:
+    X, _ = mixed()
+    with pytest.raises((ConfigError, DataError), match=words):
+        FederatedMixture(2, categories=categories).fit(X)
+
+
+def test_fuzzy_c_means_does_not_take_a_mixture() -> None:
+    with pytest.raises(ConfigError, match="does not support 'llf-mixture'"):
+        FederatedFuzzyCMeans(2, algorithm="llf-mixture").fit(mixed()[0])
+
+
+def test_other_tiers_are_refused() -> None:
+    with pytest.raises(ConfigError, match="no smaller protection than masks is known"):
+        FederatedMixture(2, privacy="paper").fit(mixed()[0])
