@@ -1,7 +1,7 @@
 """What the summary of one run gives: starts for every k, the choice of k, and shapes.
 
-``python -m benchmarks.summary [starts | choice | shapes]`` prints the tables of docs/summary.md;
-public data sets that are not on this machine are skipped.
+``python -m benchmarks.summary [starts | choice | shapes | noise]`` prints the tables of
+docs/summary.md; public data sets that are not on this machine are skipped.
 """
 
 import sys
@@ -14,7 +14,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
+from fedclust.cli.tools.budget import blobs
+from fedclust.clustering.auto import choose_noisy
 from fedclust.clustering.summary import (
     DataSummary,
     SummaryRun,
@@ -152,7 +155,36 @@ def shape_table(seeds: int = 20) -> list[str]:
     return lines
 
 
-TABLES = {"starts": start_table, "choice": choice_table, "shapes": shape_table}
+def noise_table(seeds: int = 10, n: int = 20_000, k: int = 15) -> list[str]:
+    """The number of clusters and the agreement under epsilon = 1, over seeds."""
+    lines = [row("features", "rows, clusters", "right k", "smallest ARI", "mean ARI")]
+    lines.append(row(*["---"] * 5))
+    for F in (2, 5):
+        right, agreement = 0, []
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            X, y = blobs(n, k, F, rng)
+            owner = rng.integers(0, 10, n)
+            clients = LocalChannel({f"c{i}": X[owner == i] for i in range(10)})
+            schema = Schema(F, low=np.zeros(F), high=np.ones(F))
+            tier = tier_of("secure+dp")
+            channel = tier.channel(clients)
+            found, chosen = choose_noisy(
+                make("llf-cm", 2), channel, schema, range(2, 21), tier=tier, seed=seed
+            )
+            right += chosen.recommended == k
+            agreement.append(adjusted_rand_score(y, nearest(X, found.centers)[0]))
+        shown = f"{min(agreement):.3f}", f"{np.mean(agreement):.3f}"
+        lines.append(row(F, f"{n:,}, {k}", f"{right} of {seeds}", *shown))
+    return lines
+
+
+TABLES = {
+    "starts": start_table,
+    "choice": choice_table,
+    "shapes": shape_table,
+    "noise": noise_table,
+}
 
 if __name__ == "__main__":
     for wanted in sys.argv[1:] or TABLES:

@@ -52,7 +52,7 @@ def test_an_instance_of_an_algorithm_gets_the_chosen_number() -> None:
     [
         ({"n_clusters": "many"}, "n_clusters must be an integer or 'auto', got 'many'"),
         ({"init": np.zeros((2, 2))}, "finds its own initial centres; leave init='auto'"),
-        ({"privacy": "dp", "bounds": (-8, 16)}, "no bound is known"),
+        ({"privacy": "dp", "bounds": (-8, 16)}, "the noise hides the rows"),
     ],
 )
 def test_settings_that_leave_no_choice_are_refused(settings: Any, words: str) -> None:

@@ -3,14 +3,15 @@
 ``python -m privacy.robust`` in the folder ``tests`` prints the first table of docs/privacy.md, over
 ten seeds; ``python -m privacy.robust 10`` uses ten others, from 10 on. ``python -m privacy.robust
 later`` prints the second table, without means: lies and data that were not used for developing
-the method, over three seeds. All runs start from the default start, which the clients lie about as
-well.
+the method, over three seeds. ``python -m privacy.robust rows`` prints the third: liars that follow
+the protocol over false rows, on uneven splits of digits, over five seeds. All runs start from the
+default start, which the clients lie about as well.
 """
 
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from fedclust.datasets import dirichlet, iid, load
 from fedclust.kernels import nearest
 from fedclust.typing import FloatArray, IntArray
 
+from .false_rows import FALSE_ROWS
 from .later_lies import LATER
 from .lies import ABSENT, LIES, Colluding, Lie
 
@@ -89,12 +91,20 @@ class Federation:
         found = cluster(algorithm, channel, schema, seed=self.seed)
         return nearest(self.rows, found.centers)[0]
 
+    def invent(self, kind: str) -> "Federation":
+        """The same with false rows at the liars."""
+        rng, every = np.random.default_rng(self.seed), np.concatenate(list(self.data.values()))
+        liars = [client for client in self.data if client in self.liars]
+        false = {client: FALSE_ROWS[kind](self.data[client], every, rng) for client in liars}
+        return replace(self, data={**self.data, **false})
+
     def agreement(self, lies: Mapping[str, Lie | None], keys: tuple[str, ...]) -> FloatArray:
         """By lie and algorithm, with the lossless algorithm without lies."""
         clean = self.labels("llf-cm", None)
-        return np.array([[self._score(clean, k, lie) for k in keys] for lie in lies.values()])
+        return np.array([[self.score(clean, k, lie) for k in keys] for lie in lies.values()])
 
-    def _score(self, clean: IntArray, key: str, lie: Lie | None) -> float:
+    def score(self, clean: IntArray, key: str, lie: Lie | None) -> float:
+        """Agreement with clusters, of what an algorithm finds."""
         try:
             return float(adjusted_rand_score(clean, self.labels(key, lie)))
         except FedclustError:
@@ -102,6 +112,8 @@ class Federation:
 
 
 KINDS: dict[str, Lie | None] = {"nobody lies": None, "the four are absent": ABSENT, **LIES}
+FALSE_KINDS = (*list(KINDS)[:2], *FALSE_ROWS)
+FALSE_HEAD = "| false rows | digits, dirichlet |"
 LATER_KINDS: dict[str, Lie | None] = dict([*list(KINDS.items())[:2], *LATER.items()])
 
 
@@ -149,14 +161,31 @@ def cell(found: FloatArray) -> str:
     return "; ".join([*shown, *(f"{other.mean():.2f}" for other in others)])
 
 
+def false_rows(seeds: range) -> Iterator[str]:
+    """The table of false rows: uneven splits of digits, and `robust-cm` only."""
+    yield FALSE_HEAD
+    yield "|---|---|"
+    honest = [Federation.of("digits", "dirichlet", seed) for seed in seeds]
+    clean = [federation.labels("llf-cm", None) for federation in honest]
+    for kind in FALSE_KINDS:
+        told = [f.invent(kind) if kind in FALSE_ROWS else f for f in honest]
+        lie = KINDS.get(kind) if kind not in FALSE_ROWS else None
+        scores = [f.score(c, "robust-cm", lie) for f, c in zip(told, clean, strict=True)]
+        yield f"| {kind} | {cell(np.array([scores]).T)} |"
+
+
 def main(wanted: str) -> None:
     """Print one of the tables."""
     if wanted == "later":
         printed = lines(LATER_DATA, tuple(LATER_KINDS), range(3), ("robust-cm",))
+    elif wanted == "rows":
+        printed = false_rows(range(5))
     else:
         seeds = range(int(wanted), int(wanted) + 10)
         printed = lines(DATA, tuple(KINDS), seeds, ("robust-cm", "llf-cm"))
-    sys.stdout.write("\n".join(printed) + "\n")
+    for line in printed:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def test_tiers_adapt_what_they_can_and_refuse_the_rest() -> None:
         tier.adapt(make("ewf", 3), BOX, 4)
     with pytest.raises(ConfigError, match="messages of 'fkm' stack"):
         tier.adapt(make("fkm", 3), BOX, 4)
-    assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), 0, 0.0), CubeState)
+    assert isinstance(CubeState(np.zeros((1, 1)), np.zeros(1), np.zeros(1), 0, 0.0), CubeState)
 
 
 def test_rows_of_other_columns_are_refused() -> None:

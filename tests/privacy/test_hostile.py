@@ -31,12 +31,15 @@ from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
 from fedclust.typing import FloatArray
 
+from .false_rows import FALSE_ROWS
 from .hostile import Hostile, Lie
 from .later_lies import LATER
 from .lies import LIES, Colluding
 from .robust import (
     BARS,
     DATA,
+    FALSE_HEAD,
+    FALSE_KINDS,
     KINDS,
     LATER_DATA,
     LATER_KINDS,
@@ -269,6 +272,21 @@ def test_no_kind_of_lie_is_believed(lie: str) -> None:
     channel = Colluding(data, ("c02", "c06", "c11", "c17"), {**LIES, **LATER}[lie])
     found = cluster(make("robust-cm", 5, max_rounds=20), channel, Schema(2))
     assert adjusted_rand_score(y, nearest(X, found.centers)[0]) > 0.95
+
+
+@pytest.mark.parametrize("kind", FALSE_ROWS)
+def test_false_rows_of_a_fifth_do_not_change_the_clusters(kind: str) -> None:
+    X, y = rows()
+    liars = ("c02", "c06", "c11", "c17")
+    honest = Federation(X, 5, federation(), liars, seed=0)
+    found = honest.invent(kind).labels("robust-cm", None)
+    assert adjusted_rand_score(y, found) > 0.95
+
+
+def test_the_documented_false_rows_are_all_that_are_measured() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    lines = text.split(FALSE_HEAD)[1].split("\n\n")[0].splitlines()[2:]
+    assert tuple(line.split(" | ")[0].strip("| ") for line in lines) == FALSE_KINDS
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 8), n_features=st.integers(1, 5))

@@ -121,10 +121,10 @@ CASES = {
     "unknown tier": Case(
         "tier must be one of none, paper, guarded", more='[privacy]\ntier = "high"\n'
     ),
-    "auto k with dp": Case(
-        "n_clusters must be a number with tier = 'dp'",
+    "auto k with dp and rounds": Case(
+        "n_clusters = \"auto\" with tier = 'dp' has one round; leave out max_rounds",
         "n_clusters = 3",
-        'n_clusters = "auto"',
+        'n_clusters = "auto"\nmax_rounds = 4',
         '[privacy]\ntier = "dp"\n',
     ),
     "one file for two clients": Case(

@@ -7,7 +7,7 @@ the w of a record sum to at most one, so one record adds a vector of length sqrt
 the weights, r for the clipped rows.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -38,6 +38,7 @@ class CubeState(Record):
 
     centers: Annotated[FloatArray, Dims("C", "F")]
     sure: Annotated[FloatArray, Dims("C")]  # 1 where the weight exceeds the noise, else 0
+    weight: Annotated[FloatArray, Dims("C")]  # of the rows behind each, with the noise
     round: int
     shift: float
 
@@ -80,7 +81,8 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         centers = self.init
         if centers is None:
             centers = rng.uniform(self.low, self.high, (self.n_clusters, len(self.low)))
-        return CubeState(self.in_cube(centers), np.zeros(len(centers)), 0, np.inf)
+        nothing = np.zeros(len(centers))
+        return CubeState(self.in_cube(centers), nothing, nothing, 0, np.inf)
 
     def broadcast(self, state: CubeState) -> CentersAndReach:
         return CentersAndReach(self.to_data_units(state.centers), self._reach(state.centers))
@@ -145,7 +147,7 @@ class BoundedCMeans(BoundedAlgorithm[CubeState, CentersAndReach]):
         inside = self.in_cube(self.to_data_units(moved))
         shift = float(np.linalg.norm(inside - state.centers))
         known = sure.astype(float)
-        return replace(state, centers=inside, sure=known, round=state.round + 1, shift=shift)
+        return CubeState(inside, known, weight, state.round + 1, shift)
 
     def done(self, state: CubeState) -> bool:
         return state.round >= self.rounds

@@ -74,8 +74,9 @@ def _compare(summary: "DataSummary") -> Table:
     from ..clustering.summary import find_shapes, group_by_centers, ward_tree
 
     heights = ward_tree(summary).height[::-1]
-    n_shapes = int(find_shapes(summary).max()) + 1
-    title = f"{len(summary)} micro-clusters of {summary.rows:,.0f} rows, {n_shapes} by shape"
+    title = f"{len(summary)} micro-clusters of {summary.rows:,.0f} rows"
+    if summary.borders.any():
+        title += f", {int(find_shapes(summary).max()) + 1} by shape"
     table = Table(title=title)
     for name in ("clusters", "explained", "tree: height of the merge to one fewer"):
         table.add_column(name, justify="right")

@@ -11,8 +11,9 @@ from typing import Any, cast
 from ..core import ALL_CLIENTS, AnyAlgorithm, Channel, ClientSampling, Runner, Schema, run
 from ..tiers import Privacy, Tier, tier_of
 from .choose_k import Choice, choose
-from .rows import AUTO, Init
+from .rows import AUTO, Clustering, Init
 from .summary import SummaryRun, choose_from, count_micro, count_queries, find_centers
+from .summary.noisy import learn_noisy
 
 K_RANGE = (2, 15)  # tried by default
 AFTERWARDS = 9  # queries after the clustering: its score, and the description of its clusters
@@ -53,6 +54,25 @@ def choose_clusters(
     channel = tier.channel(channel)
     summary = SummaryRun(channel, schema, tier, runner).learn(count_micro(max(tried, default=1)))
     return choose_from(summary, tried)
+
+
+def choose_noisy(
+    algorithm: AnyAlgorithm,
+    channel: Channel,
+    schema: Schema,
+    ks: Iterable[int],
+    *,
+    tier: Tier,
+    sampling: ClientSampling = ALL_CLIENTS,
+    seed: int = 0,
+    runner: Runner = run,
+) -> tuple[Clustering, Choice]:
+    """Choose and cluster under a tier that adds noise, which one summary pays for."""
+    paid = tier.for_summary()
+    found = learn_noisy(paid.channel(channel), schema, paid, runner, sampling=sampling, seed=seed)
+    choice = choose_from(found.summary, ks)
+    chosen = replace(cast(Any, algorithm), n_clusters=choice.recommended)
+    return found.cluster(chosen), choice
 
 
 def start_of(choice: Choice, algorithm: AnyAlgorithm, init: Init) -> Init:

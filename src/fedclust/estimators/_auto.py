@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..channels import LocalChannel
-from ..clustering.auto import K_RANGE, choose_clusters, limit_rounds, start_of
+from ..clustering.auto import K_RANGE, choose_clusters, choose_noisy, limit_rounds, start_of
 from ..clustering.choose_k import Choice
 from ..clustering.rows import Clustering, Init, cluster
 from ..core import AnyAlgorithm, ClientSampling, ConfigError, Data, Runner, Schema, checks
@@ -64,6 +64,10 @@ def cluster_auto(
     clients = privacy.channel(LocalChannel(rows))
     if not isinstance(init, str):
         raise ConfigError("n_clusters='auto' finds its own initial centres; leave init='auto'")
+    if privacy.noisy:
+        top = _with_clusters(algorithm, high)
+        shared: dict[str, Any] = {"sampling": sampling, "seed": seed, "runner": runner}
+        return choose_noisy(top, clients, schema, ks, tier=privacy, **shared)
     common: dict[str, Any] = {
         "privacy": privacy,
         "sampling": sampling,

@@ -9,7 +9,7 @@ from dataclasses import fields
 from ..algorithms import make_seeding
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.auto import needs_summary, refuse_few_queries
-from ..clustering.rows import OTHER_STARTS
+from ..clustering.rows import AUTO, OTHER_STARTS
 from ..clustering.summary import count_micro, count_queries
 from ..core import AnyAlgorithm, ConfigError
 from ..data.settings import FileSettings
@@ -89,7 +89,12 @@ def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     if not needs_summary(tier):
         return
     if tier.noisy:
-        yield Conflict(place, f"n_clusters must be a number with {name}")
+        if study.clustering.max_rounds is not None:
+            words = f'n_clusters = "auto" with {name} has one round; leave out max_rounds'
+            yield Conflict(("clustering", "max_rounds"), words)
+        if study.clustering.init not in AUTO:
+            words = f'n_clusters = "auto" with {name} has its own start; use init = "auto"'
+            yield Conflict(("clustering", "init"), words)
         return
     if study.clustering.n_init > 1:
         words = "the summary gives one start; leave out n_init"

@@ -365,7 +365,8 @@ def make_tier(study: Study, default: str) -> Tier:
     for name in study.privacy.parameters:
         if name not in known:
             raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
-    return kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    tier = kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    return tier.for_summary() if study.clustering.n_clusters == "auto" else tier
 
 
 def privacy_settings(tier: str = "") -> tuple[Setting, ...]:

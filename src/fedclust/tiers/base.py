@@ -133,6 +133,10 @@ class Tier(ABC):
         """The tier for runs of that many rounds, where it divides a budget among them."""
         return self
 
+    def for_summary(self) -> Self:
+        """The tier for a summary of all rows, where it divides a budget between rounds."""
+        return self
+
     def refused_limits(
         self, algorithm: AnyAlgorithm, max_rounds: int | None, tol: float | None
     ) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,8 @@ from ..privacy.accounting import epsilon_of, mu_for
 from ..settings import Key
 from .base import Conflicts, StudySettings, Tier
 
+_SUMMARY_SEED_SHARE = 0.7  # of the budget, where micro-clusters are found and summed up once
+
 
 @dataclass(frozen=True)
 class Private(Tier):
@@ -101,6 +103,10 @@ class Private(Tier):
 
     def with_rounds(self, max_rounds: int | None) -> Self:
         return self if max_rounds is None else replace(self, rounds=max_rounds)
+
+    def for_summary(self) -> Self:
+        """One round of micro-clusters; most of the budget finds their places."""
+        return replace(self, rounds=1, seed_share=_SUMMARY_SEED_SHARE)
 
     def refused_limits(
         self, algorithm: AnyAlgorithm, max_rounds: int | None, tol: float | None

@@ -113,7 +113,12 @@ def test_a_single_cloud_is_one_shape_and_few_rows_join_one() -> None:
 def test_a_border_without_rows_is_a_gap() -> None:
     summary = of_points([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
     assert np.isinf(gaps(summary)[0, 1])
-    assert find_shapes(summary).tolist() == [0, 1, 2]
+    with pytest.raises(ConfigError, match="this summary has no borders"):
+        find_shapes(summary)
+    beside = np.zeros((3, 3))
+    beside[1, 0] = 1.0
+    summary = DataSummary(summary.centers, summary.weight, summary.square + 0.2, beside)
+    assert find_shapes(summary).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -60,7 +60,7 @@ def try_epsilons(
         scores = []
         for seed in range(n_seeds):
             rng = np.random.default_rng(seed)
-            X, truth = _blobs(n_rows, n_clusters, n_features, rng)
+            X, truth = blobs(n_rows, n_clusters, n_features, rng)
             owner = rng.integers(0, n_clients, n_rows)
             tables = {f"c{m:03d}": X[owner == m] for m in range(n_clients)}
             box = Schema(n_features, low=np.zeros(n_features), high=np.ones(n_features))
@@ -72,7 +72,7 @@ def try_epsilons(
     return trials
 
 
-def _blobs(n: int, k: int, F: int, rng: Rng) -> tuple[FloatArray, IntArray]:
+def blobs(n: int, k: int, F: int, rng: Rng) -> tuple[FloatArray, IntArray]:
     """Round clusters in the unit cube with well separated centres, and the true labels."""
     centers = rng.uniform(0.1, 0.9, (1, F))
     while len(centers) < k:  # keep the candidate farthest from the other centres

@@ -6,6 +6,7 @@ it have one of the two as nearest centre and the other as second nearest.
 
 import numpy as np
 
+from ...core import ConfigError
 from ...kernels import sq_distances
 from ...typing import BoolArray, FloatArray, IntArray
 from .tree import sort_groups
@@ -38,6 +39,11 @@ def gaps(summary: DataSummary) -> FloatArray:
 
 def find_shapes(summary: DataSummary, gap: float = GAP) -> IntArray:
     """The shape of every micro-cluster, the heaviest first; borders up to that gap join."""
+    if len(summary) > 1 and not summary.borders.any():
+        raise ConfigError(
+            "this summary has no borders, because noise would hide them, so there are no clusters "
+            "by shape; give the number of clusters"
+        )
     apart = gaps(summary)
     core = summary.weight >= _CORE * np.median(summary.weight)
     group = _join((apart <= gap) & core & core[:, None])

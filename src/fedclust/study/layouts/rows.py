@@ -17,7 +17,7 @@ from ...client.requests import (
     WriteLabels,
     Written,
 )
-from ...clustering.auto import limit_rounds, needs_summary, start_of
+from ...clustering.auto import choose_noisy, limit_rounds, needs_summary, start_of
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.numbering import sort_by_size
 from ...clustering.preparation import (
@@ -241,6 +241,8 @@ class RowsLayout(Layout):
             "seed": settings.seed,
         }
         n_clusters, choice = study.n_clusters[0], None
+        if settings.n_clusters == "auto" and tier.noisy:
+            return self._cluster_noisy(prepared, tier, journal)
         if settings.n_clusters == "auto":
             runner, n_rows = journal.runner(Phase.CHOOSING), add_counts(prepared.used.values())
             rows = prepared.channel, prepared.schema
@@ -258,6 +260,23 @@ class RowsLayout(Layout):
             runner=journal.runner(Phase.CLUSTERING),
             **common,
         )
+        return Clustered(requested, found, choice)
+
+    def _cluster_noisy(self, prepared: _Prepared, tier: Tier, journal: Journal) -> Clustered:
+        """Choose the number of clusters and find them in a summary that noise is paid for once."""
+        study = self.study
+        low, high = study.n_clusters
+        found, choice = choose_noisy(
+            make_algorithm(study.clustering, high),
+            prepared.channel,
+            prepared.schema,
+            range(low, high + 1),
+            tier=tier,
+            sampling=ClientSampling(study.sampling.fraction, study.sampling.min_clients),
+            seed=study.clustering.seed,
+            runner=journal.runner(Phase.CLUSTERING),
+        )
+        requested = make_algorithm(study.clustering, choice.recommended)
         return Clustered(requested, found, choice)
 
     # Results
