@@ -48,6 +48,7 @@ class _Fitted:
 
     algorithm: AnyAlgorithm
     centers: FloatArray
+    density: None = None  # estimators fit no mixture
 
 
 def write_report(
