@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FENCE = re.compile(r"^(```+|~~~+|:::+)")
+_CODE = re.compile(r"^```(?:python|\{).*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"[`*_|>#]+")
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
-PACKAGES = (
-    "fedclust", "fedclust.datasets", "fedclust.study", "fedclust.report", "fedclust.results",
-    "fedclust.channels", "fedclust.tiers", "fedclust.algorithms", "fedclust.metrics",
-    "fedclust.privacy", "fedclust.data", "fedclust.settings", "fedclust.core", "fedclust.kernels",
-)  # fmt: skip
+NAMES = (
+    "plot datasets study report results channels tiers algorithms metrics privacy data settings "
+    "core kernels"
+)
+PACKAGES = ("fedclust", *(f"fedclust.{name}" for name in NAMES.split()))
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Section:
     heading: str
     anchor: str  # empty for the beginning of a page
     text: str
-    kind: str  # "how-to", "page", "example", "api" or "record"
+    kind: str  # "how-to", "page", "example", "api", "record" or "menu"
 
 
 def all_sections(root: Path) -> Iterator[Section]:
@@ -71,6 +72,8 @@ def of_markdown(file: Path, root: Path) -> Iterator[Section]:
 
 
 def _kind(page: str) -> str:
+    if page.endswith("/index") or page in ("docs/explanation", "docs/adr/README"):
+        return "menu"
     if page.startswith("docs/how-to/"):
         return "how-to"
     if page.startswith("docs/adr/") or page in ("CHANGELOG", "docs/papers", "docs/benchmarks"):
@@ -92,15 +95,18 @@ def of_package(package: str) -> Iterator[Section]:
     """The public names of a package, with the first paragraph of their docstrings."""
     module = importlib.import_module(package)
     page = f"docs/reference/{package.removeprefix('fedclust.')}"
+    top = importlib.import_module("fedclust").__all__
     for name in module.__all__:
         doc = inspect.getdoc(getattr(module, name)) or ""
         text = plain(doc.split("\n\n")[0]) if callable(getattr(module, name)) else ""
-        yield Section(page, f"{package}.{name}", name, f"{package}.{name}", text, "api")
+        twice = package == "fedclust.core" and name in top  # the errors, which are described there
+        anchor = "" if twice else f"{package}.{name}"
+        yield Section(page, f"{package}.{name}", name, anchor, text, "api")
 
 
 def plain(text: str) -> str:
-    """Text without marks of Markdown."""
-    text = _LINK.sub(r"\1", _COMMENT.sub("", text))
+    """Text without marks of Markdown and without code: every snippet has a seed and rows."""
+    text = _LINK.sub(r"\1", _COMMENT.sub("", _CODE.sub("", text)))
     return re.sub(r"\s+", " ", _MARKS.sub(" ", text)).strip()
 
 

@@ -55,7 +55,7 @@ def llms_text(sections: list[Section]) -> str:
         "> Federated clustering for Python: the clusters of everybody's data, and no row leaves "
         "its owner. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
-    groups = {"how-to": "How do I", "page": "Guides", "record": "Records"}
+    groups = {"menu": "Start", "how-to": "How do I", "page": "Guides", "record": "Records"}
     first = {s.page: s for s in reversed(sections) if s.kind in groups}
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]

@@ -7,14 +7,29 @@ from .fkm_fig3 import METHODS
 # Medians that the authors' figure shows, read from its file, figures/ci_results_V2.eps.
 PUBLISHED = {"central": ".952", "FKM": ".9485", "k-FED": ".8656"}
 
+OTHER = "k-FED, 14 local clusters"
+
 EXPERIMENT = Experiment(
     id="fkm-fig4",
     title="Fig. 4: clients with 1, 4, 7, 10 and 16 clusters",
-    tasks=[Task(m, fkm_uneven, {"key": key}, quick=5) for m, key in METHODS.items()],
-    cells=[
-        Cell("median ARI", m, m, "ARI", value, statistic="median", published_runs=200)
-        for m, value in PUBLISHED.items()
+    tasks=[
+        *(Task(m, fkm_uneven, {"key": key}, quick=5) for m, key in METHODS.items()),
+        Task(OTHER, fkm_uneven, {"key": "k-fed", "n_local": 14}, quick=5),
     ],
+    cells=[
+        Cell(
+            "median ARI",
+            m,
+            m,
+            "ARI",
+            value,
+            statistic="median",
+            published_runs=200,
+            because="with 14 local clusters instead of 16, k-FED gives the printed value (last column)",
+        )
+        for m, value in PUBLISHED.items()
+    ]
+    + [Cell("median ARI", OTHER, OTHER, "ARI", None, statistic="median")],
     claims=[Claim("FKM above k-FED", "ARI", "k-FED", "FKM")],
     panels=[
         Panel(

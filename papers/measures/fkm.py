@@ -35,9 +35,9 @@ def fkm(seed: int, key: str, beta: float = 1.0, noise: float = 1.0, points: int 
     return _fkm(seed, key, fkm_file(beta, noise, points))
 
 
-def fkm_uneven(seed: int, key: str) -> Quantities:
+def fkm_uneven(seed: int, key: str, n_local: int = 16) -> Quantities:
     """Clients with 1, 4, 7, 10 and 16 clusters (Fig. 4), from the authors' file."""
-    return _fkm(seed, key, data_set("fkm_fig4"))
+    return _fkm(seed, key, data_set("fkm_fig4"), n_local)
 
 
 def informed(seed: int, beta: float) -> Quantities:
@@ -57,13 +57,13 @@ def _mean_of_clients(data: Dataset, centers: FloatArray) -> float:
     return client_mean(adjusted_rand_index, data.y, nearest(data.X, centers)[0], data.client)
 
 
-def _fkm(seed: int, key: str, data: Dataset) -> Quantities:
+def _fkm(seed: int, key: str, data: Dataset, n_local: int = 16) -> Quantities:
     clients, schema = channel(data.X, data.client), Schema(2)
     curve: dict[str, float] = {}
     if key == "scikit-learn":
         centers = pooled_k_means(data.X, 16, seed, restarts=10)
     elif key == "k-fed":
-        plan = Plan(make("k-fed", 16, preset="reference"), seed=seed)
+        plan = Plan(make("k-fed", 16, preset="reference", n_local=n_local), seed=seed)
         centers = run(plan, clients, schema).model
     else:
         by_round = _by_round(seed, key, data)

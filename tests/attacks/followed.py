@@ -38,7 +38,9 @@ from .server import exact
 DATA = {"digits": 450, "diabetes": 442, "iris": 150, "wine": 178, "cancer": 400}  # rows
 VICTIM, SHARES = "c04", (0.16, 0.18, 0.2, 0.22, 0.24)  # the victim has the most rows
 CONSENT = 'privacy = "secure"\nmax_queries = 1000000\nmax_rounds = 1000000'
-AUTHOR, QUESTIONS = "coordinator", 150
+NOISY = ("dp", "secure+dp")
+TIERS = ("secure", *NOISY)
+AUTHOR, QUESTIONS = "coordinator", 60
 DIRECTIONS, RUNS = 3, 5  # of crafted inertias; that a server opens until it gives up
 WITHIN = (1e-6, 1e-3)  # of the range of a column
 
@@ -58,7 +60,7 @@ class Outcome(NamedTuple):
     attack: str
     data: str
     unprotected: Found
-    followed: Found
+    followed: tuple[Found, ...]  # by tier
 
 
 def deal(name: str) -> dict[str, FloatArray]:
@@ -71,8 +73,10 @@ def deal(name: str) -> dict[str, FloatArray]:
 class Clients:
     """Clients behind the bytes of a network, and a server that asks them plans of its choice."""
 
-    def __init__(self, folder: Path, rows: Mapping[str, FloatArray]) -> None:
-        self.there = Federation(folder, rows, consent=CONSENT, clustering='init = "uniform"')
+    def __init__(self, folder: Path, rows: Mapping[str, FloatArray], tier: str = "secure") -> None:
+        consent = CONSENT.replace("secure", tier) + ("\nepsilon = 100" if tier in NOISY else "")
+        start = 'init = "uniform"'
+        self.there = Federation(folder, rows, tier=tier, consent=consent, clustering=start)
         self.rows = rows
         self.F = int(next(iter(rows.values())).shape[1])
         columns = tuple(Column(f"x{f}", low=0, high=1) for f in range(self.F))
@@ -161,15 +165,15 @@ _OFFER = ("public", "signer", "signature")
 class Followed(Clients):
     """Clients that follow the study of the federation."""
 
-    def __init__(self, folder: Path, rows: Mapping[str, FloatArray]) -> None:
-        super().__init__(folder, rows)
+    def __init__(self, folder: Path, rows: Mapping[str, FloatArray], tier: str = "secure") -> None:
+        super().__init__(folder, rows, tier)
         self._runs = iter([*range(RUNS), *repeat(RUNS, 1_000)])
         self._honest: Frame | None = None
         self._fresh: set[str] = set()
         self.refused = 0
 
     def exchange_keys(self) -> PairwiseMasks | None:
-        """Open a run, take its first steps honestly, and keep its first masked request."""
+        """Open a run, take its first steps honestly, and keep its first request that reads rows."""
         server, number = _Stopping(self.there), next(self._runs)
         if number == RUNS:
             return None
@@ -179,7 +183,8 @@ class Followed(Clients):
         self._honest, self._fresh = server.honest, set(self.rows)
         if self._honest is None:
             return None
-        return PairwiseMasks(**dict(self._honest.header["transforms"])["PairwiseMasks"])
+        found = dict(self._honest.header["transforms"]).get("PairwiseMasks")
+        return PairwiseMasks(**found) if found else NO_MASKS
 
     def ask(self, client: str, crafted: Frame) -> Frame:
         """The crafted request: as the next step, after a restart, and outside of the study."""
@@ -199,8 +204,12 @@ class Followed(Clients):
         return answer
 
 
+NO_MASKS = PairwiseMasks("", ())  # of a study without masks
+_FIRST = {"PairwiseMasks", "IntegerGaussian"}  # in the first request that reads rows
+
+
 class _Stopped(Exception):
-    """The first masked request is known."""
+    """The first request that reads rows is known."""
 
 
 class _Stopping(Sites):
@@ -208,7 +217,7 @@ class _Stopping(Sites):
 
     def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
         frame = unpack(request)
-        if any(name == "PairwiseMasks" for name, _ in frame.header.get("transforms", ())):
+        if any(name in _FIRST for name, _ in frame.header.get("transforms", ())):
             self.honest = frame
             raise _Stopped
         yield from super().exchange(clients, request, seconds)
@@ -298,40 +307,41 @@ def attack_unprotected(attack: str, name: str, questions: int = QUESTIONS) -> Fo
         return count(ATTACKS[attack](Unprotected(Path(folder), rows), questions), rows)
 
 
-def attack_followed(attack: str, name: str, questions: int = QUESTIONS) -> Found:
+def attack_followed(
+    attack: str, name: str, questions: int = QUESTIONS, tier: str = "secure"
+) -> Found:
     """Records that it gets from clients that follow a study."""
     rows = deal(name)
     with TemporaryDirectory() as folder:
-        clients = Followed(Path(folder), rows)
+        clients = Followed(Path(folder), rows, tier)
         found = ATTACKS[attack](clients, questions)
         if not clients.refused:
             raise AssertionError("nothing was asked")
     return count(found, rows)
 
 
-def rows(names: tuple[str, ...] = tuple(DATA), questions: int = QUESTIONS) -> list[Outcome]:
+def rows(names: tuple[str, ...] = tuple(DATA), questions: int = QUESTIONS) -> Iterator[Outcome]:
     """Attack by attack and data set by data set."""
-    return [
+    return (
         Outcome(
             attack,
             name,
             attack_unprotected(attack, name, questions),
-            attack_followed(attack, name, questions),
+            tuple(attack_followed(attack, name, questions, tier) for tier in TIERS),
         )
         for attack in ATTACKS
         for name in names
-    ]
+    )
 
 
 def lines(names: tuple[str, ...] = tuple(DATA)) -> Iterator[str]:
     """The table, as Markdown."""
-    yield "| attack | data | rows | not followed | followed `secure` |"
-    yield "|---|---|---|---|---|"
+    followed = " | ".join(f"followed `{tier}`" for tier in TIERS)
+    yield f"| attack | data | rows | not followed | {followed} |"
+    yield "|---|---|---|---|" + "---|" * len(TIERS)
     for line in rows(names):
-        unprotected, followed = (
-            f"{found.exact} ({found.near})" for found in (line.unprotected, line.followed)
-        )
-        yield f"| {line.attack} | {line.data} | {DATA[line.data]} | {unprotected} | {followed} |"
+        cells = [f"{found.exact} ({found.near})" for found in (line.unprotected, *line.followed)]
+        yield f"| {line.attack} | {line.data} | {DATA[line.data]} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

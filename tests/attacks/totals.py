@@ -1,7 +1,8 @@
 """What an honest server works out from totals alone, in the 50 queries that a kit answers.
 
 Five clients, masks, and fits from ten seeds until the query limit ends them. The server follows the
-protocol and keeps all totals; in a followed study it can do no more. ``python -m
+protocol and keeps all totals; in a followed study it can do no more but choose the study. With more
+clusters, a cluster has fewer rows, and its sum shows more of each. ``python -m
 tests.attacks.totals`` prints the table of docs/privacy.md.
 """
 
@@ -18,13 +19,13 @@ from . import differencing
 from .followed import DATA, WITHIN, Found, deal
 from .server import EVERYBODY, Look, exact, watched
 
-TIERS = ("secure", "secure+dp")
-K, FITS, QUERIES = {"digits": 10, "diabetes": 5}, 10, 50
+USUAL, FITS, QUERIES = {"digits": 10, "diabetes": 5}, 10, 50  # clusters; 3 of other sets
+MANY = (20, 100)
 
 
-def attack(name: str, tier: str = "secure", fits: int = FITS) -> Found:
-    """Records among the differences of totals."""
-    rows = deal(name)
+def attack(name: str, tier: str = "secure", fits: int = FITS, k: int = 0) -> Found:
+    """Records among the differences of totals over so many clusters, or the usual number."""
+    rows, k = deal(name), k or USUAL.get(name, 3)
     looks: list[Look] = []
     with TemporaryDirectory() as folder:
         limits = Limits(max_queries=QUERIES)
@@ -37,7 +38,7 @@ def attack(name: str, tier: str = "secure", fits: int = FITS) -> Found:
             for client, X in rows.items()
         }
         for seed in range(fits):
-            server, _ = watched(data, K.get(name, 3), tier, seed=seed)
+            server, _ = watched(data, k, tier, seed=seed)
             looks += server.looks()
     found = differencing.recovered(looks, EVERYBODY)
     pool = np.vstack(list(rows.values()))
@@ -46,11 +47,13 @@ def attack(name: str, tier: str = "secure", fits: int = FITS) -> Found:
 
 def lines(names: tuple[str, ...] = tuple(DATA)) -> Iterator[str]:
     """The table, as Markdown."""
-    yield "| data | rows | " + " | ".join(f"`{tier}`" for tier in TIERS) + " |"
-    yield "|---|---|" + "---|" * len(TIERS)
+    many = " | ".join(f"`secure`, {k} clusters" for k in MANY)
+    yield f"| data | rows | clusters | `secure` | {many} | `secure+dp` |"
+    yield "|---|---|---|---|" + "---|" * (len(MANY) + 1)
     for name in names:
-        cells = [f"{found.exact} ({found.near})" for found in (attack(name, t) for t in TIERS)]
-        yield f"| {name} | {DATA[name]} | " + " | ".join(cells) + " |"
+        found = [attack(name), *(attack(name, k=k) for k in MANY), attack(name, "secure+dp")]
+        cells = " | ".join(f"{one.exact} ({one.near})" for one in found)
+        yield f"| {name} | {DATA[name]} | {USUAL.get(name, 3)} | {cells} |"
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import pytest
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
-from fedclust.deploy.conditions import Conditions
-from fedclust.deploy.coordinator import RunOptions, _Quorum, _Watch
+from fedclust.deploy.conditions import Conditions, Watch
+from fedclust.deploy.coordinator import RunOptions, _Quorum
 from fedclust.privacy import CheckedChannel, FixedPoint, SecureChannel
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
@@ -43,12 +43,13 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10_000))
     passing = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda seconds: None)
     monkeypatch.setattr("fedclust.deploy.coordinator.time", passing)
+    monkeypatch.setattr("fedclust.deploy.conditions.time", passing)
 
 
-def watch(kit: Path, said: list[str] | None = None) -> _Watch:
+def watch(kit: Path, said: list[str] | None = None) -> Watch:
     """What is said, without what takes long."""
     said = [] if said is None else said
-    return _Watch(Conditions(kit), (), math.inf, lambda line: said.append(line["message"]))
+    return Watch(Conditions(kit), (), math.inf, lambda line: said.append(line["message"]))
 
 
 def study(folder: Path, clients: str = "", least: int = 1) -> Study:
@@ -160,7 +161,7 @@ def test_a_long_wait_names_those_who_are_waited_for(tmp_path: Path) -> None:
     said: list[str] = []
     listed = '[clients]\nnorth = "a.csv"\nwest = "c.csv"\n'
     quorum = _Quorum.of(study(tmp_path, listed, least=2), Unprotected())
-    watching = _Watch(Conditions(tmp_path), (), 5.0, lambda line: said.append(line["message"]))
+    watching = Watch(Conditions(tmp_path), (), 5.0, lambda line: said.append(line["message"]))
     with pytest.raises(TooFewClients):
         quorum.wait(Arriving("north"), RunOptions(wait=60.0), watching)
     waits = [text for text in said if text.startswith("waiting for west, for ")]

@@ -13,9 +13,10 @@ from .questions import QUESTIONS
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(SITE))
-
-from sections import PACKAGES, all_sections, pages, slug  # noqa: E402
-from site_files import llms_text, search_data  # noqa: E402
+sections, site_files = importlib.import_module("sections"), importlib.import_module("site_files")
+PACKAGES, all_sections = sections.PACKAGES, sections.all_sections
+pages, slug = sections.pages, sections.slug
+llms_text, search_data = site_files.llms_text, site_files.search_data
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_newcomers_find_their_answers_in_the_first_three_hits(search: Tab) -> No
         for question, wanted in QUESTIONS.items()
         if not set(found := hits(search, question)) & set(wanted)
     }
-    assert len(missed) <= len(QUESTIONS) // 10, missed  # 18 of 20
+    assert len(missed) <= len(QUESTIONS) // 10, missed  # 18 of 20, 36 of 40
     assert search.complaints() == []
 
 

@@ -232,7 +232,7 @@ def test_page_tables_and_figures_follow_from_the_stored_runs(tmp_path: Path) -> 
 
 
 # Experiments that take a second or two per run and do not depend on the machine.
-SLOW = ("ffcm-table2", "ffcm-table5", "fkm-fig5", "dwf-fig4", "dwf-fig5", "dwf-fig6", "comparison")
+SLOW = ("ffcm-table5", "fkm-fig5", "dwf-fig4", "dwf-fig5", "dwf-fig6", "comparison")
 
 
 @pytest.mark.parametrize("id", [i for i in EXPERIMENTS if i not in SLOW])

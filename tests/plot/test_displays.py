@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedclust import ConfigError, FederatedKMeans
+from fedclust import ConfigError, FederatedKMeans, run_study
 from fedclust.core import ConfigError as CoreError
 from fedclust.report import read_run
 
@@ -75,7 +75,7 @@ def test_evidence_shows_the_indices_that_decide(tmp_path: Path) -> None:
         plot.EvidenceDisplay.from_estimator(FederatedKMeans(2))
 
 
-def test_the_dendrogram_is_cut_into_the_clusters() -> None:
+def test_the_dendrogram_is_cut_into_the_clusters(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     tables = {n: rng.normal([[2, 2], [8, 3], [5, 9]] * 40, 0.4) for n in ("a", "b", "c")}
     model = FederatedKMeans("auto", privacy="secure", bounds=(0, 12), random_state=0).fit(tables)
@@ -93,6 +93,13 @@ def test_the_dendrogram_is_cut_into_the_clusters() -> None:
     assert not plain.ax_.lines
     with pytest.raises(ConfigError, match="made no summary"):
         plot.DendrogramDisplay.from_estimator(FederatedKMeans(2))
+    with pytest.raises(ConfigError, match="made no summary"):
+        plot.DendrogramDisplay.from_run(write_run(tmp_path))
+    bounds = {"low": 0, "high": 12}
+    columns = {name: {"x": X[:, 0], "y": X[:, 1]} for name, X in tables.items()}
+    features = {"x": bounds, "y": bounds}
+    done = run_study(columns, tmp_path / "auto", privacy="secure", features=features)
+    assert plot.DendrogramDisplay.from_run(done.folder).ax_.lines
 
 
 def test_what_a_run_does_not_have_is_said(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def _one_place(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
 
 def _moved(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
     """Own rows, moved by one vector that is as large as the clusters."""
-    return np.clip(own + np.random.default_rng(2).normal(0, 0.3, own.shape[1]), 0, 1)
+    by = np.random.default_rng(2).normal(0, 0.3, own.shape[1:])
+    moved: FloatArray = np.clip(own + by, 0, 1)
+    return moved
 
 
 def _extremes(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:

@@ -134,6 +134,7 @@ def test_what_noise_hides_is_neither_named_nor_in_a_headline(tmp_path: Path) -> 
     finding = page.html.partition('class="finding">')[2].partition("</p>")[0]
     assert "cluster 3" not in finding.partition("They differ")[2]
     assert "The noise hides this cluster" in page.text("clusters")
+    assert "99,999" not in page.text("clusters")
     assert len(re.findall('class="name"', page.html)) == 2
     for cluster in clusters[:2]:
         cluster["reliable"] = False

@@ -2,7 +2,7 @@
 // Finds the sections that answer a question. All data are in search-data.js, so it works from files.
 (() => {
   const STOP = new Set(("a an and are as at be been but by can could did do does for from get had has have how i if in into is it "
-    + "its me my no not of on one or our should so some such than that the their them then there these they this to up us use "
+    + "its many me much my no not of on one or our should so some such than that the their them then there these they this to up us use "
     + "want was we were what when where which who whom why will with would you your fedclust").split(" "));
   // Words that newcomers use, and the words of these pages.
   const SAME = {
@@ -11,22 +11,23 @@
     patient: ["row", "record"], feature: ["column"], variable: ["column"], gdpr: ["dpo", "privacy"],
     erase: ["forget"], delete: ["forget"], unlearn: ["forget"], removal: ["forget"],
     cuda: ["gpu"], graphics: ["gpu"], network: ["firewall"], port: ["firewall"], vpn: ["firewall"],
-    elbow: ["k"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
+    elbow: ["k"], many: ["number"], best: ["choose"], pick: ["choose"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
     secure: ["tier"], anonymous: ["tier", "privacy"], epsilon: ["tier"], encrypt: ["secure", "masks"],
-    predict: ["label", "new"], stable: ["numbers", "match"], poor: ["weak"], bad: ["weak"],
+    predict: ["label", "new"], stable: ["numbers", "match"], poor: ["weak"], bad: ["weak"], wait: ["watch"], waiting: ["watch"], reproduce: ["seed"], reproducible: ["seed"],
     categorical: ["category"], deploy: ["deployment", "machines"], install: ["pip"], dataframe: ["pandas"],
     vertical: ["columns"], horizontal: ["rows"], log: ["disclosures"], monitor: ["watch"], dashboard: ["watch"],
     progress: ["watch"], live: ["watch"], mean: ["meaning"], start: ["first"], begin: ["first"], tutorial: ["first"],
     officer: ["dpo"], protection: ["dpo"], audit: ["disclosures"], numbering: ["numbers"], visualise: ["plot"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
   };
-  const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45 };
+  const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 6, heading: 4, text: 1 };
   const K1 = 1.2, B = 0.6;
 
   const stem = (word) => {
     const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
-    return bare.length > 5 ? bare.replace(/(ing|ed|ation|ment|ly)$/, "") : bare;
+    const root = bare.length > 5 ? bare.replace(/(ing|ed|ation|ment|ly)$/, "") : bare;
+    return root.length > 4 ? root.replace(/e$/, "") : root;
   };
   const words = (text) => (text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}+]*/gu) || []);
   const terms = (text) => words(text).filter((word) => !STOP.has(word)).map(stem);

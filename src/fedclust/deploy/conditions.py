@@ -5,13 +5,17 @@ The engine of the server learns some of it from its clients and writes it into i
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core import FedclustError
 from ..core.codec import one_line
+
+# Called with {"message": text}, or with a line of progress.jsonl.
+OnMessage = Callable[[dict[str, Any]], object]
 
 _TWICE = (
     "a second machine{address} uses a copy of its kit and was refused; one kit runs on one "
@@ -93,3 +97,34 @@ def check_space(folders: Iterable[Path]) -> None:
                 f"the disk with {folder} is full; free space, then run the same command with "
                 "--resume"
             )
+
+
+class Watch:
+    """Passes messages on, with what is wrong at clients, and explains long waits."""
+
+    def __init__(
+        self,
+        conditions: Conditions,
+        folders: Sequence[Path],
+        quiet: float,
+        on_message: OnMessage,
+    ) -> None:
+        self.conditions, self._folders = conditions, folders
+        self._quiet, self._on_message = quiet, on_message
+        self._latest = time.monotonic()
+
+    def say(self, line: dict[str, Any]) -> None:
+        """Pass a message on."""
+        self._latest = time.monotonic()
+        self._on_message(line)
+
+    def check_space(self) -> None:
+        """Raise if a disk of the server is full: a better reason than what follows from it."""
+        check_space(self._folders)
+
+    def look(self, describe_wait: Callable[[], str]) -> None:
+        """Say what is wrong at clients, and what a wait is for if it takes long."""
+        for condition in self.conditions.find_new():
+            self.say({"message": str(condition)})
+        if time.monotonic() - self._latest > self._quiet:
+            self.say({"message": describe_wait()})

@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..study.progress import StudyProgress
 from ..study.read import resolve_tier
 from ..study.settings import Study
 from ..tiers import Tier
-from .conditions import Conditions, check_space
+from .conditions import Conditions, OnMessage, Watch
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, known_clients, read_kit
 from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
 from .queue import take_turn
@@ -29,7 +29,6 @@ from .status import announce_study
 from .system import check_system
 from .tail import Tail
 
-OnMessage = Callable[[dict[str, Any]], object]  # {"message": text}, or a line of progress.jsonl
 _POLL_INTERVAL = 0.2
 _STATUS_INTERVAL = 2.0  # seconds between status requests to the server
 _SERVER_START_TIMEOUT = 30.0
@@ -110,7 +109,7 @@ def _serve(
             return
         on_message({"message": announce_hash(study, tier)})
         stack.enter_context(announce_study(study, paths, admin.folder))
-        watch = _Watch(
+        watch = Watch(
             Conditions(server.folder),
             (paths.work, server.folder),
             min(options.deadline, _QUIET),
@@ -141,37 +140,6 @@ def _open_session(admin: Kit, port: int) -> Any:
         ) from None
 
 
-class _Watch:
-    """Passes messages on, with what is wrong at clients, and explains long waits."""
-
-    def __init__(
-        self,
-        conditions: Conditions,
-        folders: Sequence[Path],
-        quiet: float,
-        on_message: OnMessage,
-    ) -> None:
-        self.conditions, self._folders = conditions, folders
-        self._quiet, self._on_message = quiet, on_message
-        self._latest = time.monotonic()
-
-    def say(self, line: dict[str, Any]) -> None:
-        """Pass a message on."""
-        self._latest = time.monotonic()
-        self._on_message(line)
-
-    def check_space(self) -> None:
-        """Raise if a disk of the server is full: a better reason than what follows from it."""
-        check_space(self._folders)
-
-    def look(self, describe_wait: Callable[[], str]) -> None:
-        """Say what is wrong at clients, and what a wait is for if it takes long."""
-        for condition in self.conditions.find_new():
-            self.say({"message": str(condition)})
-        if time.monotonic() - self._latest > self._quiet:
-            self.say({"message": describe_wait()})
-
-
 @dataclass(frozen=True)
 class _Quorum:
     """The clients that must be connected before a job is submitted."""
@@ -191,7 +159,7 @@ class _Quorum:
         expected = frozenset(study.clients) or known
         return cls(max(configured, protected), text, study, expected)
 
-    def wait(self, session: Any, options: RunOptions, watch: _Watch) -> list[str]:
+    def wait(self, session: Any, options: RunOptions, watch: Watch) -> list[str]:
         """Wait until enough clients are connected and the grace period is over; return them."""
         end, enough_since, before = time.monotonic() + options.wait, None, None
         while True:
@@ -226,7 +194,7 @@ class _Quorum:
         return [client for client in selected if client not in blocked]
 
     def _name_missing(
-        self, connected: Collection[str], blocked: Collection[str], watch: _Watch
+        self, connected: Collection[str], blocked: Collection[str], watch: Watch
     ) -> None:
         missing = sorted(self.expected - set(connected) - set(blocked))
         if missing:
@@ -234,7 +202,7 @@ class _Quorum:
             text = f"not connected: {names}; if fedclust client runs there, its console says why"
             watch.say({"message": text})
 
-    def _explain_timeout(self, connected: Any, seconds: float, watch: _Watch) -> str:
+    def _explain_timeout(self, connected: Any, seconds: float, watch: Watch) -> str:
         names = ", ".join(connected) or "none"
         absent = layout_of(self.study).describe_absent(connected)
         wrong = "".join(f"; {one}" for one in watch.conditions.find())
@@ -250,7 +218,7 @@ def _run_jobs(
     session: Any,
     quorum: _Quorum,
     options: RunOptions,
-    watch: _Watch,
+    watch: Watch,
 ) -> None:
     """Submit jobs until one completes the study, or fails for good."""
     for attempt in range(options.attempts):
@@ -279,7 +247,7 @@ def _run_job(
     clients: list[str],
     needed: int,
     options: RunOptions,
-    watch: _Watch,
+    watch: Watch,
 ) -> dict[str, Any]:
     """Submit one job and wait for its outcome."""
     from ..channels.nvflare.job import write_job
@@ -331,7 +299,7 @@ def _watch_job(
     job_id: str,
     needed: int,
     progress: Tail,
-    watch: _Watch,
+    watch: Watch,
 ) -> dict[str, Any]:
     """Report progress until the job has an outcome, or has ended without one."""
     checked, connected = time.monotonic(), None

@@ -30,6 +30,8 @@ privacy = "secure"           # minimum tier of a study: masks, with or without n
 #                            # choose what it asks
 max_queries = {KIT_QUERIES}             # maximum number of queries to these data, over all studies:
 #                            # each one shows a little more about your rows
+# max_clusters = 10          # maximum number of clusters: the fewer rows a cluster has, the more
+#                            # single rows can be learned from totals over all clients
 # min_count = 5              # algorithms that are not lossless: minimum number of records behind a
 #                            # number; sums of lossless algorithms may be of one record
 # split_columns = true       # allow split columns; such studies reveal distances between rows, and

@@ -1,11 +1,13 @@
 """The hierarchy of the clusters: Ward's tree over a summary of all rows."""
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ..clustering.summary import Tree, ward_tree
 from ..core import ConfigError
+from ..report import read_run
 from ..typing import FloatArray
 from ._base import ACCENT, SOFT, STYLE, pyplot
 
@@ -52,6 +54,25 @@ class DendrogramDisplay:
     def __init__(self, summary: Any, n_clusters: int | None = None) -> None:
         self.summary = summary
         self.n_clusters = n_clusters
+
+    @classmethod
+    def from_run(cls, folder: str | Path, *, ax: Any = None) -> Self:
+        """Draw from the folder of a run that learned a summary of all rows.
+
+        Parameters
+        ----------
+        folder : path
+        ax : Axes, optional
+            Axes to draw into; a new figure if None.
+
+        Returns
+        -------
+        display
+        """
+        run = read_run(Path(folder))
+        if run.summary is None:
+            raise ConfigError(f"{folder}: this run made no summary of the rows")
+        return cls(run.summary, len(run.model.ids)).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:

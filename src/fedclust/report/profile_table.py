@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..results import FeatureProfile
-from .amounts import signed
+from .amounts import DASH, signed
 from .features import Feature, rank_features
 from .folder import RunFiles
 
@@ -20,6 +20,9 @@ class Cell:
     side: str  # "up" or "down" from the mean of all rows; empty if that is not known
     strength: int  # of the colour, in percent
     words: str  # the effect
+
+
+_HIDDEN = Cell(DASH, "", "", 0, "")  # noise is not shown as if it were a mean
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,12 @@ def profile_table(run: RunFiles, features: Sequence[Feature]) -> tuple[list[Row]
     for place in rank_features(run.model, clusters):
         feature = features[place]
         own = [cluster.features[place] for cluster in clusters]
+        cells = (_cell(one, feature, limit if several else None) for one in own)
+        shown = zip(cells, clusters, strict=True)
         rows.append(
             Row(
                 feature,
-                tuple(_cell(one, feature, limit if several else None) for one in own),
+                tuple(cell if cluster.reliable else _HIDDEN for cell, cluster in shown),
                 feature.value(own[0].overall_mean),
                 feature.spread(own[0].overall_sd),
             )

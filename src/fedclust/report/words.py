@@ -36,10 +36,17 @@ def algorithm_words(algorithm: str) -> str:
 def settings(run: RunFiles) -> list[tuple[str, str]]:
     """Settings of the algorithm, except arrays."""
     return [
-        (name, "yes" if value is True else "no" if value is False else str(value))
+        (name, _setting(value))
         for name, value in run.about.settings.items()
         if name != "n_clusters" and isinstance(value, str | int | float)
     ]
+
+
+def _setting(value: str | float) -> str:
+    """A value of a setting, without the last digits of a number that was computed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def exactness(run: RunFiles) -> str:

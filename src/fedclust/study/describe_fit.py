@@ -48,6 +48,7 @@ class _Fitted:
 
     algorithm: AnyAlgorithm
     centers: FloatArray
+    density: None = None  # estimators fit no mixture
 
 
 def write_report(
@@ -124,7 +125,16 @@ def describe_fit(
     about = _describe_run(estimator, model, tier, journal, title, min_count)
     history = tuple(RoundRecord(**line) for line in estimator.history_)
     study = f"[study]\ntitle = {json.dumps(title)}\n"
-    return RunFiles(model, about, history, profile, None, study)
+    choice = getattr(estimator, "choice_", None)
+    return RunFiles(
+        model,
+        about,
+        history,
+        profile,
+        choice.summarize() if choice else None,
+        study,
+        choice.summary if choice else None,
+    )
 
 
 def _read(estimator: Any, X: Any, clients: Any) -> Rows:
