@@ -31,10 +31,13 @@ test: check      ## all checks and all tests but the slow ones, with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
-docs: setup      ## the site, in build/site; warnings are errors
-	$(BIN)/python -m pip install --quiet --group docs
+docs: $(VENV)/.docs  ## the site, in build/site; warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -j 2 -c docs/site . build/site
 	$(BIN)/pytest -q -n 0 tests/docs
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $(VENV)/.docs
 
 faults: setup    ## faults in a federation of real processes, ten drawn schedules among them (half an hour)
 	$(BIN)/pytest -m e2e tests/e2e

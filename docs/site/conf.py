@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "min_reported_time": 10_000,
     "thumbnail_size": (360, 240),
@@ -65,6 +66,7 @@ html_title = "fedclust"
 html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = True

@@ -95,10 +95,13 @@ def of_package(package: str) -> Iterator[Section]:
     """The public names of a package, with the first paragraph of their docstrings."""
     module = importlib.import_module(package)
     page = f"docs/reference/{package.removeprefix('fedclust.')}"
+    top = importlib.import_module("fedclust").__all__
     for name in module.__all__:
         doc = inspect.getdoc(getattr(module, name)) or ""
         text = plain(doc.split("\n\n")[0]) if callable(getattr(module, name)) else ""
-        yield Section(page, f"{package}.{name}", name, f"{package}.{name}", text, "api")
+        twice = package == "fedclust.core" and name in top  # the errors, which are described there
+        anchor = "" if twice else f"{package}.{name}"
+        yield Section(page, f"{package}.{name}", name, anchor, text, "api")
 
 
 def plain(text: str) -> str:

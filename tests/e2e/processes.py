@@ -191,8 +191,10 @@ class Federation:
 
         local = self.folder / f"{out}-study" / study.name  # with what client.toml says elsewhere
         local.parent.mkdir(exist_ok=True)
-        more = '[data]\nid = "person"\n[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
-        local.write_text(study.read_text() + more)
+        text, outputs = study.read_text(), '[outputs]\nlabels = "csv"\nlabels_in = "run"\n'
+        if "[data]\n" not in text:
+            text += "[data]\n"
+        local.write_text(text.replace("[data]\n", '[data]\nid = "person"\n') + outputs)
         run_study(read_study(local), self.folder / out)
         return self.folder / out
 

@@ -42,3 +42,36 @@ def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> 
         log = [json.loads(line) for line in (kit / "disclosures.jsonl").read_text().splitlines()]
         assert {line["to"] for line in log} == {"ana@example.org"}
         assert {"preflight", "round", "label"} == {line["kind"] for line in log}
+
+
+PREPARED = """
+[data]
+scaling = "standard"
+missing = "mean"
+[features]
+height = { low = -10, high = 20 }
+width = { low = -10, high = 30 }
+"""
+
+
+def test_a_number_of_clusters_is_chosen_under_masks_as_in_one_process(fed: Federation) -> None:
+    """Pooled scale, filled gaps and the choice of k, over clients that follow the study."""
+    for client in CLIENTS:
+        file = fed.kit(client) / "people.csv"
+        head, *lines = file.read_text().splitlines()
+        place = head.split(",").index("height")
+        for i in range(0, len(lines), 15):
+            cells = lines[i].split(",")
+            cells[place] = ""
+            lines[i] = ",".join(cells)
+        file.write_text("\n".join([head, *lines]) + "\n")
+    study = fed.write_study('algorithm = "lossless"', privacy='tier = "secure"', features=PREPARED)
+    study.write_text(study.read_text().replace("n_clusters = 3", 'n_clusters = "auto"'))
+    for client in CLIENTS:
+        fed.client(client)
+    server = fed.server(study)
+    assert server.ends(180) == 0, server.said()
+    here, there = fed.run_here(study), fed.folder / "study-run"
+    assert told(there) == told(here)
+    for name in ("summary.json", "choice.json"):
+        assert (there / name).read_text() == (here / name).read_text()

@@ -44,7 +44,7 @@ def _one_place(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
 
 def _moved(own: FloatArray, rows: FloatArray, rng: Rng) -> FloatArray:
     """Own rows, moved by one vector that is as large as the clusters."""
-    by: FloatArray = np.random.default_rng(2).normal(0, 0.3, own.shape[1])
+    by = np.random.default_rng(2).normal(0, 0.3, own.shape[1:])
     moved: FloatArray = np.clip(own + by, 0, 1)
     return moved
 

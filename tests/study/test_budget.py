@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fedclust import ConfigError
 from fedclust.cli import app
-from fedclust.cli.tools.budget import draw, try_epsilons
+from fedclust.cli.tools.budget import Sizes, draw, read_sizes, try_epsilons
 
 pytest.importorskip("opendp", reason="noise needs fedclust[dp]")
 
@@ -50,3 +50,25 @@ def test_invalid_arguments_are_refused(change: dict[str, object], words: str) ->
 def test_pictures_are_png_or_svg(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="use a .png or .svg file"):
         draw([], tmp_path / "x.pdf")
+
+
+def test_sizes_are_read_from_a_study(tmp_path: Path) -> None:
+    text = (
+        '[clients]\na = "a.csv"\nb = "b.csv"\nc = "c.csv"\n[clustering]\nalgorithm = "lossless"\n'
+    )
+    text += "n_clusters = 2\n[features]\nx = { low = 0, high = 9 }\ny = { low = 0, high = 9 }\n"
+    text += 'kind = { categories = ["u", "v"] }\n[privacy]\ntier = "dp"\ndelta = 1e-7\n'
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    for client in "abc":
+        lines = [f"{i % 9},{i % 7},{'uv'[i % 2]}" for i in range(200)]
+        (tmp_path / f"{client}.csv").write_text("\n".join(["x,y,kind", *lines]) + "\n")
+    found = read_sizes(path)
+    assert found == Sizes(None, 2, 4, 3, "dp", 1e-7)  # the tier hides how many rows there are
+    shown = CliRunner().invoke(app, ["budget", str(path), "--rows", "600", "--seeds", "1"])
+    assert "600 rows of 3 clients, 2 clusters, 4 features, tier dp" in shown.output
+    path.write_text(text.replace('"dp"\ndelta = 1e-7', '"none"'))
+    assert read_sizes(path) == Sizes(600, 2, 4, 3)
+    path.write_text(text.replace("n_clusters = 2", 'n_clusters = "auto"'))
+    with pytest.raises(ConfigError, match="give --rows and --clusters, which no study file says"):
+        Sizes().complete(read_sizes(path))

@@ -9,16 +9,26 @@ import typer
 
 
 def budget(
-    rows: Annotated[int, typer.Option(help="Rows of all clients together.")],
-    clusters: Annotated[int, typer.Option(help="Number of clusters.")],
-    features: Annotated[int, typer.Option(help="Number of features.")] = 2,
-    clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
+    study: Annotated[
+        Path | None,
+        typer.Argument(help="Study file, from which sizes are read unless options give them."),
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Rows of all clients together.")] = None,
+    clusters: Annotated[int | None, typer.Option(help="Number of clusters.")] = None,
+    features: Annotated[
+        int | None, typer.Option(help="Number of features; default: 2.", show_default=False)
+    ] = None,
+    clients: Annotated[
+        int | None, typer.Option(help="Number of clients; default: 10.", show_default=False)
+    ] = None,
     tier: Annotated[
-        str, typer.Option(help="Privacy tier: dp, or secure+dp, which needs 3 clients or more.")
-    ] = "secure+dp",
+        str | None,
+        typer.Option(help="Privacy tier: dp, or secure+dp (the default), for 3 clients or more."),
+    ] = None,
     delta: Annotated[
-        float, typer.Option(help="Privacy parameter delta: the probability that epsilon fails.")
-    ] = 1e-6,
+        float | None,
+        typer.Option(help="Privacy parameter delta, the probability that epsilon fails: 1e-6."),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Number of runs for each epsilon.")] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Also draw the scores, into a .png or .svg file.")
@@ -30,16 +40,19 @@ def budget(
     The data are round clusters, six standard deviations apart; real data may need a larger epsilon.
     The score is the adjusted Rand index: 1 is perfect agreement with the true clusters, 0 is none.
     """
-    from .tools.budget import draw, try_epsilons
+    from .tools.budget import Sizes, draw, read_sizes, try_epsilons
 
-    tried = try_epsilons(rows, clusters, features, clients, tier=tier, delta=delta, n_seeds=seeds)
+    given = Sizes(rows, clusters, features, clients, tier, delta)
+    sizes = given.complete(Sizes() if study is None else read_sizes(study))
+    n_rows, k, n_features, n_clients, tier, delta = sizes
+    tried = try_epsilons(n_rows, k, n_features, n_clients, tier=tier, delta=delta, n_seeds=seeds)
     if out is not None:
         draw(tried, out)
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in tried]))
         return
     typer.echo(
-        f"{rows:,} rows of {clients} clients, {clusters} clusters, {features} features, tier {tier}"
+        f"{n_rows:,} rows of {n_clients} clients, {k} clusters, {n_features} features, tier {tier}"
     )
     for one in tried:
         bar = "#" * round(40 * max(one.median, 0))

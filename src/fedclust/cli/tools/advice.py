@@ -29,6 +29,8 @@ ADVICE = (
         "owners have different columns of the same records",
         "vertical-llf-cm or vertical-llf-fcm",
     ),
+    Advice("columns of numbers and of categories", "llf-prototypes"),
+    Advice("clusters of different spread, probabilities, or BIC", "llf-mixture"),
     Advice("clients can answer only once", "one-shot for k-means, ffcf for fuzzy c-means"),
     Advice(
         "clients should send little, in a few rounds, and the data have no heavy tails",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...core import ConfigError, Schema
 from ...core.files import write_atomically
 from ...kernels import nearest
 from ...metrics import adjusted_rand_index
-from ...tiers import TIERS, tier_of
+from ...tiers import TIERS, Tier, tier_of
 from ...typing import FloatArray, IntArray, Rng
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -29,6 +29,48 @@ class Trial:
     epsilon: float
     median: float
     worst: float
+
+
+class Sizes(NamedTuple):
+    """What a simulation needs to know of a study; None: not known."""
+
+    rows: int | None = None
+    clusters: int | None = None
+    features: int | None = None
+    clients: int | None = None
+    tier: str | None = None
+    delta: float | None = None
+
+    def complete(self, study: "Sizes") -> tuple[int, int, int, int, str, float]:
+        """These sizes, else those of a study, else defaults; a refusal if there are none."""
+        known = [a if a is not None else b for a, b in zip(self, study, strict=True)]
+        known = [a if a is not None else b for a, b in zip(known, _DEFAULT, strict=True)]
+        if missing := [f"--{n}" for n, v in zip(self._fields, known, strict=True) if v is None]:
+            raise ConfigError(f"give {' and '.join(missing)}, which no study file says")
+        return cast(tuple[int, int, int, int, str, float], tuple(known))
+
+
+_DEFAULT = Sizes(features=2, clients=10, tier="secure+dp", delta=1e-6)
+
+
+def read_sizes(path: Path) -> Sizes:
+    """The sizes of a study over split rows; rows are counted where its files can be read."""
+    from ...study.read import read_study
+    from ...study.run import survey_study
+
+    study = read_study(path, files=False)
+    parameters, settings = study.privacy.parameters, study.clustering
+    survey = survey_study(study) if study.clients else None
+    columns = survey.columns if survey else study.features or ()
+    counts = [n for n in survey.rows.values() if n is not None] if survey else []
+    return Sizes(
+        rows=sum(counts) if counts and survey and len(counts) == len(study.clients) else None,
+        clusters=None if settings.n_clusters == "auto" else study.n_clusters[0],
+        features=sum(len(column.encoded_names) for column in columns) or None,
+        clients=len(study.clients) or None,
+        tier=study.privacy.tier if TIERS.get(study.privacy.tier or "", Tier).noisy else None,
+        delta=parameters.get("delta"),
+    )
 
 
 def try_epsilons(

@@ -1,0 +1,89 @@
+"""The built site, opened from its folder: `make docs` builds it and runs these tests."""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..report.browser import Tab, tab
+from .test_search import PACKAGES, ROOT
+
+SITE = ROOT / "build" / "site"
+PAGES = ("docs/index", "docs/how-to/choose-k", "docs/reference/fedclust", "docs/examples/index")
+pytestmark = pytest.mark.skipif(not (SITE / "llms.txt").exists(), reason="run 'make docs' first")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Tab]:
+    with tab() as found:
+        yield found
+
+
+def complaints(browser: Tab) -> list[str]:
+    """Errors and warnings; the theme logs that it follows the colours of the system."""
+    return [one for one in browser.complaints() if '"type": "log"' not in one]
+
+
+def visit(browser: Tab, address: str, width: int = 1280, *, dark: bool = False) -> None:
+    """Open a page of the site, and wait until it is complete."""
+    browser.events.clear()
+    browser.look(width, 900, dark)
+    browser.call("Page.navigate", url=(SITE / address).as_uri() if "?" not in address else address)
+    for _ in range(300):
+        wait = "new Promise(done => setTimeout(() => done(document.readyState), 30))"
+        if browser.value(wait) == "complete":
+            return
+    raise AssertionError(f"{address} did not load")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_pages_need_nothing_from_outside(
+    browser: Tab, page: str, width: int, *, dark: bool
+) -> None:
+    visit(browser, f"{page}.html", width, dark=dark)
+    assert complaints(browser) == []
+    assert [url for url in browser.requests() if not url.startswith("file://")] == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.querySelectorAll('h1').length") == 1
+
+
+def test_the_search_page_answers_from_a_file(browser: Tab) -> None:
+    question = (SITE / "search.html").as_uri() + "?q=which+port+in+the+firewall"
+    visit(browser, question)
+    first = str(browser.value("document.querySelector('#hits a').href"))
+    assert first.startswith("file://")
+    assert "docs/how-to/firewall-and-proxy.html" in first
+    assert complaints(browser) == []
+    assert [url for url in browser.requests() if not url.startswith("file://")] == []
+
+
+def test_every_hit_leads_to_a_place_that_exists(browser: Tab) -> None:
+    visit(browser, (SITE / "search.html").as_uri() + "?q=clusters")
+    rows = browser.value("window.FEDCLUST_SECTIONS.map(row => [row[0], row[3]])")
+    texts = {page: (SITE / f"{page}.html").read_text() for page, _ in rows}
+    lost = [
+        (page, anchor) for page, anchor in rows if f'id="{anchor}"' not in texts[page] and anchor
+    ]
+    assert lost == []
+
+
+def test_every_public_name_has_its_place() -> None:
+    for package in PACKAGES:
+        page = SITE / "docs" / "reference" / f"{package.removeprefix('fedclust.')}.html"
+        text = page.read_text() + (SITE / "docs" / "reference" / "fedclust.html").read_text()
+        names = importlib.import_module(package).__all__
+        places = {n: (f'id="{package}.{n}"', f'id="fedclust.{n}"') for n in names}
+        lost = [n for n, ids in places.items() if not any(one in text for one in ids)]
+        assert lost == [], package
+
+
+def test_pages_have_twins_in_markdown() -> None:
+    for line in (SITE / "llms.txt").read_text().splitlines():
+        if line.startswith("- ["):
+            assert (SITE / line.split("](")[1].split(")")[0]).exists(), line
+
+
+def test_the_front_door_leads_in() -> None:
+    assert "docs/index.html" in Path(SITE / "index.html").read_text()
