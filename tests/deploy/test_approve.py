@@ -293,6 +293,14 @@ def terminal(there: Federation, kit: Path) -> Iterator[Terminal]:
 def write_about(kit: Path) -> None:
     about = {"role": "client", "name": kit.name, "federation": FEDERATION}
     (kit / "fedclust.json").write_text(json.dumps(about))
+    target = f"{FEDERATION['server']}:{FEDERATION['port']}"
+    startup = {"servers": [{"service": {"target": target}}]}
+    files = {"startup/fed_client.json": startup}
+    for name in ("resources", "authorization", "log_config"):
+        files[f"local/{name}.json"] = {"format_version": 2}
+    for name, content in files.items():
+        (kit / name).parent.mkdir(exist_ok=True)
+        (kit / name).write_text(json.dumps(content))
 
 
 def test_a_client_in_a_terminal_asks_its_owner(

@@ -247,7 +247,7 @@ def test_a_client_that_requires_sums_answers_nothing_outside_of_a_study(
         for id in (header["id"], "b" * 16 + "/1"):
             answer = scene.ask(Frame({**loose, "id": id}, kept))
             assert is_refused(answer, "consent")
-            assert "outside of one" in answer.header["why"]
+            assert "only studies that clients can follow" in answer.header["why"]
         assert is_answered(scene.ask(scene.request)), "the study goes on"
 
 

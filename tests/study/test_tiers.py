@@ -127,7 +127,7 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
             "the number is chosen from complete rows",
         ),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
-        (("[features]", '[data]\nscaling = "none"\n[features]'), "needs columns on one scale"),
+        (("[features]", "[data]\nscaling = 'none'\n[features]"), "needs columns on one scale"),
         (
             ("[features]", '[data]\nmissing = "median-of-means"\n[features]'),
             '"median-of-means" is not available',
