@@ -170,10 +170,12 @@ def test_what_has_no_report_says_so(tmp_path: Path) -> None:
         write_report(columns, np.eye(6), tmp_path / "x.html")
 
 
+@pytest.mark.filterwarnings("ignore:.* too few rows for the noise")
 def test_a_noisy_fit_is_described_without_further_noise(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     tables = {name: frame[["age", "dose"]].dropna() for name, frame in frames().items()}
-    model = FederatedKMeans(2, privacy="dp", bounds=([0, 0], [100, 20])).fit(tables)
+    model = FederatedKMeans(2, privacy="dp", bounds=([0, 0], [100, 20]), random_state=0)
+    model.fit(tables)
     found = describe_fit(model, tables)
     assert found.profile.coverage == "none"
     assert write_report(model, tables, tmp_path / "dp.html").exists()

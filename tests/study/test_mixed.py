@@ -79,7 +79,7 @@ def test_clusters_labels_and_shares(tmp_path: Path, algorithm: str, tier: str) -
     assert sizes == [int((found == c).sum()) for c in range(2)]
     shares = [[f["mean"] for f in c["features"][1:]] for c in profile["clusters"]]
     np.testing.assert_allclose(np.sum(shares, axis=1), 1.0, atol=0.2)  # shares of rows, not modes
-    assert 0.6 < np.max(shares) < 0.95
+    assert 0.6 < np.max(shares) < (0.95 if tier == "none" else 1.05)  # masked ones are rounded
     model = load_model(tmp_path / "run")
     table = {"dose": [0.0, 8.0, np.nan], "kind": ["red", None, "blue"]}
     predicted = model.predict(table)

@@ -48,7 +48,8 @@ class _Fitted:
 
     algorithm: AnyAlgorithm
     centers: FloatArray
-    density: None = None  # estimators fit no mixture
+    density: None = None  # rows belong to the nearest centre,
+    fit: None = None  # so there is no likelihood
 
 
 def write_report(
