@@ -31,7 +31,7 @@ from .search import assign, find_centers
 from .value import DataSummary
 
 MICRO = 60  # micro-clusters
-_SURE = 4.5  # standard deviations of the noise from which a weight counts
+_SURE = 6.0  # standard deviations of the noise from which a weight counts
 
 
 @dataclass(frozen=True, eq=False)
