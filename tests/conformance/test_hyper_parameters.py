@@ -41,19 +41,26 @@ OTHER: dict[str, list[dict[str, Any]]] = {
     "threshold": [{"threshold": 0.3}],
     "radius_factor": [{"radius_factor": 4.0}],
     "neighbours": [{"neighbours": 3}],
+    "fill": [{"fill": np.array([3.0, -2.0])}],
 }
 
 
 TWO_CATEGORIES = replace(SCHEMA, blocks=np.array([1, 1]))  # both columns are of one block
 
 
-def federations() -> list[dict[str, Data]]:
+def federations(*, missing: bool = False) -> list[dict[str, Data]]:
     """Several kinds of data: what one parameter cannot change on one, it may on another."""
     found = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-8, 8, size=(120, 2))
-        found.append(split(X, np.minimum(rng.geometric(0.3, 120) - 1, 5)))
+        owner = np.minimum(rng.geometric(0.3, 120) - 1, 5)
+        if missing:
+            X[rng.random(X.shape) < 0.2] = np.nan
+            rows = {f"c{c}": Data.of(X[owner == c], missing=True) for c in range(6)}
+        else:
+            rows = split(X, owner)
+        found.append(rows)
     return found
 
 
@@ -83,7 +90,7 @@ def test_every_parameter_changes_some_outcome(key: str, name: str) -> None:
         k = 8 if name in {"restarts", "warm_start"} else K  # few clusters are found at any start
         if algorithm(key, k, **without).parameter(name) is change[name]:
             continue  # that is the default
-        for data in federations():
+        for data in federations(missing=name == "fill"):
             schema = TWO_CATEGORIES if name == "center" else SCHEMA
             before = trace(plan(algorithm(key, k, **without)), data, schema)
             if before != trace(plan(algorithm(key, **{"n_clusters": k, **change})), data, schema):
