@@ -295,7 +295,7 @@ def write_about(kit: Path) -> None:
     (kit / "fedclust.json").write_text(json.dumps(about))
     target = f"{FEDERATION['server']}:{FEDERATION['port']}"
     startup = {"servers": [{"service": {"target": target}}]}
-    files = {"startup/fed_client.json": startup}
+    files: dict[str, object] = {"startup/fed_client.json": startup}
     for name in ("resources", "authorization", "log_config"):
         files[f"local/{name}.json"] = {"format_version": 2}
     for name, content in files.items():
