@@ -181,6 +181,15 @@ def test_a_wrong_use_is_one_sentence(kit: Path, words: tuple[str, ...], sentence
     assert sentence in done.output
 
 
+def test_no_file_is_overwritten(tmp_path: Path, kit: Path) -> None:
+    out = tmp_path / "data.csv"
+    out.write_text("mine")
+    done = command("audit", kit, "--out", out)
+    assert done.exit_code == 1
+    assert "exists already; choose another --out" in " ".join(done.output.split())
+    assert out.read_text() == "mine"
+
+
 def test_a_kit_without_an_identity_cannot_sign(tmp_path: Path, kit: Path) -> None:
     for name in ("identity.key", "peers.json"):
         (kit / name).unlink()

@@ -11,7 +11,9 @@ from .printing import say
 
 def audit(
     kit: Annotated[Path | None, typer.Argument(help="Folder of the client's kit.")] = None,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("audit.zip"),
+    out: Annotated[Path, typer.Option(help="The file to write; it must not exist.")] = Path(
+        "audit.zip"
+    ),
     verify: Annotated[
         Path | None, typer.Option(help="Verify this file instead; needs no kit and no network.")
     ] = None,

@@ -76,7 +76,9 @@ class Audit:
 
 
 def export_audit(folder: Path, target: Path) -> Audit:
-    """Write the audit of a client's kit."""
+    """Write the audit of a client's kit into a new file."""
+    if target.exists():  # an earlier export, or the client's own data
+        raise ConfigError(f"{target} exists already; choose another --out")
     kit = read_kit(folder, "client")
     config = read_client_config(folder / CLIENT_FILE)
     secret = read_enrolment(folder).identity
