@@ -129,6 +129,20 @@ def test_a_file_is_not_overwritten(run: Path, tmp_path: Path) -> None:
     assert target.read_text() == "mine"
 
 
+def test_check_says_that_the_tier_hides_counts_of_rows(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["check", str(write_study(tmp_path))])
+    assert shown.exit_code == 0, shown.output
+    assert "Rows: hidden by the tier. Columns: dose, pressure." in shown.output
+
+
+def test_a_wrong_folder_is_named_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = ask("nowhere", "--k", "3")[1]
+    assert "fedclust: there is no nowhere; give the folder of a run" in said
+
+
 def test_a_run_without_a_summary_says_so(tmp_path: Path) -> None:
     text = STUDY.replace('"auto"', "2").replace('"secure"', '"none"')
     done = run_study(read_study(write_study(tmp_path, text)), tmp_path / "run")

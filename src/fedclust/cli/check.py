@@ -95,7 +95,8 @@ def _show(console: Console, survey: "Survey", hash: str) -> None:
     known = {client: n for client, n in survey.rows.items() if n is not None}
     rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
     columns = ", ".join(column.name for column in survey.columns)
-    for line in (f"Rows: {rows or 'none'}. Columns: {columns}.", *survey.notes):
+    hidden = "hidden by the tier" if survey.counts else "none"
+    for line in (f"Rows: {rows or hidden}. Columns: {columns}.", *survey.notes):
         show(console, line)
     if survey.problems:
         table = Table(title="Problems")

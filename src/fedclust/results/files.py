@@ -43,9 +43,8 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ConfigError(
-            f"{file.parent}: there is no {file.name}; give the folder of a run"
-        ) from None
+        folder = "" if file.parent == Path() else f"{file.parent}: "
+        raise ConfigError(f"{folder}there is no {file.name}; give the folder of a run") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"{file}: not readable as text in UTF-8 ({problem})") from None
 
