@@ -33,7 +33,9 @@ def show(source: Source, console: Console, looks: int | None = None) -> None:
 def draw(view: View) -> RenderableType:
     """The view as text and tables; nothing of a name is obeyed by the terminal."""
     head = Text(f"{_plain(view.over)}: {_plain(view.title)}", style="bold")
-    said = _plain(view.headline.text) + _ago(view.headline.since)
+    said = _plain(view.headline.text)
+    if passed := _passed(view.headline.since):
+        said += f", for {passed}" if view.headline.tone is Tone.WAITING else f", {passed} ago"
     parts: list[RenderableType] = [head, Text(said, style=_STYLES[view.headline.tone])]
     parts.append(Text("   ".join(_fact(fact) for fact in view.facts), style="dim"))
     if view.clients:
@@ -48,7 +50,7 @@ def draw(view: View) -> RenderableType:
 
 
 def _fact(fact: Fact) -> str:
-    value = _ago(fact.since).removeprefix(", ") if fact.since else fact.value
+    value = f"{_passed(fact.since)} ago" if fact.since else fact.value
     return f"{fact.name}: {' '.join(filter(None, (_plain(value), _plain(fact.note))))}"
 
 
@@ -56,7 +58,7 @@ def _clients(view: View) -> Table:
     table = Table("client", "state", "rounds", "sent", "why")
     order = sorted(view.clients, key=lambda row: row.tone is Tone.CALM)
     for row in order[:_ROWS]:
-        state = row.standing + _ago(row.since)
+        state = ", ".join(filter(None, (row.standing, _passed(row.since))))
         cells = (row.name, state, f"{row.rounds:,}", row.bytes, row.why)
         table.add_row(*(escape(_plain(cell)) for cell in cells), style=_STYLES[row.tone])
     if len(order) > _ROWS:
@@ -72,14 +74,14 @@ def _totals(view: View) -> Table:
     return table
 
 
-def _ago(since: str | None) -> str:
+def _passed(since: str | None) -> str:
     if since is None:
         return ""
     try:
         passed = (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds()
     except (ValueError, TypeError):
         return ""
-    return f", {duration(max(0.0, passed))}"
+    return duration(max(0.0, passed))
 
 
 def _plain(text: str) -> str:
