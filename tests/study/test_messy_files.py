@@ -165,13 +165,13 @@ CASES = {
     ),
     "total at the end": Case(
         text(below="Total,3000,4200,\n"),
-        ("the last row looks like a total (line 62); remove it from the file",),
-        ("the last row looks like a total; remove it from the file (n.csv:62)", "warning"),
+        ("the last row looks like a total or is almost empty (line 62); remove it from the file",),
+        ("looks like a total or is almost empty; remove it from the file (n.csv:62)", "warning"),
     ),
     "almost empty last row": Case(
         text(below=",,4200,\n"),
-        ("the last row looks like a total (line 62)",),
-        ("the last row looks like a total",),
+        ("is almost empty (line 62)",),
+        ("is almost empty",),
     ),
     "dates as text": Case(text(change=dated), (), ("Not used: town (dates)",)),
     "timestamps": Case(timestamps, (), ("Not used: town (dates)",), kind="parquet"),

@@ -24,7 +24,7 @@ PUBLIC: Mapping[str, str] = {
     "no-rows": "there are no rows",
     "few-rows": "there are very few rows",
     "id-missing": "the id column does not exist",
-    "summary-row": "the last row looks like a total; remove it from the file",
+    "summary-row": "the last row looks like a total or is almost empty; remove it from the file",
     "category-missing": "a category is also read as a missing value; set keep_default_na = false "
     "under [data]",
     "id-repeated": "several rows have the same id",

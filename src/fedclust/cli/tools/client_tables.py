@@ -139,7 +139,10 @@ def _total(table: ClientTable) -> str:
     if not table.ends_with_total:
         return ""
     where = locate([table.file], table.options, table.n_rows - 1).rpartition(":")[2]
-    return f"the last row looks like a total (line {where}); remove it from the file"
+    return (
+        f"the last row looks like a total or is almost empty (line {where}); "
+        "remove it from the file"
+    )
 
 
 def _strays(name: str, table: ClientTable) -> str:
