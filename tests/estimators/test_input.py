@@ -174,7 +174,11 @@ def test_a_subclass_may_take_any_parameter() -> None:
         (lambda m: m.fit(rows()).transform({"a": rows()}), "expected one table, got several"),
         (
             lambda m: m.fit({"a": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]})}),
-            "client 'a': column 'sex' is not numeric",
+            "client 'a': column 'sex' is not numeric; drop it, or encode it",
+        ),
+        (
+            lambda m: m.fit(pd.DataFrame({"x": ["1,5", "2", "3,25"]})),
+            "X: column 'x' is not numeric; its numbers have decimal commas: read the file with dec",
         ),
         (
             lambda m: m.fit(pd.DataFrame({"born": pd.to_datetime(["2001-01-01"] * 3)})),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core import DataError
+from ..typing import Array
 
 # Words in text files and sheets that stand for a missing value: those of pandas, and "?".
 NA_VALUES = (
@@ -54,9 +55,20 @@ def refuse_non_numeric(X: Any, client: str) -> None:
             try:
                 values.astype(np.float64)
             except (TypeError, ValueError):
-                raise DataError(
-                    f"{client}: column {name!r} is not numeric; drop it, or encode it"
-                ) from None
+                hint = "drop it, or encode it"
+                if _has_decimal_commas(values):
+                    hint = "its numbers have decimal commas: read the file with decimal=','"
+                raise DataError(f"{client}: column {name!r} is not numeric; {hint}") from None
+
+
+def _has_decimal_commas(values: Array) -> bool:
+    """Whether the values become numbers once commas are points."""
+    texts = [str(value) for value in values]
+    try:
+        np.array([text.replace(",", ".") for text in texts], dtype=np.float64)
+    except ValueError:
+        return False
+    return any("," in text for text in texts)
 
 
 def is_one_dimensional(X: Any) -> bool:
