@@ -34,8 +34,8 @@ def explore(
 ) -> None:
     """Look at other numbers of clusters of a finished run; no client is asked.
 
-    The run must have a summary: a study with n_clusters = "auto" keeps one, in the tiers that limit
-    queries. Without --k, all numbers of clusters are compared.
+    The run must have a summary: a study with n_clusters = "auto" keeps one if its tier is guarded,
+    secure, dp or secure+dp. Without --k, all numbers of clusters are compared.
     """
     from ..clustering.model import load
     from ..core import ConfigError

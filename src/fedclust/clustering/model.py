@@ -115,8 +115,8 @@ class Model:
         """The summary, or a refusal that says which runs have one."""
         if self.summary is None:
             raise ConfigError(
-                'this run has no summary; a study with n_clusters = "auto" keeps one, in the tiers '
-                "that limit queries"
+                'this run has no summary; a study with n_clusters = "auto" keeps one if its tier '
+                "is guarded, secure, dp or secure+dp"
             )
         return self.summary
 
