@@ -15,6 +15,7 @@ from .printing import show
 from .tools.outlook import Outlook
 
 _DELAY = 2.0  # seconds before anything is shown
+_EARLY, _LITTLE = 10.0, 0.1  # seconds, share: before both, an estimate of the rest is a guess
 _PAUSE = 30.0  # seconds between two plain lines of the same step
 
 
@@ -56,6 +57,8 @@ class Watch:
         if left is not None:
             elapsed = now - self._started
             self._share = max(self._share, elapsed / max(elapsed + left, 1e-9))
+            if elapsed < _EARLY and self._share < _LITTLE:
+                return self._share, None
         return self._share, left
 
     def _draw(self) -> RenderableType:
