@@ -14,7 +14,7 @@ from fedclust.algorithms import make
 from fedclust.algorithms.mixture_fit import Fit, MixtureFit, count_parameters
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
-from fedclust.core import ConfigError, Data, MessageError, Plan, Run, Schema, run
+from fedclust.core import ConfigError, Data, MessageError, Plan, Rule, Run, Schema, run
 from fedclust.typing import FloatArray, IntArray
 
 SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
@@ -225,3 +225,8 @@ def test_parameters_are_counted_as_in_the_books() -> None:
     assert fit.bic == pytest.approx(200 + 7 * np.log(50))
     assert fit.icl == fit.bic + 6
     assert MixtureFit.key == "mixture-fit"
+
+
+def test_the_likelihood_of_one_record_is_never_sent() -> None:
+    fit = MixtureFit(2, np.zeros((2, 3)), np.zeros((2, 10)), np.zeros(3, dtype=np.int64))
+    assert fit.rule(3) == Rule(min_samples=2)

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from fedclust import make
+from fedclust.algorithms.centers import CellSums
 from fedclust.algorithms.partial import PartialRivals
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import Clustering, cluster
 from fedclust.core import Batches, ConfigError, Data, DataError, Plan, Schema, run
+from fedclust.kernels.grid import make_grid
 from fedclust.privacy import CheckedChannel, FixedPoint
 from fedclust.typing import Array, FloatArray
 
@@ -139,3 +141,16 @@ def test_clients_that_only_compare_starts_are_not_left_out() -> None:
     done = run(Plan(PartialRivals(3, starts, step=False)), channel, SCHEMA)
     assert done.model.score.shape == (2,)
     assert not channel.left_out
+
+
+def test_sums_that_are_no_integers_yet_are_rounded_as_the_kernels_round() -> None:
+    """A message of means over cells can become one on the grid, and back."""
+    grid = make_grid(np.full(F, -6.0), np.full(F, 14.0), 200)
+    rng = np.random.default_rng(0)
+    sums = CellSums(rng.random((3, F)) * 50, rng.normal(size=(3, F)) * 100)
+    rounded = sums.on_grid(grid)
+    assert rounded.weight.dtype == rounded.total.dtype == np.int64
+    assert rounded.on_grid(grid) is rounded
+    back = rounded.off_grid(grid)
+    np.testing.assert_allclose(back.weight, sums.weight, atol=1.0 / grid.mass)
+    np.testing.assert_allclose(back.total, sums.total, atol=1e-6)

@@ -1,10 +1,13 @@
 """Local steps over observed cells: against a plain formula, in both backends, on and off a grid."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedclust import kernels
 from fedclust.kernels import (
     cells,
     fuzzy_cell_sums,
@@ -156,3 +159,15 @@ def test_a_row_without_any_value_adds_nothing() -> None:
     X, C = np.full((5, 3), np.nan), np.eye(3)
     for found in (hard_cell_sums(X, C), fuzzy_cell_sums(X, C, 2.0)):
         assert not any(part.any() for part in found)
+
+
+def test_without_numba_the_plain_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fedclust.kernels import _cells_plain
+
+    monkeypatch.delattr(kernels, "_cells_compiled", raising=False)
+    monkeypatch.setitem(sys.modules, "fedclust.kernels._cells_compiled", None)
+    cells._backend.cache_clear()
+    try:
+        assert cells._backend() is _cells_plain
+    finally:
+        cells._backend.cache_clear()

@@ -1,10 +1,13 @@
 """Sums of a mixture: compiled and plain, over missing cells, on a grid."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedclust import kernels
 from fedclust.kernels import (
     Density,
     _mixture_plain,
@@ -123,3 +126,13 @@ def test_a_row_far_from_all_clusters_underflows_to_no_nan() -> None:
     sums = mixture_sums(X, density())
     assert all(np.isfinite(a).all() for a in sums)
     np.testing.assert_allclose(sums.mass.sum(), 1.0)
+
+
+def test_without_numba_the_plain_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(kernels, "_mixture_compiled", raising=False)
+    monkeypatch.setitem(sys.modules, "fedclust.kernels._mixture_compiled", None)
+    mixture._backend.cache_clear()
+    try:
+        assert mixture._backend() is _mixture_plain
+    finally:
+        mixture._backend.cache_clear()

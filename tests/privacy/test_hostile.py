@@ -25,7 +25,7 @@ from fedclust.algorithms.robust_c_means import RivalMeans, RobustCMeans, RobustR
 from fedclust.algorithms.robust_seeding import HeldState, Points, RobustSeeding
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
-from fedclust.core import MessageError, Plan, Request, Schema, run
+from fedclust.core import EmptyRound, MessageError, Plan, Request, Schema, run
 from fedclust.datasets import dirichlet
 from fedclust.kernels import nearest
 from fedclust.privacy import CheckedChannel, FixedPoint, MinCount, SecureChannel
@@ -404,3 +404,12 @@ def test_a_cluster_nobody_holds_keeps_its_centre() -> None:
 def test_weighted_medians(values: list[float], weight: list[float], median: float) -> None:
     found = weighted_median(np.array(values)[:, None], np.array(weight, dtype=float))
     assert found.tolist() == [median]
+
+
+def test_a_start_of_nothing_but_negative_weights_is_refused() -> None:
+    seeding = RobustSeeding(2)
+    groups = 4
+    lies = ClientPoints(np.ones((groups, 2)), np.full(groups, -5.0), np.full(groups, 5.0))
+    state = seeding.start(Schema(2), np.random.default_rng(0))
+    with pytest.raises(EmptyRound, match="no client has enough rows for a candidate"):
+        seeding.server_step(state, lies, np.random.default_rng(0))

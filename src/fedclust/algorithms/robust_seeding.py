@@ -73,7 +73,7 @@ class RobustSeeding(MicroSeeding):
         )
 
     def server_step(self, state: CenterState, merged: Candidates, rng: Rng) -> HeldState:
-        weight = _cap(merged.weight.reshape(-1, self._n_groups))
+        weight = _cap(np.maximum(merged.weight, 0.0).reshape(-1, self._n_groups))
         by_client = weight.sum(axis=1)
         weight = weight * (_cap(by_client) / np.maximum(by_client, 1e-300))[:, None]
         owner = np.repeat(np.arange(len(weight)), self._n_groups)

@@ -54,9 +54,8 @@ class Guard:
         headers: dict[str, str] = {}
         for key, value in scope["headers"]:
             name = key.decode("latin-1").lower()
-            if name in headers:  # two Host headers are an attempt to show two readers two names
-                headers["host"] = ""
-            headers[name] = value.decode("latin-1")
+            # Two Host headers are an attempt to show two readers two names.
+            headers[name] = "" if name in headers else value.decode("latin-1")
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
