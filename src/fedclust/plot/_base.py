@@ -9,7 +9,17 @@ from ..study.describe_fit import describe_fit
 
 INK, SOFT, LINE, ACCENT, WARN = "#1a2230", "#566173", "#dde2e9", "#1f5f99", "#8a4b00"
 LOW, MIDDLE, HIGH = "#57a99d", "#ffffff", "#d3a056"
-PHASES = ("#c3d4e6", "#93b3d2", "#6290bd", "#3a6ea3", "#234f7e", "#8d97a5", "#b7bec8", "#5d6775")
+PHASES = (
+    "#c3d4e6",
+    "#93b3d2",
+    "#6290bd",
+    "#3a6ea3",
+    "#234f7e",
+    "#8d97a5",
+    "#b7bec8",
+    "#5d6775",
+    "#2e343d",
+)
 STYLE = {
     "axes.edgecolor": LINE,
     "axes.labelcolor": INK,

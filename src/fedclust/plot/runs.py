@@ -134,7 +134,7 @@ class EvidenceDisplay:
             )
         ks = [k for k, _ in known]
         ax.plot(ks, [value for _, value in known], color=SOFT, marker="o", markersize=4)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         ax.set_title(index_name(index))
         ax.set_xlabel("clusters")
         ax.grid(axis="y")
@@ -165,7 +165,7 @@ class ConvergenceDisplay(Display):
         marker = "o" if len(known) <= 40 else ""
         ax.plot(*zip(*known, strict=True), color=ACCENT, marker=marker, markersize=4)
         ax.set_yscale("log")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         ax.set_xlabel("round")
         ax.set_ylabel(f"shift of the {moved(self.run)}")
         ax.grid(axis="y")
