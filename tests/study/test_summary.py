@@ -135,6 +135,16 @@ def test_check_says_that_the_tier_hides_counts_of_rows(tmp_path: Path) -> None:
     assert "Rows: hidden by the tier. Columns: dose, pressure." in shown.output
 
 
+def test_check_counts_the_rows_that_missing_values_leave(tmp_path: Path) -> None:
+    text = STUDY.replace('"mean"', '"drop"').replace('"secure"', '"none"').replace('"auto"', "2")
+    shown = CliRunner().invoke(app, ["check", str(write_study(tmp_path, text))])
+    lines = (tmp_path / "north.csv").read_text().splitlines()[1:]
+    full = sum(not line.startswith(",") for line in lines)
+    assert 0 < full < len(lines)
+    said = f"Rows: north {len(lines)} ({full} without missing values), south "
+    assert said in " ".join(shown.output.split())
+
+
 def test_a_wrong_folder_is_named_as_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from .printing import cell, say, show
 
 if TYPE_CHECKING:
+    from ..client.files import RowCounts
     from ..study import Survey
 
 
@@ -40,7 +41,7 @@ def check(
     if as_json:
         typer.echo(json.dumps(_summarize(survey, hash)))
     else:
-        _show(Console(), survey, hash)
+        _show(Console(), survey, hash, drops=settings.data.missing == "drop")
     raise typer.Exit(0 if survey.passes else 1)
 
 
@@ -89,11 +90,11 @@ def _summarize(survey: "Survey", hash: str) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, survey: "Survey", hash: str) -> None:
+def _show(console: Console, survey: "Survey", hash: str, *, drops: bool) -> None:
     from ..client.problems import group_problems
 
-    known = {client: n for client, n in survey.rows.items() if n is not None}
-    rows = ", ".join(f"{client} {n:,}" for client, n in known.items())
+    known = {client: counts for client, counts in survey.counts.items() if counts is not None}
+    rows = ", ".join(f"{client} {_count(counts, drops)}" for client, counts in known.items())
     columns = ", ".join(column.name for column in survey.columns)
     hidden = "hidden by the tier" if survey.counts else "none"
     for line in (f"Rows: {rows or hidden}. Columns: {columns}.", *survey.notes):
@@ -111,3 +112,10 @@ def _show(console: Console, survey: "Survey", hash: str) -> None:
     verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
     console.print(f"The study {verdict}.")
     show(console, f"Across machines, its hash is {hash}")
+
+
+def _count(counts: "RowCounts", drops: bool) -> str:
+    """How many rows there are, and how many stay if those with missing values are left out."""
+    if not drops or counts.complete == counts.rows:
+        return f"{counts.rows:,}"
+    return f"{counts.rows:,} ({counts.complete:,} without missing values)"
