@@ -169,6 +169,7 @@ class _Quorum:
                 text = f"connected: {', '.join(connected) or 'none yet'} ({self.text})"
                 watch.say({"message": text, "connected": connected})
                 before = connected
+            watch.look(partial(self._describe_wait, connected, end))
             now = time.monotonic()
             if len(connected) >= self.needed:
                 enough_since = enough_since or now
@@ -180,7 +181,6 @@ class _Quorum:
                 raise TooFewClients(self._explain_timeout(connected, options.wait, watch))
             else:
                 enough_since = None
-            watch.look(partial(self._describe_wait, connected, end))
             time.sleep(_POLL_INTERVAL)
 
     def _describe_wait(self, connected: Collection[str], end: float) -> str:
