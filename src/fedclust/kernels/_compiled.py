@@ -25,10 +25,14 @@ class _ShiftedCenters(NamedTuple):
 def _shift_centers(C: FloatArray) -> _ShiftedCenters:
     # Far from the origin, |x|^2 - 2xc + |c|^2 loses significant digits. Then move the origin to
     # the mean of the centres; otherwise do not, because the rows have to be copied.
-    shift = C.mean(axis=0)
-    moved = C - shift
-    if np.abs(shift).max() <= 8.0 * np.abs(moved).max():
-        moved, shift = C, shift[:0]
+    low, high = C.min(axis=0), C.max(axis=0)
+    if max(-low.min(), high.max()) <= 4.0 * (high - low).max():  # the usual case, found quickly
+        moved, shift = C, C[0, :0]
+    else:
+        shift = C.mean(axis=0)
+        moved = C - shift
+        if np.abs(shift).max() <= 8.0 * np.abs(moved).max():
+            moved, shift = C, shift[:0]
     return _ShiftedCenters(moved, np.ascontiguousarray(moved.T), (moved * moved).sum(axis=1), shift)
 
 
