@@ -41,6 +41,8 @@ max_queries = {KIT_QUERIES}             # maximum number of queries to these dat
 
 [bounds]                     # split columns: low and high of your columns, which scale them
 # income = [0, 200_000]      # default: the range of your values, rounded; never the study's bounds
+#                            # split rows: where a study estimates bounds, none of your values
+#                            # counts beyond yours
 
 [output]
 labels = "labels"                     # folder for the cluster labels of your own rows

@@ -189,6 +189,15 @@ class FederatedMixture(Federated):
             parts.append(own)
         return np.ascontiguousarray(np.hstack(parts))
 
+    def _clip(self, rows: FloatArray) -> FloatArray:
+        coded, places, first = self._coded(), [], 0
+        for place in range(rows.shape[1]):
+            places.append(first)
+            first += len(coded.get(place, [0.0]))
+        low, high = (bound[places] for bound in self.bounds_)
+        own = np.isin(np.arange(rows.shape[1]), list(coded))  # codes are not clipped
+        return np.where(own, rows, np.clip(rows, low, high))
+
     def _encode_all(self, rows: Rows) -> Rows:
         clients = {
             name: replace(data, X=self._encode(data.X)) for name, data in rows.by_client.items()
