@@ -91,11 +91,11 @@ def favourites(scores: Sequence[Score]) -> dict[str, int]:
     return {name: ks[i] for name, i in chosen.items()}
 
 
-def pick(scores: Sequence[Score]) -> Score:
+def pick(scores: Sequence[Score], near: float = NEAR) -> Score:
     """Pick the largest stable k with a silhouette close to the best."""
     silhouette = np.array([_silhouette(score) for score in scores])
     stable = _reappearing(scores)
-    near = stable[silhouette[stable] >= silhouette.max() - NEAR]
+    near = stable[silhouette[stable] >= silhouette.max() - near]
     return scores[int(near[-1])] if len(near) else scores[int(silhouette.argmax())]
 
 
