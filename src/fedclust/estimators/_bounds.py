@@ -21,7 +21,7 @@ def is_estimate(bounds: Any) -> bool:
     return isinstance(bounds, str) and bounds == ESTIMATE
 
 
-def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray, FloatArray] | None:
+def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray | None, FloatArray | None]:
     """Public bounds of F features; a refusal if the tier needs them and there are none."""
     if bounds is None and tier.sums_only:
         raise ConfigError(
@@ -30,7 +30,7 @@ def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray, FloatArra
             f"bounds={ESTIMATE!r}"
         )
     if bounds is None:
-        return None
+        return None, None
     try:
         low, high = (np.broadcast_to(np.asarray(b, dtype=float), (F,)) for b in bounds)
     except (TypeError, ValueError):

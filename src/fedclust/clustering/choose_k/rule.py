@@ -95,8 +95,8 @@ def pick(scores: Sequence[Score], near: float = NEAR) -> Score:
     """Pick the largest stable k with a silhouette close to the best."""
     silhouette = np.array([_silhouette(score) for score in scores])
     stable = _reappearing(scores)
-    near = stable[silhouette[stable] >= silhouette.max() - near]
-    return scores[int(near[-1])] if len(near) else scores[int(silhouette.argmax())]
+    close = stable[silhouette[stable] >= silhouette.max() - near]
+    return scores[int(close[-1])] if len(close) else scores[int(silhouette.argmax())]
 
 
 def _silhouette(score: Score) -> float:
