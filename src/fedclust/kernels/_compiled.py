@@ -17,6 +17,7 @@ __all__ = [
     "prepare",
 ]
 
+
 def hard_block(
     X: FloatArray, w: FloatArray, ready: PreparedCenters
 ) -> tuple[FloatArray, FloatArray, FloatArray]:

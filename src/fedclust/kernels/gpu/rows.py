@@ -17,23 +17,18 @@ RESIDENT = 0.7  # share of the free memory that rows may take for good
 class DeviceRows:
     """Rows that a device works on. The host's rows must not change."""
 
-    def __init__(
-        self, X: FloatArray, device: Device, part_bytes: int = PART_BYTES, resident: Any = None
-    ) -> None:
-        self.n, self.n_features = X.shape
+    def __init__(self, X: FloatArray, device: Device, part_bytes: int = PART_BYTES) -> None:
+        self.n: int = len(X)
+        self.n_features: int = X.shape[1]
         self.dtype = X.dtype
         self.device = device
         self._host = weakref.ref(X)
         self._weights: tuple[weakref.ref[FloatArray] | None, list[Any]] = (None, [])
         self.lock = threading.Lock()  # one step at a time: a step may use most of the memory
-        if resident is not None:
-            self.cuts = [(0, self.n)]
-            self._resident: list[Any] = [resident]
-            return
         size = max(1, part_bytes // max(1, X.itemsize * self.n_features))
         self.cuts = [(a, min(self.n, a + size)) for a in range(0, self.n, size)]
         fits = X.nbytes <= RESIDENT * device.free_bytes()
-        self._resident = [device.put(X[a:b]) for a, b in self.cuts] if fits else []
+        self._resident: list[Any] = [device.put(X[a:b]) for a, b in self.cuts] if fits else []
 
     def parts(self, weight: FloatArray) -> Iterator[tuple[Any, Any, int]]:
         """Yield rows, weights (None if there are none) and the number of rows of each part."""
@@ -44,7 +39,8 @@ class DeviceRows:
 
     def _rows(self) -> FloatArray:
         X = self._host()
-        assert X is not None, "a step was started with these rows"  # noqa: S101
+        if X is None:
+            raise ReferenceError("the rows were deleted while a step used them")
         return X
 
     def _weights_of(self, weight: FloatArray) -> list[Any]:
@@ -61,16 +57,13 @@ class DeviceRows:
 _placed: dict[int, tuple["weakref.ref[FloatArray]", DeviceRows]] = {}
 
 
-def place(X: FloatArray, device: Device, resident: Any = None) -> FloatArray:
-    """Return the rows as an array that cannot be written; steps over it run on the device.
-
-    `resident` is the same rows on the device, if they are there already.
-    """
-    rows = X.view()
+def place(X: FloatArray, device: Device) -> FloatArray:
+    """Return the rows as an array that cannot be written; steps over it run on the device."""
+    rows = np.ascontiguousarray(X).view()
     rows.flags.writeable = False
     key = id(rows)
     reference = weakref.ref(rows, lambda _: _placed.pop(key, None))
-    _placed[key] = reference, DeviceRows(rows, device, resident=resident)
+    _placed[key] = reference, DeviceRows(rows, device)
     return rows
 
 
@@ -78,3 +71,8 @@ def placed(X: FloatArray) -> DeviceRows | None:
     """Return the rows on a device that belong to this very array, if any."""
     found = _placed.get(id(X))
     return found[1] if found is not None and found[0]() is X else None
+
+
+def forget(X: FloatArray) -> None:
+    """Let steps over this array run on the CPU from now on."""
+    _placed.pop(id(X), None)

@@ -21,6 +21,8 @@
 #define COLUMNS ((F) + (WEIGHTED))      // of hard sums: features, then the weight
 #define FUZZY_COLUMNS ((F) + 1)         // of fuzzy sums: features, then the weight
 #define FUZZY_STRIDE ((F) + 1 | 1)
+// Compilers turn the unrolled sum a*a + b*b into fma(a, a, b*b): the second square comes first.
+#define FIRST_TWO_SWAPPED ((F) >= 2 && (F) <= DIRECT)
 #define PER ((F) <= DIRECT ? 2 : 1)     // rows of a thread in the fused hard step
 #define TILE_ROWS (THREADS * PER)
 
@@ -92,7 +94,8 @@ __device__ void label_rows(const ROW* tile, const REAL* C, int k, const REAL* sh
 #pragma unroll
     for (int p = 0; p < PER; p++) d[p] = 0;
 #pragma unroll
-    for (int f = 0; f < F; f++) {
+    for (int i = 0; i < F; i++) {
+      int f = FIRST_TWO_SWAPPED && i < 2 ? 1 - i : i;
       DIFFERENCE v = C[c * F + f];
 #pragma unroll
       for (int p = 0; p < PER; p++) {

@@ -5,7 +5,7 @@ several kernels, with memory for some rows times clusters, which does not grow w
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,19 +22,13 @@ PARTS = 792
 SHARED = 96 * 1024  # bytes of shared memory for a block; every card since 2020 has as much
 FUSED_FEATURES = 32
 THREADS = 128
+WARPS = THREADS // 32
 SIDE, WIDE = 64, 256  # of tiles of products: rows and centres, threads
 SCRATCH = 2**25  # numbers of a matrix of some rows times clusters: 256 MB
 MOST_PARTS = 2**24  # numbers of all parts of a sum
 MOST_CLUSTERS = SHARED // 8  # a sum of every cluster has to fit into a block
 
 _PRODUCTS = 2 * 16 * (SIDE + 1)  # numbers of two tiles
-
-
-class Parts(NamedTuple):
-    """Sums over all rows: the weight is the last column."""
-
-    records: IntArray  # (C,)
-    sums: Array  # (C, F + 1)
 
 
 class _Centers(NamedTuple):
@@ -47,12 +41,12 @@ class _Centers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class _Step:
     """One step: the form of the rows, the code for it, and the device's lock."""
 
     rows: DeviceRows
     centers: FloatArray
-    weight: FloatArray
+    weight: FloatArray = field(default_factory=lambda: np.empty(0))  # no weights
     grid: Grid | None = None
     fuzzifier: float = 2.0
     in_double: bool = False  # rows are compared with centres in double, whatever their type
@@ -71,6 +65,11 @@ class Step:
     def width(self) -> int:
         """Number of features."""
         return self.rows.n_features
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weight.size > 0
 
     @property
     def exact(self) -> bool:
@@ -95,7 +94,7 @@ class Step:
             "ROW": "double" if self.rows.dtype == np.float64 else "float",
             "F": self.width,
             "EXACT": int(self.exact),
-            "WEIGHTED": int(len(self.weight) > 0),
+            "WEIGHTED": int(self.weighted),
             "POWER": power,
         }
         return self.device.load(tuple((name, str(value)) for name, value in macros.items()))
@@ -104,8 +103,8 @@ class Step:
         self, kernel: str, grid: tuple[int, ...], threads: int, shared: int, *arguments: Any
     ) -> None:
         """Start a kernel."""
-        shape = (grid + (1, 1))[:3]
-        self.device.launch(self.code, kernel, shape, threads, shared, list(arguments))
+        x, y, z = (*grid, 1, 1)[:3]
+        self.device.launch(self.code, kernel, (x, y, z), threads, shared, list(arguments))
 
     def put_centers(self) -> _Centers:
         """Centres as the compiled loops for the CPU prepare them."""
@@ -135,108 +134,147 @@ class Step:
         self.launch(kernel, (blocks,), THREADS, THREADS * 8, *arguments)
 
 
-def hard_parts(step: Step) -> Parts:
-    """Counts, sums and weights of the rows nearest to each centre."""
-    k, columns = step.k, step.width + (len(step.weight) > 0)
-    counts, sums = (
-        step.device.zeros((k,), np.int64),
-        step.device.zeros((k, columns), step.sum_type),
-    )
-    ready, copies = step.put_centers(), _copies(step, columns)
-    for rows, weight, n in step.rows.parts(step.weight):
-        if copies:
-            _add_fused(step, rows, weight, n, ready, copies, counts, sums)
-        else:
-            labels = _label(step, rows, n, ready)
-            _add_labelled(step, rows, weight, n, labels, counts, sums)
-    return Parts(step.device.get(counts), step.device.get(sums))
+def hard_sums(
+    rows: DeviceRows, centers: FloatArray, weight: FloatArray, grid: Grid | None
+) -> tuple[Array, Array, Array] | None:
+    """Counts, weights and sums of the rows nearest to each centre; None for too many centres."""
+    step = _Step(rows, centers, weight, grid)
+    k, columns = step.k, step.width + step.weighted
+    if k > MOST_CLUSTERS:
+        return None
+    with rows.lock:
+        counts = step.device.zeros((k,), np.int64)
+        sums = step.device.zeros((k, columns), step.sum_type)
+        ready, fused = step.put_centers(), _fuse(step, columns)
+        for X, w, n in rows.parts(weight):
+            if fused.copies:
+                _add_fused(step, X, w, n, ready, fused, counts, sums)
+            else:
+                _add_labelled(step, X, w, n, _label(step, X, n, ready), counts, sums)
+        held, found = step.device.get(counts), step.device.get(sums)
+    total = np.ascontiguousarray(found[:, : step.width])
+    if step.weighted:
+        mass = found[:, step.width]
+    else:
+        mass = held * np.int64(grid.mass) if grid is not None else held.astype(np.float64)
+    return (held if step.exact else held.astype(np.float64)), mass, total
 
 
-def fuzzy_parts(step: Step) -> Array:
-    """Sums of u^m x and, in the last column, of u^m."""
-    sums = step.device.zeros((step.k, step.width + 1), step.sum_type)
-    ready, shared = step.put_centers(), _fuzzy_shared(step)
-    for rows, weight, n in step.rows.parts(step.weight):
-        if shared:
-            blocks = min(PARTS, -(-n // THREADS))
-            parts = step.device.zeros((blocks, *sums.shape), step.sum_type)
-            step.launch(
-                "fuzzy_fused",
-                (blocks,),
-                THREADS,
-                shared,
-                *(rows, weight, np.int64(n), ready.moved, np.int32(step.k), ready.shift),
-                *(np.float64(step.fuzzifier), *step.grid_arguments(), parts),
-            )
-            step.add("add_sums", parts, blocks, sums.size, sums)
-        else:
-            _add_by_products(step, rows, weight, n, ready, sums)
-    return step.device.get(sums)
+def fuzzy_sums(
+    rows: DeviceRows, centers: FloatArray, fuzzifier: float, weight: FloatArray, grid: Grid | None
+) -> tuple[Array, Array]:
+    """Sum of u^m and of u^m x per centre."""
+    step = _Step(rows, centers, weight, grid, fuzzifier, in_double=True)
+    with rows.lock:
+        sums = step.device.zeros((step.k, step.width + 1), step.sum_type)
+        ready, shared = step.put_centers(), _fuzzy_shared(step)
+        for X, w, n in rows.parts(weight):
+            if shared:
+                _add_memberships(step, X, w, n, ready, shared, sums)
+            else:
+                _add_by_products(step, X, w, n, ready, sums)
+        found = step.device.get(sums)
+    return found[:, step.width].copy(), np.ascontiguousarray(found[:, : step.width])
 
 
-def nearest_rows(step: Step) -> tuple[IntArray, FloatArray]:
+def nearest(rows: DeviceRows, centers: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each row's nearest centre and its squared distance."""
-    ready = step.put_centers()
-    labels, d2 = np.empty(step.rows.n, np.int32), np.empty(step.rows.n)
-    for (a, b), (rows, _, n) in zip(step.rows.cuts, step.rows.parts(step.weight), strict=True):
-        far = step.device.zeros((n,), np.float64)
-        near = _label(step, rows, n, ready, far)
-        labels[a:b], d2[a:b] = step.device.get(near), step.device.get(far)
+    step = _Step(rows, centers)
+    labels, d2 = np.empty(rows.n, np.int32), np.empty(rows.n)
+    with rows.lock:
+        ready = step.put_centers()
+        for (a, b), (X, _, n) in zip(rows.cuts, rows.parts(step.weight), strict=True):
+            far = step.device.zeros((n,), np.float64)
+            near = _label(step, X, n, ready, far)
+            labels[a:b], d2[a:b] = step.device.get(near), step.device.get(far)
     return labels, d2
 
 
-def membership_rows(step: Step) -> FloatArray:
+def memberships(rows: DeviceRows, centers: FloatArray, fuzzifier: float) -> tuple[FloatArray]:
     """Memberships (n, C)."""
-    ready = step.put_centers()
-    U = np.empty((step.rows.n, step.k))
-    for (start, _), (rows, _, n) in zip(step.rows.cuts, step.rows.parts(step.weight), strict=True):
-        for first, size in _scratches(step, n):
-            D = _distances(step, rows, first, size, ready)
-            _weigh(step, D, None, first, size, powers=False)
-            U[start + first : start + first + size] = step.device.get(D).T
-    return U
+    step = _Step(rows, centers, fuzzifier=fuzzifier, in_double=True)
+    U = np.empty((rows.n, step.k))
+    with rows.lock:
+        ready = step.put_centers()
+        for (start, _), (X, _, n) in zip(rows.cuts, rows.parts(step.weight), strict=True):
+            for first, size in _scratches(step, n):
+                D = _distances(step, X, first, size, ready)
+                _weigh(step, D, None, first, size, powers=False)
+                U[start + first : start + first + size] = step.device.get(D).T
+    return (U,)
 
 
-def _copies(step: Step, columns: int) -> int:
-    """How many sums a block of the fused step keeps side by side; 0: they do not fit."""
+def _add_memberships(
+    step: _Step, rows: Any, weight: Any, n: int, ready: _Centers, shared: int, sums: Any
+) -> None:
+    blocks = min(PARTS, -(-n // THREADS))
+    parts = step.device.zeros((blocks, *sums.shape), step.sum_type)
+    step.launch(
+        "fuzzy_fused",
+        (blocks,),
+        THREADS,
+        shared,
+        *(rows, weight, np.int64(n), ready.moved, np.int32(step.k), ready.shift),
+        *(np.float64(step.fuzzifier), *step.grid_arguments(), parts),
+    )
+    step.add("add_sums", parts, blocks, sums.size, sums)
+
+
+class _Fused(NamedTuple):
+    """How a block of the fused hard step adds rows."""
+
+    copies: int  # sums side by side; 0: not even one for each warp fits
+    shared: int  # bytes
+
+
+def _fuse(step: _Step, columns: int) -> _Fused:
     if step.width > FUSED_FEATURES:
-        return 0
-    per_row = 2 if step.width <= DIRECT_FEATURES else 1
-    tile = THREADS * per_row * ((step.width | 1) * step.rows.dtype.itemsize + 4) + 64
-    centers = step.k * step.width * step.real.itemsize
-    room = (SHARED - tile - centers) // (step.k * (columns + 1) * 8)
+        return _Fused(0, 0)
+    tile = _tile_rows(step) * ((step.width | 1) * step.rows.dtype.itemsize + 4) + 64
+    fixed = tile + step.k * step.width * step.real.itemsize
+    one = step.k * (columns + 1) * 8 * WARPS
     lanes = min(32, 2 ** math.ceil(math.log2(columns)))
-    groups = min(32 // lanes, room // (THREADS // 32))
-    return max(0, groups) * (THREADS // 32)
+    groups = max(0, min(32 // lanes, (SHARED - fixed) // one))
+    return _Fused(groups * WARPS, fixed + groups * one)
+
+
+def _tile_rows(step: _Step) -> int:
+    """Rows that a block of a fused hard step loads at a time."""
+    return THREADS * (2 if step.width <= DIRECT_FEATURES else 1)
 
 
 def _add_fused(
-    step: Step, rows: Any, weight: Any, n: int, ready: _Centers, copies: int, counts: Any, sums: Any
+    step: _Step,
+    rows: Any,
+    weight: Any,
+    n: int,
+    ready: _Centers,
+    fused: _Fused,
+    counts: Any,
+    sums: Any,
 ) -> None:
-    per_row = 2 if step.width <= DIRECT_FEATURES else 1
-    blocks = min(PARTS, -(-n // (THREADS * per_row)))
+    blocks = min(PARTS, -(-n // _tile_rows(step)))
     held = step.device.zeros((blocks, *counts.shape), np.int64)
     parts = step.device.zeros((blocks, *sums.shape), step.sum_type)
     step.launch(
         "hard_fused",
         (blocks,),
         THREADS,
-        SHARED,
+        fused.shared,
         *(rows, weight, np.int64(n), ready.moved, np.int32(step.k), ready.shift),
-        *(*step.grid_arguments(), np.int32(copies), held, parts),
+        *(*step.grid_arguments(), np.int32(fused.copies), held, parts),
     )
     step.add("add_counts", held, blocks, counts.size, counts)
     step.add("add_sums", parts, blocks, sums.size, sums)
 
 
-def _label(step: Step, rows: Any, n: int, ready: _Centers, d2: Any = None) -> Any:
+def _label(step: _Step, rows: Any, n: int, ready: _Centers, d2: Any = None) -> Any:
     """Labels; squared distances to the centres are written to `d2`, if wanted."""
     labels = step.device.zeros((n,), np.int32)
     if step.width <= FUSED_FEATURES:
-        per_row = 2 if step.width <= DIRECT_FEATURES else 1
-        tile = THREADS * per_row * (step.width | 1) * step.rows.dtype.itemsize + 64
+        tile = _tile_rows(step) * (step.width | 1) * step.rows.dtype.itemsize + 64
         part = min(step.k, (SHARED // 2 - tile) // (step.width * step.real.itemsize))
-        blocks = min(PARTS, -(-n // (THREADS * per_row)))
+        blocks = min(PARTS, -(-n // _tile_rows(step)))
         shared = tile + (part * step.width + 1) * step.real.itemsize
         arguments = (rows, np.int64(n), ready.moved, np.int32(step.k), ready.shift)
         step.launch(
@@ -254,16 +292,26 @@ def _label(step: Step, rows: Any, n: int, ready: _Centers, d2: Any = None) -> An
         *(rows, np.int64(n), ready.moved, np.int32(step.k), ready.shift, ready.norms),
         *(real(ready.ceiling), real(DOUBT[step.real]), labels, doubtful, doubts),
     )
-    arguments = (rows, ready.moved, np.int32(step.k), ready.shift, doubtful, doubts, labels)
-    step.launch("settle_doubts", (min(PARTS, n),), THREADS, THREADS * 12, *arguments)
+    step.launch(
+        "settle_doubts",
+        (blocks,),
+        THREADS,
+        THREADS * 12,
+        *(rows, ready.moved, np.int32(step.k), ready.shift, doubtful, doubts, labels),
+    )
     if d2 is not None:
-        arguments = (rows, np.int64(n), ready.moved, ready.shift, labels, d2)
-        step.launch("distances_to_labels", (min(PARTS, -(-n // THREADS)),), THREADS, 0, *arguments)
+        step.launch(
+            "distances_to_labels",
+            (min(PARTS, -(-n // THREADS)),),
+            THREADS,
+            0,
+            *(rows, np.int64(n), ready.moved, ready.shift, labels, d2),
+        )
     return labels
 
 
 def _add_labelled(
-    step: Step, rows: Any, weight: Any, n: int, labels: Any, counts: Any, sums: Any
+    step: _Step, rows: Any, weight: Any, n: int, labels: Any, counts: Any, sums: Any
 ) -> None:
     k, columns = sums.shape
     width = min(16, columns, SHARED // (8 * k))
@@ -281,7 +329,7 @@ def _add_labelled(
     step.add("add_sums", parts, blocks, sums.size, sums)
 
 
-def _fuzzy_shared(step: Step) -> int:
+def _fuzzy_shared(step: _Step) -> int:
     """Shared memory of a block of the fused fuzzy step; 0: it does not fit."""
     k, columns = step.k, step.width + 1
     cells = -(-k // 4)
@@ -292,13 +340,13 @@ def _fuzzy_shared(step: Step) -> int:
     return size if size <= SHARED else 0
 
 
-def _scratches(step: Step, n: int) -> list[tuple[int, int]]:
+def _scratches(step: _Step, n: int) -> list[tuple[int, int]]:
     """Cut rows so that rows times clusters fit into the scratch memory."""
     size = max(SIDE, SCRATCH // step.k // SIDE * SIDE)
     return [(first, min(size, n - first)) for first in range(0, n, size)]
 
 
-def _distances(step: Step, rows: Any, first: int, size: int, ready: _Centers) -> Any:
+def _distances(step: _Step, rows: Any, first: int, size: int, ready: _Centers) -> Any:
     D = step.device.zeros((step.k, size), np.float64)
     lengths = step.device.zeros((size,), np.float64)
     at = (np.int64(first), np.int32(size))
@@ -314,7 +362,7 @@ def _distances(step: Step, rows: Any, first: int, size: int, ready: _Centers) ->
     return D
 
 
-def _weigh(step: Step, D: Any, weight: Any, first: int, size: int, *, powers: bool) -> None:
+def _weigh(step: _Step, D: Any, weight: Any, first: int, size: int, *, powers: bool) -> None:
     blocks = min(PARTS, -(-size // THREADS))
     at = (np.int64(first), np.int32(size), np.int32(step.k))
     arguments = (D, weight, *at, np.float64(step.fuzzifier), np.int32(powers))
@@ -322,7 +370,7 @@ def _weigh(step: Step, D: Any, weight: Any, first: int, size: int, *, powers: bo
 
 
 def _add_by_products(
-    step: Step, rows: Any, weight: Any, n: int, ready: _Centers, sums: Any
+    step: _Step, rows: Any, weight: Any, n: int, ready: _Centers, sums: Any
 ) -> None:
     k, columns = sums.shape
     tiles = -(-k // SIDE) * -(-columns // SIDE)
