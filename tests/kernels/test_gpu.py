@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedclust import FederatedKMeans, make
+from fedclust.channels.local import LocalChannel
+from fedclust.client.requests import EncodedRows
+from fedclust.clustering.preparation import Column
+from fedclust.clustering.rows import cluster
+from fedclust.core import Batches, ConfigError, Data, Schema
 from fedclust.core import device as devices
+from fedclust.core.device import put_rows
 from fedclust.kernels import fuzzy_sums, hard_sums, memberships, nearest
 from fedclust.kernels.gpu import CudaDevice, Device, DeviceRows, forget, place, placed, steps
 from fedclust.kernels.gpu.check import find_difference
 from fedclust.kernels.grid import Grid, make_grid
+from fedclust.tiers import tier_of
+from tests.client.kit import NUMBERS, endpoint, settings_text, write_kit
 from tests.support.emulated_device import COMPILER, EmulatedDevice
 
 NO_WEIGHT = np.empty(0)
@@ -226,3 +235,99 @@ def with_gpu(emulated: EmulatedDevice, monkeypatch: pytest.MonkeyPatch) -> Calla
     """A machine with a GPU; returns the kernels that ran."""
     monkeypatch.setattr(devices, "find_gpu", lambda: (emulated, ""))
     return lambda: emulated.launched
+
+
+def clients(n: int = 90) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    return {
+        name: rng.normal(rng.integers(0, 3, (n, 1)) * 4.0, 1.0, (n, 2))
+        for name in ("east", "north", "south")
+    }
+
+
+@pytest.mark.parametrize("privacy", ["none", "secure"])
+def test_an_estimator_fits_on_the_gpu_and_finds_the_same(
+    with_gpu: Callable[[], list[str]], privacy: str
+) -> None:
+    tables = clients()
+    models = {
+        device: FederatedKMeans(
+            3, privacy=privacy, bounds=(-10, 20), device=device, random_state=0
+        ).fit(tables)
+        for device in ("cpu", "gpu")
+    }
+    assert "hard_fused" in with_gpu()
+    ours, cpu = models["gpu"].cluster_centers_, models["cpu"].cluster_centers_
+    if privacy == "secure":
+        assert (ours == cpu).all()
+    np.testing.assert_allclose(ours, cpu, rtol=1e-13)
+    assert (models["gpu"].labels_ == models["cpu"].labels_).all()
+
+
+@pytest.mark.parametrize("algorithm", ["llf-cm", "llf-fcm"])
+def test_clients_with_and_without_a_gpu_form_one_masked_total(
+    with_gpu: Callable[[], list[str]], algorithm: str
+) -> None:
+    """The answers of a client to every request are compared, one client on each device."""
+    tier = tier_of("secure")
+    rows = {name: Data.of(X) for name, X in clients().items()}
+    schema = Schema(2, low=np.full(2, -10.0), high=np.full(2, 20.0))
+    moved = {**rows, "east": put_rows(rows["east"], "gpu")}
+    found = [
+        cluster(make(algorithm, 3), data, schema=schema, privacy=tier, seed=0)
+        for data in (LocalChannel(rows), LocalChannel(moved))
+    ]
+    assert with_gpu()
+    if algorithm == "llf-cm":
+        assert (found[0].centers == found[1].centers).all()
+    np.testing.assert_allclose(found[1].centers, found[0].centers, rtol=1e-12)
+
+
+def test_a_client_puts_its_rows_where_its_file_says(
+    with_gpu: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    columns = (Column(NUMBERS[0]),)
+    for device in ("cpu", "gpu"):
+        text = settings_text() + f'[compute]\ndevice = "{device}"\n'
+        session = endpoint(write_kit(tmp_path / device, text))._session
+        rows = session.rows(EncodedRows(columns))
+        assert isinstance(rows, Data)
+        assert (placed(rows.X) is not None) == (device == "gpu")
+
+
+def test_small_tables_stay_on_the_cpu_unless_asked(with_gpu: Callable[[], list[str]]) -> None:
+    data = Data.of(clients()["east"])
+    assert put_rows(data, "auto") is data
+    assert placed(put_rows(data, "gpu").X) is not None
+    large = Data.of(np.zeros((devices.WORTH_COPYING // 2, 2)))
+    assert placed(put_rows(large, "auto").X) is not None
+
+
+def test_the_environment_decides_what_a_setting_leaves_open(
+    with_gpu: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Data.of(clients()["east"])
+    monkeypatch.setenv("FEDCLUST_DEVICE", "gpu")
+    assert placed(put_rows(data, "auto").X) is not None
+    assert put_rows(data, "cpu") is data
+    monkeypatch.setenv("FEDCLUST_DEVICE", "cuda")
+    with pytest.raises(ConfigError, match="FEDCLUST_DEVICE must be one of auto, cpu, gpu"):
+        put_rows(data, "auto")
+    with pytest.raises(ConfigError, match="device must be one of auto, cpu, gpu, got 'tpu'"):
+        put_rows(data, "tpu")
+
+
+def test_missing_cells_and_batches_stay_on_the_cpu(with_gpu: Callable[[], list[str]]) -> None:
+    gaps = Data.of([[1.0, np.nan], [2.0, 3.0]], missing=True)
+    assert put_rows(gaps, "gpu") is gaps
+    batches = Batches(lambda: [gaps], 2, 2)
+    assert put_rows(batches, "gpu") is batches
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_without_cupy_the_gpu_is_refused_in_a_sentence() -> None:
+    devices.find_gpu.cache_clear()
+    with pytest.raises(ConfigError, match=r"CuPy is not installed.*fedclust\[gpu\].*'cpu'"):
+        put_rows(Data.of([[1.0], [2.0]]), "gpu")
+    large = Data.of(np.zeros((devices.WORTH_COPYING, 1)))
+    assert put_rows(large, "auto") is large

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..clustering.preparation import Column
 from ..core import Batches, Code, ConfigError, Data, DataError, Message, Refusal, respond
+from ..core.device import put_rows
 from ..core.loop import can_stream
 from ..privacy import ClientPolicy
 from ..privacy.grouped_rows import FixedGroups, group_size
@@ -63,6 +64,7 @@ class ClientSession:
     answered: int = 0  # rounds of this job, those of earlier processes included
     # Low and high of columns, by which the client scales them where columns are split.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    device: str = "auto"  # where the steps over the rows run
     _forms: dict[tuple[bytes, int], Data | Batches] = field(default_factory=dict)
 
     def handle(self, request: AnyRequest, caller: Caller) -> AnyReply:
@@ -104,7 +106,8 @@ class ClientSession:
             rows = files.prepare(form.preparation, groups)
         else:
             rows = files.encode(form.columns, groups, may_lack=form.partial)
-        return replace(rows, policy=self.policy, form=form.key, grouped=group_size)
+        rows = replace(rows, policy=self.policy, form=form.key, grouped=group_size)
+        return put_rows(rows, self.device)
 
     def _fix_groups(self, columns: Sequence[Column], size: int) -> FixedGroups:
         """The groups that the rows of these columns are averaged in."""

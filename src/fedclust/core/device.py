@@ -9,7 +9,7 @@ import warnings
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from .algorithm import Data
 from .batches import Batches
@@ -35,7 +35,10 @@ def choose_device(setting: str) -> str:
     return wanted
 
 
-def put_rows(data: Any, setting: str) -> Any:
+Rows = TypeVar("Rows", Data, Batches, Data | Batches)
+
+
+def put_rows(data: Rows, setting: str) -> Rows:
     """The data with rows on the chosen device; steps over these rows run there.
 
     Rows in batches and rows with missing cells stay on the CPU, and so does whatever is too small

@@ -70,6 +70,7 @@ class Federated(
         bounds: Any = None,
         missing: str = "refuse",
         warm_start: bool = False,
+        device: str = "auto",
         verbose: int = 0,
         callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
@@ -86,6 +87,7 @@ class Federated(
         self.bounds = bounds
         self.missing = missing
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose
         self.callback = callback
         self.random_state = random_state
@@ -118,6 +120,7 @@ class Federated(
         self._owner_column = clients if isinstance(clients, str) else None
         rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
         rows.refuse_fewer_than(fewest)
+        rows = rows.put_on(self.device)
         earlier = self._earlier_centers()
         data = self._algorithm(), rows.by_client, self._schema(tier)
         common: dict[str, Any] = {
