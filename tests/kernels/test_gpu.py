@@ -331,3 +331,44 @@ def test_without_cupy_the_gpu_is_refused_in_a_sentence() -> None:
         put_rows(Data.of([[1.0], [2.0]]), "gpu")
     large = Data.of(np.zeros((devices.WORTH_COPYING, 1)))
     assert put_rows(large, "auto") is large
+
+
+class OnGpu:
+    """An array that says that it is on a GPU, as CuPy's and PyTorch's do."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = np.asarray(values, dtype=float)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("this array is on a GPU")
+
+
+class LikeCupy(OnGpu):
+    def get(self) -> Any:
+        return self._values
+
+
+class LikeTorch(OnGpu):
+    def detach(self) -> Any:
+        return self
+
+    def cpu(self) -> Any:
+        return self
+
+    def numpy(self) -> Any:
+        return self._values
+
+
+@pytest.mark.parametrize("kind", [LikeCupy, LikeTorch])
+def test_arrays_on_a_gpu_are_taken_as_they_are(kind: type[OnGpu]) -> None:
+    tables = clients()
+    plain = FederatedKMeans(3, random_state=0).fit(tables)
+    there: Any = {name: kind(X) for name, X in tables.items()}
+    found = FederatedKMeans(3, random_state=0).fit(there)
+    assert (found.cluster_centers_ == plain.cluster_centers_).all()
+    assert (tables["east"] == Data.of(kind(tables["east"])).X).all()
+    one = found.predict(kind(tables["east"]))
+    assert (one == plain.predict(tables["east"])).all()
