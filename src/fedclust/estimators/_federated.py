@@ -120,7 +120,6 @@ class Federated(
         self._owner_column = clients if isinstance(clients, str) else None
         rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
         rows.refuse_fewer_than(fewest)
-        rows = rows.put_on(self.device)
         earlier = self._earlier_centers()
         data = self._algorithm(), rows.by_client, self._schema(tier)
         common: dict[str, Any] = {
@@ -192,8 +191,8 @@ class Federated(
         return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
 
     def _encode_all(self, rows: Rows) -> Rows:
-        """The rows as they are clustered."""
-        return rows
+        """The rows as they are clustered, on the device that clusters them."""
+        return rows.put_on(self.device)
 
     def _map(self, function: Any, X: Any) -> Any:
         """Apply a function to the rows of one table, or of each of several."""

@@ -69,7 +69,6 @@ class FederatedMixture(Federated):
     _lossless = "llf-mixture"
     _soft = True
     algorithm = "lossless"
-    device = "cpu"
 
     def __init__(
         self,
