@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..clustering.preparation import Column, limit_bounds
 from ..core import Batches, Code, ConfigError, Data, DataError, Message, Refusal, respond
+from ..core.device import put_rows
 from ..core.loop import can_stream
 from ..privacy import ClientPolicy
 from ..privacy.grouped_rows import FixedGroups, group_size
@@ -64,6 +65,7 @@ class ClientSession:
     # Low and high of columns, by which the client scales them where columns are split, and beyond
     # which no value counts where the study estimates bounds.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    device: str = "auto"  # where the steps over the rows run
     _forms: dict[tuple[bytes, int], Data | Batches] = field(default_factory=dict)
 
     def handle(self, request: AnyRequest, caller: Caller) -> AnyReply:
@@ -106,7 +108,8 @@ class ClientSession:
             rows = files.prepare(replace(form.preparation, columns=columns), groups)
         else:
             rows = files.encode(columns, groups, may_lack=form.partial)
-        return replace(rows, policy=self.policy, form=form.key, grouped=group_size)
+        rows = replace(rows, policy=self.policy, form=form.key, grouped=group_size)
+        return put_rows(rows, self.device)
 
     def _limit(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """Columns with estimated bounds that go no farther than those that the owner states."""

@@ -12,7 +12,7 @@ from ..clustering.preparation import ESTIMATE
 from ..clustering.preparation.ranges import find_ranges
 from ..core import ConfigError, Data, DataError, Runner, Schema
 from ..tiers import Tier
-from ..typing import FloatArray, IntArray
+from ..typing import FloatArray
 from ._rows import Rows
 
 
@@ -29,7 +29,7 @@ def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray | None, Fl
             f"high), each a number or {F} numbers, which must not be computed from the data, or "
             f"bounds={ESTIMATE!r}"
         )
-    if bounds is None:
+    if bounds is None or is_estimate(bounds):
         return None, None
     try:
         low, high = (np.broadcast_to(np.asarray(b, dtype=float), (F,)) for b in bounds)
@@ -45,17 +45,18 @@ def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray | None, Fl
 
 
 def estimated_bounds(
-    rows: Mapping[str, Data], categories: IntArray | None, F: int, tier: Tier, runner: Runner
+    rows: Mapping[str, Data], schema: Schema, tier: Tier, runner: Runner
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds from counts in bins; columns of categories are from 0 to 1."""
-    numbers = np.ones(F, dtype=bool) if categories is None else categories == 0
+    F, blocks = schema.n_features, schema.blocks
+    numbers = np.ones(F, dtype=bool) if blocks is None else np.asarray(blocks == 0)
     low, high = np.where(numbers, -WIDEST, 0.0), np.where(numbers, WIDEST, 1.0)
     wide = {name: replace(data, X=np.clip(data.X, low, high)) for name, data in rows.items()}
     places = np.flatnonzero(numbers)
     if not len(places):
         return low, high
-    schema = Schema(F, low=low, high=high, missing=True)
-    found = find_ranges(schema, places, LocalChannel(wide), tier, runner=runner)
+    wide_schema = Schema(F, low=low, high=high, missing=True)
+    found = find_ranges(wide_schema, places, LocalChannel(wide), tier, runner=runner)
     if np.isnan(found.low).any():
         listed = ", ".join(map(str, places[np.isnan(found.low)].tolist()))
         raise DataError(
@@ -65,9 +66,10 @@ def estimated_bounds(
     return low, high
 
 
-def clip(rows: Rows, bounds: tuple[FloatArray, FloatArray]) -> Rows:
-    """The rows with values beyond the bounds moved to the nearest bound."""
+def clip(rows: Rows, low: FloatArray, high: FloatArray, device: str) -> Rows:
+    """The rows with values beyond the bounds moved to the nearest bound, on a device."""
     clients = {
-        name: replace(data, X=np.clip(data.X, *bounds)) for name, data in rows.by_client.items()
+        name: replace(data, X=np.clip(data.X, low, high)) for name, data in rows.by_client.items()
     }
-    return replace(rows, by_client=clients, tables=[np.clip(X, *bounds) for X in rows.tables])
+    clipped = replace(rows, by_client=clients, tables=[np.clip(X, low, high) for X in rows.tables])
+    return clipped.put_on(device)

@@ -79,6 +79,7 @@ class Federated(
         bounds: Any = None,
         missing: str = "refuse",
         warm_start: bool = False,
+        device: str = "auto",
         verbose: int = 0,
         callback: Callable[[FitRound], object] | None = None,
         random_state: Any = None,
@@ -95,6 +96,7 @@ class Federated(
         self.bounds = bounds
         self.missing = missing
         self.warm_start = warm_start
+        self.device = device
         self.verbose = verbose
         self.callback = callback
         self.random_state = random_state
@@ -202,8 +204,8 @@ class Federated(
         return X
 
     def _encode_all(self, rows: Rows) -> Rows:
-        """The rows as they are clustered."""
-        return rows
+        """The rows as they are clustered, on the device that clusters them."""
+        return rows.put_on(self.device)
 
     def _map(self, function: Any, X: Any) -> Any:
         """Apply a function to the rows of one table, or of each of several."""
@@ -232,8 +234,7 @@ class Federated(
         found = rows if self._partial else checked  # with the rows without any value
         return self._clip(found) if self._estimates else found
 
-    def _clip(self, rows: FloatArray) -> FloatArray:
-        """New rows within estimated bounds."""
+    def _clip(self, rows: FloatArray) -> FloatArray:  # to estimated bounds
         return np.clip(rows, *self.bounds_)
 
     @property
@@ -252,9 +253,8 @@ class Federated(
         return tags
 
     def _schema(self, tier: Tier) -> Schema:
-        F, none = self.n_features_in_, (None, None)
-        low, high = none if self._estimates else given_bounds(self.bounds, tier, F)
-        return Schema(F, low=low, high=high, missing=self._partial)
+        low, high = given_bounds(self.bounds, tier, self.n_features_in_)
+        return Schema(self.n_features_in_, low=low, high=high, missing=self._partial)
 
     @property
     def _estimates(self) -> bool:
@@ -267,9 +267,9 @@ class Federated(
         """Rows within estimated bounds, if bounds are estimated, and the schema with them."""
         if not self._estimates:
             return rows, schema
-        wanted = rows.by_client, schema.blocks, schema.n_features
-        self.bounds_ = estimated_bounds(*wanted, tier, runner)
-        return clip(rows, self.bounds_), replace(schema, low=self.bounds_[0], high=self.bounds_[1])
+        low, high = self.bounds_ = estimated_bounds(rows.by_client, schema, tier, runner)
+        device = getattr(self, "device", "cpu")  # mixtures have none
+        return clip(rows, low, high, device), replace(schema, low=low, high=high)
 
     def _algorithm(self) -> AnyAlgorithm:
         """The algorithm of a key, of a class, or the one given, with the estimator's parameters."""

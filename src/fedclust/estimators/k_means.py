@@ -59,6 +59,10 @@ class FederatedKMeans(Federated):
         Whether another `fit` continues from the centres of the last one, and keeps the numbers of
         the clusters, as when new rows have arrived. ``init`` and ``n_init`` then count only in the
         first fit.
+    device : {"auto", "cpu", "gpu"}, default="auto"
+        Where the steps over the rows run. "auto" follows the environment variable
+        ``FEDCLUST_DEVICE``, or takes an NVIDIA GPU for large tables if there is one and
+        ``fedclust[gpu]`` is installed. Labels and masked sums are the same on both.
     verbose : int, default=0
         Above 0, every round is printed. The logger ``fedclust.estimators`` has the same lines: the
         end of a fit at level INFO, rounds at level DEBUG.
