@@ -1,10 +1,12 @@
 """Steps over rows on a GPU. Without one, the CUDA source runs thread by thread on the CPU."""
 
 import gc
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ from fedclust.clustering.rows import cluster
 from fedclust.core import Batches, ConfigError, Data, Schema
 from fedclust.core import device as devices
 from fedclust.core.device import put_rows
+from fedclust.core.host import to_host
 from fedclust.kernels import fuzzy_sums, hard_sums, memberships, nearest
-from fedclust.kernels.gpu import CudaDevice, Device, DeviceRows, forget, place, placed, steps
+from fedclust.kernels.gpu import CudaDevice, Device, DeviceRows, check, forget, place, placed, steps
 from fedclust.kernels.gpu.check import find_difference
 from fedclust.kernels.grid import Grid, make_grid
 from fedclust.tiers import tier_of
@@ -219,15 +222,19 @@ def test_a_device_is_compared_with_the_cpu(device: Device) -> None:
     assert find_difference(device) is None
 
 
-def test_a_device_that_computes_something_else_is_found(emulated: EmulatedDevice) -> None:
+@pytest.mark.parametrize(("step", "by"), [("hard", 1), ("fuzzy", 10**6)])
+def test_a_device_that_computes_something_else_is_found(
+    emulated: EmulatedDevice, step: str, by: int
+) -> None:
     class Wrong(EmulatedDevice):
         def get(self, array: Any) -> Any:
             found = super().get(array)
-            return found + (found.dtype == np.int64) * (found.ndim == 2)
+            wrong = found.ndim == 2 and f"{step}_fused" in self.launched
+            return found + by if wrong else found
 
     found = find_difference(Wrong(emulated.folder))
     assert found is not None
-    assert "hard step" in found
+    assert f"{step} step" in found
 
 
 @pytest.fixture
@@ -372,3 +379,118 @@ def test_arrays_on_a_gpu_are_taken_as_they_are(kind: type[OnGpu]) -> None:
     assert (tables["east"] == Data.of(kind(tables["east"])).X).all()
     one = found.predict(kind(tables["east"]))
     assert (one == plain.predict(tables["east"])).all()
+
+
+class FakeCupy(ModuleType):
+    """What the device asks of CuPy, for machines without it."""
+
+    def __init__(self) -> None:
+        super().__init__("cupy")
+        self.modules: list[dict[str, Any]] = []
+        self.calls: list[tuple[Any, ...]] = []
+        properties = {"name": b"a card"}
+        self.cuda = SimpleNamespace(
+            Device=lambda: SimpleNamespace(id=0),
+            runtime=SimpleNamespace(
+                getDeviceProperties=lambda _: properties, memGetInfo=lambda: (100, 200)
+            ),
+        )
+        self.asarray, self.asnumpy, self.zeros = np.array, np.array, np.zeros
+
+    def get_default_memory_pool(self) -> Any:
+        return SimpleNamespace(free_bytes=lambda: 20)
+
+    def RawModule(self, **given: Any) -> Any:
+        self.modules.append(given)
+        cupy = self
+
+        class Function:
+            max_dynamic_shared_size_bytes = 0
+
+            def __call__(self, *arguments: Any, shared_mem: int) -> None:
+                cupy.calls.append((*arguments, shared_mem, self.max_dynamic_shared_size_bytes))
+
+        return SimpleNamespace(get_function=lambda name: Function())
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCupy]:
+    cupy = FakeCupy()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(devices, "find_spec", lambda name: name == "cupy")
+    devices.find_gpu.cache_clear()
+    yield cupy
+    devices.find_gpu.cache_clear()
+
+
+def test_cupy_compiles_one_form_once_and_starts_kernels(fake: FakeCupy) -> None:
+    device = CudaDevice()
+    assert device.name == "a card"
+    assert device.free_bytes() == 120
+    macros = (("ROW", "double"), ("F", "3"))
+    code = device.load(macros)
+    assert device.load(macros) is code
+    (made,) = fake.modules
+    assert made["options"] == ("--std=c++14", "--fmad=false", "-DROW=double", "-DF=3")
+    assert "hard_fused" in made["code"]
+    there = device.put(np.ones(3))
+    assert device.get(there).tolist() == [1.0, 1.0, 1.0]
+    assert device.zeros((2,), np.int64).tolist() == [0, 0]
+    for shared in (1000, 90_000):
+        device.launch(code, "hard_fused", (4, 1, 1), 128, shared, [there, None, np.int32(7)])
+    small, large = fake.calls
+    assert small[:2] == ((4, 1, 1), (128, 1, 1))
+    assert [type(a) for a in small[2]] == [np.ndarray, np.uint64, np.int32]
+    assert (small[3:], large[3:]) == ((1000, 0), (90_000, 90_000))
+
+
+def test_a_gpu_is_compared_with_the_cpu_before_it_is_used(
+    fake: FakeCupy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "find_difference", lambda _: None)
+    device, reason = devices.find_gpu()
+    assert device is not None
+    assert reason == ""
+
+
+def test_a_gpu_that_computes_other_numbers_is_not_used(fake: FakeCupy) -> None:
+    with pytest.warns(RuntimeWarning, match=r"a card computes other numbers.*the CPU is used"):
+        device, _ = devices.find_gpu()
+    assert device is None
+    data = Data.of([[1.0], [2.0]])
+    with pytest.raises(ConfigError, match="computes other numbers"):
+        put_rows(data, "gpu")
+
+
+def test_a_driver_that_fails_is_a_sentence(fake: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> Any:
+        raise RuntimeError("cudaErrorInsufficientDriver:\n driver is too old")
+
+    monkeypatch.setattr(fake.cuda.runtime, "getDeviceProperties", fail)
+    with pytest.raises(ConfigError, match=r"cannot be used \(cudaErrorInsufficientDriver: driver"):
+        put_rows(Data.of([[1.0], [2.0]]), "gpu")
+
+
+class Exporter(OnGpu):
+    """An array that copies itself to the host by DLPack alone."""
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._values.__dlpack__()
+
+
+def test_an_array_that_has_only_dlpack_is_copied_by_it() -> None:
+    pytest.importorskip("numpy", "2.1", reason="copies between devices came with NumPy 2.1")
+    assert (to_host([Exporter([[1.0]])])[0] == [[1.0]]).all()
+
+
+def test_rows_that_are_gone_are_not_copied(emulated: EmulatedDevice) -> None:
+    rows = DeviceRows(np.ones((9, 2)), replace(emulated, memory=1))
+    with pytest.raises(ReferenceError, match="deleted"):
+        list(rows.parts(NO_WEIGHT))
+
+
+def test_float_sums_of_the_hard_step_with_weights(device: Device) -> None:
+    X, centers, w = table(300, 3, 5)
+    found, cpu = hard_sums(place(X, device), centers, w), hard_sums(X, centers, w)
+    np.testing.assert_allclose(found.weight, cpu.weight, rtol=1e-13)
+    np.testing.assert_allclose(found.total, cpu.total, rtol=1e-12, atol=1e-12)

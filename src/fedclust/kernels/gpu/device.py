@@ -56,7 +56,6 @@ class CudaDevice:
         self._cupy = cupy
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self.name = properties["name"].decode()
-        self._most_shared = int(properties["sharedMemPerBlockOptin"])
         self._source = SOURCE.read_text()
         self.load = cache(self._load)
 
