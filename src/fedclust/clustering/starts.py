@@ -16,6 +16,7 @@ from ..algorithms.centers import CenterAlgorithm
 from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Summary
 from ..core import AnyAlgorithm, Run, derive_seed, stream
 from ..kernels import k_means, search_centers, search_fuzzy_centers
+from ..metrics import Evaluation
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
 from .preparation.statistics import Moments
@@ -46,9 +47,8 @@ class StartSearch:
     def find(self, tier: Tier) -> FloatArray:
         """The initial centres."""
         rng, k = stream(self.seed, "start", 0), self.algorithm.n_clusters
-        # Further queries show no more than the clustering itself, and none is missed later.
-        is_open = tier.exact and not tier.limits_queries and k > 1
-        refine = is_open and self.algorithm.lossless and not self.missing
+        is_open = _is_open(tier, self.algorithm)
+        refine = is_open and self.algorithm.lossless
         seeding = self.seeding
         if self.missing:
             moments = self._run(Moments(None if tier.exact else seeding.min_count)).model
@@ -63,7 +63,9 @@ class StartSearch:
             for n_rounds in _ROUNDS:
                 # A single client is the pooled case: it has nobody to hide its sums from.
                 wanted = k if self.n_clients > 1 else _MOST_CENTERS
-                micro = MicroClusters(len(centers), centers, max_rounds=n_rounds, wanted=wanted)
+                micro = MicroClusters(
+                    len(centers), centers, max_rounds=n_rounds, wanted=wanted, fill=seeding.fill
+                )
                 state = self._run(micro).state
                 centers, summary = state.centers, Summary.of(state.centers, state.weight)
                 found += _search(summary, k, rng)
@@ -74,8 +76,23 @@ class StartSearch:
             ]
         fuzzifier = self.algorithm.parameter("fuzzifier")
         if self.algorithm.soft and fuzzifier is not None:
-            return search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
+            fuzzy = search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
+            return self._less_fuzzy(fuzzy, self._race(found)) if self._doubts(tier) else fuzzy
         return self._race(found) if is_open else found[0]
+
+    def _doubts(self, tier: Tier) -> bool:
+        """Whether fuzzy centres of the summary are compared with those of the race.
+
+        Filled cells draw the summary together, so that fuzzy centres may fall on each other.
+        """
+        return self.missing and _is_open(tier, self.algorithm)
+
+    def _less_fuzzy(self, *starts: FloatArray) -> FloatArray:
+        """The start with the lowest fuzzy objective over all rows."""
+        k, m = self.algorithm.n_clusters, self.algorithm.parameter("fuzzifier")
+        queries = [Evaluation(k, start, "objective", m) for start in starts]
+        values = [self._run(query).model for query in queries]
+        return starts[int(np.argmin(_without_noise(np.array(values))))]
 
     def _race(self, starts: list[FloatArray]) -> FloatArray:
         """Compare all starts over all rows; the best take steps, and a quarter stays after each."""
@@ -99,6 +116,11 @@ class StartSearch:
         done = self.run(algorithm, derive_seed(self.seed, algorithm.key))
         self.runs.append(done)
         return done
+
+
+def _is_open(tier: Tier, algorithm: AnyAlgorithm) -> bool:
+    """Whether further queries show no more than the clustering itself, and none is missed later."""
+    return tier.exact and not tier.limits_queries and algorithm.n_clusters > 1
 
 
 class StartCost(NamedTuple):

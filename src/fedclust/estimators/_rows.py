@@ -1,12 +1,13 @@
 """The rows of a fit over split rows: checked, and split between clients."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..core import Data, DataError
+from ..core.device import put_rows
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
 from ..data.values import refuse_non_numeric
 from ..kernels import nearest
@@ -29,6 +30,12 @@ class Rows:
     weight: FloatArray | None  # of each row
     places: dict[str, slice | IntArray]  # of each client's rows among all rows
 
+    def put_on(self, device: str) -> Self:
+        """The rows, on the device that the setting chooses."""
+        data = {name: put_rows(one, device) for name, one in self.by_client.items()}
+        moved = {id(self.by_client[name].X): one.X for name, one in data.items()}
+        return replace(self, by_client=data, tables=[moved.get(id(X), X) for X in self.tables])
+
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each row."""
         return np.concatenate([label(X, centers) for X in self.tables])
@@ -44,7 +51,11 @@ class Rows:
         """Refuse fewer rows than clusters."""
         n_samples = sum(len(data) for data in self.by_client.values())
         if n_samples == 0 and any(len(X) for X in self.tables):
-            raise DataError("sample_weight: all weights are zero, so there are no rows to cluster")
+            if all(np.isnan(X).all() for X in self.tables):
+                raise DataError("no row has a value in any column, so there is nothing to cluster")
+            raise DataError(
+                "no rows to cluster: all of them have sample_weight zero or no value at all"
+            )
         if n_samples < max(2, n_clusters):
             raise DataError(
                 f"n_samples={n_samples} must be at least n_clusters={n_clusters}, and at "

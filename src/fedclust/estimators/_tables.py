@@ -7,10 +7,12 @@ import narwhals as nw
 from narwhals.exceptions import NarwhalsError
 
 from ..core import DataError, did_you_mean
+from ..core.host import to_host
 
 
 def collect(X: Any) -> Any:
-    """Compute lazy frames, also within a list or a dict; return other data as they are."""
+    """Compute lazy frames and copy arrays from a GPU, also within a list or a dict."""
+    X = to_host(X)
     if isinstance(X, Mapping) and any(_is_lazy(table) for table in X.values()):
         return {name: collect(table) for name, table in X.items()}
     if isinstance(X, list | tuple) and any(_is_lazy(table) for table in X):
@@ -52,6 +54,21 @@ def without(X: Any, column: str) -> Any:
     if column not in (column_names(X) or ()):
         return X
     return _frame(X).drop(column).to_native()
+
+
+def column_of(X: Any, name: str) -> list[Any]:
+    """The values of a column of a data frame."""
+    values: list[Any] = _frame(X)[name].to_list()
+    return values
+
+
+def with_column(X: Any, name: str, values: Any) -> Any:
+    """The data frame with other values in a column."""
+    frame = _frame(X)
+    made = nw.new_series(name, values, backend=frame.implementation)
+    if frame.implementation.is_pandas_like():  # whose columns have an index
+        made = nw.from_native(made.to_native().set_axis(X.index), series_only=True)
+    return frame.with_columns(made).to_native()
 
 
 def align_columns(tables: Mapping[str, Any]) -> dict[str, Any]:
