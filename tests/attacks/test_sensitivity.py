@@ -15,6 +15,7 @@ from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, CellBroadcast
 from fedclust.algorithms.registry import PLANS
 from fedclust.core import Record, Schema
+from fedclust.privacy import IntegerGaussian
 from fedclust.typing import Rng
 
 from .sensitivity import TrustingCells, TrustingCMeans, change, message, worst_ratio
@@ -267,6 +268,9 @@ def test_values_that_are_not_numbers_change_no_more_than_others() -> None:
 def test_every_bounded_algorithm_that_a_request_can_build_is_searched() -> None:
     bounded = {name for name in PLANS if PLANS[name].traits.bounded}
     assert bounded == {"BoundedCMeans", "CellSeeding"}
+    for name in set(PLANS) - bounded:  # of summaries, mixtures, categories and missing cells, too
+        with pytest.raises(ConfigError, match="does not say how much one record can change"):
+            IntegerGaussian(1.0).check(PLANS[name])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("cells", [200, 512])

@@ -172,7 +172,8 @@ def carry_out(
     model = layout.complete(described, replace(about, study_hash=study_hash))
     history = described.precision.round_history(clustered.history)
     summary = clustered.choice.summary if clustered.choice else None
-    shown = publish(summary, described.precision.few) if summary else None
+    few = described.precision.few
+    shown = publish(summary, few, model.preparation) if summary else None
     directory.finish(model, history, described.profile, clustered.choice, shown)
     return Outcome(
         directory.path,

@@ -13,7 +13,7 @@ from .prepare import (
     prepare_over,
     scale_by_bounds,
 )
-from .statistics import Histogram, MedianOfMeans, Moments, round_to
+from .statistics import Histogram, MedianOfMeans, Moments, round_means, round_to, spread_of_shares
 
 __all__ = [
     "Column",
@@ -26,5 +26,7 @@ __all__ = [
     "encoded_schema",
     "prepare",
     "prepare_over",
+    "round_means",
     "round_to",
+    "spread_of_shares",
 ]
