@@ -1,6 +1,7 @@
 """Whether one row of a cluster has a rare category, which no published number may show."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import fedclust
 from fedclust.clustering.preparation import Preparation
 from fedclust.clustering.summary import publish
 from fedclust.clustering.summary.value import DataSummary
+from fedclust.results import ChoiceRecord, ScoreRecord
+from fedclust.study.precision import EXACT, Precision
 from fedclust.typing import Array, FloatArray
 
 pytest.importorskip("cryptography")
@@ -100,3 +103,20 @@ class _Kind:
 
 
 KIND: Any = _Kind()
+
+
+def test_evidence_for_a_number_of_clusters_is_rounded_as_other_indices() -> None:
+    """Two guesses of a record could be told apart by the last digits of an index."""
+    scores = (ScoreRecord(3, {"silhouette": 0.701234567, "inertia": None}),)
+    exact = ChoiceRecord(recommended=3, why="", weak=False, scores=scores, favourites={})
+    found = [
+        Precision(5, 450.0)
+        .round_choice(replace(exact, scores=(ScoreRecord(3, {"silhouette": v, "inertia": None}),)))
+        .scores[0]
+        .indices
+        for v in (0.701234567, 0.7013)
+    ]
+    assert found[0] == found[1]
+    assert found[0]["silhouette"] == pytest.approx(0.70, abs=0.01)
+    assert found[0]["inertia"] is None
+    assert EXACT.round_choice(exact) == exact

@@ -10,6 +10,7 @@ from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..core import RoundSummary
 from ..kernels import Density
+from ..results import ChoiceRecord
 from ..typing import FloatArray
 
 Value = TypeVar("Value", float, float | None)
@@ -28,6 +29,14 @@ class Precision:
             return value
         step: Any = np.array(self.few * abs(value) / self.rows)
         return float(round_to(np.array(value), step))
+
+    def round_choice(self, choice: ChoiceRecord) -> ChoiceRecord:
+        """The evidence for a number of clusters, which is made of indices."""
+        scores = (
+            replace(score, indices={n: self.round(v) for n, v in score.indices.items()})
+            for score in choice.scores
+        )
+        return replace(choice, scores=tuple(scores))
 
     def round_history(self, history: Sequence[RoundSummary]) -> list[RoundSummary]:
         """Rounds with one digit of how far centres moved: a single row may have moved them."""

@@ -174,7 +174,9 @@ def carry_out(
     summary = clustered.choice.summary if clustered.choice else None
     few = described.precision.few
     shown = publish(summary, few, model.preparation) if summary else None
-    directory.finish(model, history, described.profile, clustered.choice, shown)
+    evidence = clustered.choice.summarize() if clustered.choice else None
+    evidence = described.precision.round_choice(evidence) if evidence else None
+    directory.finish(model, history, described.profile, evidence, shown)
     return Outcome(
         directory.path,
         model,
