@@ -173,6 +173,16 @@ def test_masked_sums_give_the_same_bits_for_any_split() -> None:
     assert found[0].fit.loglik == pytest.approx(found[2].fit.loglik, abs=1e-4)  # type: ignore[union-attr]
 
 
+def test_masked_sums_of_huge_numbers_do_not_overflow() -> None:
+    X = 1e9 * table("iris")
+    schema = Schema(4, low=np.full(4, -1e10), high=np.full(4, 1e10))
+    algorithm = make("llf-mixture", 3, init=X[[0, 60, 120]], max_rounds=30, tol=0.0)
+    found = cluster(algorithm, deal(X), schema, privacy="secure")
+    clear = cluster(algorithm, deal(X), schema)
+    np.testing.assert_allclose(found.centers, clear.centers, rtol=1e-4)
+    assert found.inertia == pytest.approx(clear.inertia, rel=1e-4)
+
+
 def test_the_likelihood_never_falls() -> None:
     X, blocks = mixed(300, 5, missing=0.1)
     plan = Plan(make("llf-mixture", 4, init=np.nan_to_num(X[:4]), tol=0.0, max_rounds=40))

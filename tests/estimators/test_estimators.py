@@ -15,6 +15,7 @@ from fedclust import (
     ConfigError,
     FederatedFuzzyCMeans,
     FederatedKMeans,
+    FederatedMixture,
     make,
     make_seeding,
 )
@@ -26,7 +27,16 @@ from .row_owners import owners, pd, rows
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([FederatedKMeans(), FederatedFuzzyCMeans()])  # type: ignore[untyped-decorator]
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        FederatedKMeans(),
+        FederatedFuzzyCMeans(),
+        FederatedMixture(),
+        FederatedKMeans(missing="partial"),
+        FederatedFuzzyCMeans(missing="partial"),
+        FederatedMixture(missing="partial"),
+    ]
+)
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     """One client is the pooled case, so all checks of scikit-learn apply."""
     check(estimator)

@@ -1,6 +1,7 @@
 """Missing cells in the estimators over split rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -53,6 +54,32 @@ def test_memberships_are_known_for_every_row() -> None:
     U = model.predict_proba(X)
     np.testing.assert_allclose(U.sum(axis=1), 1.0)
     np.testing.assert_allclose(U[7], 1 / 3)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_a_table_without_any_value_is_refused_as_such(kind: type[FederatedKMeans]) -> None:
+    with pytest.raises(DataError, match="no row has a value in any column"):
+        kind(2, missing="partial").fit(np.full((20, 3), np.nan))
+
+
+def test_a_pandas_column_of_booleans_may_have_missing_cells() -> None:
+    yes = [True, None, False] * 20
+    frame = pd.DataFrame({"dose": np.tile([9.0, 9.0, 0.0], 20), "yes": yes})
+    frame["yes"] = frame["yes"].astype("boolean")
+    model = FederatedKMeans(2, missing="partial", random_state=0).fit(frame)
+    np.testing.assert_allclose(model.cluster_centers_, [[9, 1], [0, 0]])
+
+
+def test_fuzzy_centres_stay_apart_where_most_cells_are_missing() -> None:
+    """Filled with means, such rows have one fuzzy centre."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 40)) + 4.0 * y[:, None]
+    X[rng.random(X.shape) < 0.9] = np.nan
+    model = FederatedFuzzyCMeans(2, missing="partial", random_state=0)
+    labels = model.fit(X, clients=np.arange(400) % 4).labels_
+    observed = labels >= 0
+    assert adjusted_rand_score(y[observed], labels[observed]) > 0.9
 
 
 def test_all_patients_of_four_hospitals_are_labelled() -> None:

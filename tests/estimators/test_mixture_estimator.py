@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
@@ -76,7 +77,11 @@ def test_masked_sums_find_the_same() -> None:
 @pytest.mark.parametrize(
     ("categories", "words"),
     [
-        ({1: [1, 2]}, "column 1 has .* values that are not listed under categories"),
+        ({1: [1, 2]}, "column 'x1' has .* values that are not listed under categories"),
+        ({1: []}, "categories: the list of column 1 is empty"),
+        ({1: 5}, "categories: column 1 needs a list of its categories"),
+        ({1: ["a", "b"]}, "column 1 has words; give the column by its name"),
+        ({"kind": ["a", "b"]}, "'kind' has words, so X must be a data frame with its name"),
         ({7: [1]}, "categories: column 7, but X has 2 columns"),
         ({"kind": [1]}, "categories: X has no column 'kind'"),
         ([1], "categories must be a dict"),
@@ -86,6 +91,33 @@ def test_mistakes_about_categories_get_a_sentence(categories: Any, words: str) -
     X, _ = mixed()
     with pytest.raises((ConfigError, DataError), match=words):
         FederatedMixture(2, categories=categories).fit(X)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_words_are_categories_in_data_frames(kind: Any) -> None:
+    X, own = mixed()
+    words = [None if row % 9 == 0 else f"{int(code)}-fold" for row, code in enumerate(X[:, 1])]
+    wanted = np.where([word is None for word in words], np.nan, X[:, 1])
+    codes = FederatedMixture(2, categories={1: [1, 2, 5]}, missing="partial", random_state=0)
+    codes.fit(np.column_stack([X[:, 0], wanted]), clients=np.arange(300) % 3)
+    frame = kind({"dose": X[:, 0], "type": words})
+    listed = {"type": ["1-fold", "2-fold", "5-fold", None]}
+    model = FederatedMixture(2, categories=listed, missing="partial", random_state=0)
+    model.fit(frame, clients=np.arange(300) % 3)
+    np.testing.assert_array_equal(model.means_, codes.means_)
+    assert model.encoded_names_ == ["dose", "type=1-fold", "type=2-fold", "type=5-fold"]
+    assert (model.predict(frame) == own).mean() > 0.95
+    tables = [frame[:100], frame[100:]]
+    np.testing.assert_array_equal(np.concatenate(model.predict(tables)), model.predict(frame))
+    with pytest.raises(DataError, match="column 'type' has 1 values that are not listed"):
+        model.predict(kind({"dose": [1.0], "type": ["9-fold"]}))
+
+
+def test_a_warm_start_knows_the_columns_of_categories() -> None:
+    X, _ = mixed()
+    model = FederatedMixture(2, categories={1: [1, 2, 5]}, warm_start=True, random_state=0)
+    first = model.fit(X).bic_
+    assert model.fit(X).bic_ <= first + 1e-3
 
 
 def test_fuzzy_c_means_does_not_take_a_mixture() -> None:

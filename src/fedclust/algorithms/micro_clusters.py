@@ -128,16 +128,19 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
 
     # Clusters of the clustering that follows.
     wanted: Annotated[int, Role.CLUSTERS] = 1
+    # Values in place of missing cells, as in `MicroSeeding`.
+    fill: Annotated[FloatArray | None, Role.COLUMNS] = None
 
     key: ClassVar[str] = "micro-c-means"
     # Rounding changes with the centres, so the totals of two rounds may differ.
-    traits: ClassVar[Traits] = Traits(counted=True, means=True, additive=True)
+    traits: ClassVar[Traits] = Traits(counted=True, means=True, additive=True, missing=True)
 
     def initial_state(self, centers: FloatArray) -> MicroState:
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        sums = hard_sums(data.X, down.centers, data.weight)
+        rows = fill_missing(data.X, self.fill) if data.has_missing else data.X
+        sums = hard_sums(rows, down.centers, data.weight)
         return Sums(sums.weight, sums.total, sums.records)
 
     def release(self, message: Sums) -> Sums:

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from ..core import Data, Dims, Empty, OneRoundQuery, Role, Rule, Schema, Summed, Traits, checks
+from ..core.message import round_to_grid
 from ..kernels import Density, nearest, score_mixture
 from ..kernels.grid import Grid
 from ..kernels.mixture import from_steps, to_steps
@@ -49,15 +50,16 @@ def count_parameters(n_clusters: int, blocks: IntArray) -> int:
 
 @dataclass(frozen=True, eq=False)
 class FitSums(Summed):
-    """Log-likelihood, entropy, inertia and weight of all rows."""
+    """Log-likelihood, entropy and weight of all rows, and their inertia."""
 
-    sums: Annotated[Array, Dims("four")]
+    logs: Annotated[Array, Dims("three")]
+    inertia: Annotated[Array, Dims("one")]  # its size depends on the units of the columns
 
     def on_grid(self, grid: Grid) -> "FitSums":
-        return FitSums(to_steps(self.sums))
+        return FitSums(to_steps(self.logs), round_to_grid(self.inertia, grid.plain))
 
     def off_grid(self, grid: Grid) -> "FitSums":
-        return FitSums(from_steps(self.sums))
+        return FitSums(from_steps(self.logs), self.inertia / grid.plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +85,11 @@ class MixtureFit(OneRoundQuery[Centers, FitSums]):
         w = data.weight if len(data.weight) else np.ones(len(data))
         loglik, entropy = score_mixture(data.X, Density.unpack(self.density))
         inertia = nearest(data.X, down.centers)[1]
-        return FitSums(np.array([w @ loglik, w @ entropy, w @ inertia, w.sum()]))
+        return FitSums(np.array([w @ loglik, w @ entropy, w.sum()]), np.array([w @ inertia]))
 
     def model(self, state: FitSums) -> Fit:
-        loglik, entropy, inertia, rows = state.sums.tolist()
+        loglik, entropy, rows = state.logs.tolist()
+        inertia = float(state.inertia[0])
         return Fit(loglik, entropy, inertia, rows, count_parameters(self.n_clusters, self.blocks))
 
     def rule(self, n_features: int) -> Rule:
@@ -94,4 +97,4 @@ class MixtureFit(OneRoundQuery[Centers, FitSums]):
         return Rule(min_samples=2)
 
     def sizes(self, schema: Schema) -> dict[str, int]:
-        return super().sizes(schema) | {"four": 4}
+        return super().sizes(schema) | {"three": 3, "one": 1}

@@ -59,6 +59,9 @@ class PartialFuzzyCMeans(FuzzyCMeans):
             *fuzzy_cell_sums(data.X, down.centers, self.fuzzifier, data.weight, data.grid)
         )
 
+    def rival_steps(self, init: FloatArray, *, step: bool) -> AnyAlgorithm:
+        return PartialRivals(self.n_clusters, init, step)
+
 
 @dataclass(frozen=True, eq=False)
 class RivalCellSums(RivalSums):

@@ -16,6 +16,7 @@ from ..algorithms.centers import CenterAlgorithm
 from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Summary
 from ..core import AnyAlgorithm, Run, Schema, derive_seed, stream
 from ..kernels import k_means, search_centers, search_fuzzy_centers, sq_distances
+from ..metrics import Evaluation
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
 from .preparation.statistics import Moments
@@ -49,9 +50,8 @@ class StartSearch:
     def find(self, tier: Tier) -> FloatArray:
         """The initial centres."""
         rng, k = stream(self.seed, "start", 0), self.algorithm.n_clusters
-        # Further queries show no more than the clustering itself, and none is missed later.
-        is_open = tier.exact and not tier.limits_queries and k > 1
-        refine = is_open and self.algorithm.lossless and not self.schema.missing
+        is_open = _is_open(tier, self.algorithm)
+        refine = is_open and self.algorithm.lossless
         seeding = self.seeding
         if self.schema.missing:
             moments = self._run(Moments(None if tier.exact else seeding.min_count)).model
@@ -67,7 +67,9 @@ class StartSearch:
                 centers = np.concatenate([centers, self._guess(summary, len(centers))])
                 # A single client is the pooled case: it has nobody to hide its sums from.
                 wanted = k if self.n_clients > 1 else _MOST_CENTERS
-                micro = MicroClusters(len(centers), centers, max_rounds=1, wanted=wanted)
+                micro = MicroClusters(
+                    len(centers), centers, max_rounds=1, wanted=wanted, fill=seeding.fill
+                )
                 state = self._run(micro).state
                 centers, _ = summary = Summary.of(state.centers, state.weight)
                 if number in _SEARCHED:
@@ -79,13 +81,28 @@ class StartSearch:
             ]
         fuzzifier = self.algorithm.parameter("fuzzifier")
         if self.algorithm.soft and fuzzifier is not None:
-            return search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
+            fuzzy = search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
+            return self._less_fuzzy(fuzzy, self._race(found)) if self._doubts(tier) else fuzzy
         return self._race(found) if is_open else found[0]
 
     def _guess(self, summary: Summary, n: int) -> FloatArray:
         """Centres to try besides n others, within the public bounds and the limits of clients."""
         guesses = _reach_beyond(summary)[: max(0, _MOST_CENTERS - n)]
         return guesses if self.schema.low is None else np.clip(guesses, *self.schema.box())
+
+    def _doubts(self, tier: Tier) -> bool:
+        """Whether fuzzy centres of the summary are compared with those of the race.
+
+        Filled cells draw the summary together, so that fuzzy centres may fall on each other.
+        """
+        return self.schema.missing and _is_open(tier, self.algorithm)
+
+    def _less_fuzzy(self, *starts: FloatArray) -> FloatArray:
+        """The start with the lowest fuzzy objective over all rows."""
+        k, m = self.algorithm.n_clusters, self.algorithm.parameter("fuzzifier")
+        queries = [Evaluation(k, start, "objective", m) for start in starts]
+        values = [self._run(query).model for query in queries]
+        return starts[int(np.argmin(_without_noise(np.array(values))))]
 
     def _race(self, starts: list[FloatArray]) -> FloatArray:
         """Compare all starts over all rows; the best take steps, and a quarter stays after each."""
@@ -109,6 +126,11 @@ class StartSearch:
         done = self.run(algorithm, derive_seed(self.seed, algorithm.key))
         self.runs.append(done)
         return done
+
+
+def _is_open(tier: Tier, algorithm: AnyAlgorithm) -> bool:
+    """Whether further queries show no more than the clustering itself, and none is missed later."""
+    return tier.exact and not tier.limits_queries and algorithm.n_clusters > 1
 
 
 class StartCost(NamedTuple):

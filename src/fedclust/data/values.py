@@ -48,6 +48,10 @@ def refuse_non_numeric(X: Any, client: str) -> None:
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
     for name in X.columns:
+        if (
+            str(getattr(X[name], "dtype", "")) == "boolean"
+        ):  # of pandas: with NA its array is one of objects
+            continue
         values = np.asarray(X[name])
         if values.dtype.kind in "Mm":
             raise DataError(f"{client}: column {name!r} has dates or durations, not numbers")

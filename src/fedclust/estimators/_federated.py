@@ -116,10 +116,10 @@ class Federated(
         self._check_missing()
         n_init, tier, progress = count_starts(self), self._tier(), Progress(self)
         self._owner_column = clients if isinstance(clients, str) else None
-        rows = self._encode_all(read_rows(self, collect(X), clients, sample_weight))
+        rows = self._encode_all(read_rows(self, self._read(collect(X)), clients, sample_weight))
         rows.refuse_fewer_than(fewest)
-        earlier = self._earlier_centers()
         data = self._algorithm(), rows.by_client, self._schema(tier)
+        earlier = self._earlier_centers(data[-1].n_features)
         common: dict[str, Any] = {
             "init": self.init if earlier is None else earlier,
             "n_init": n_init if earlier is None else 1,
@@ -188,6 +188,9 @@ class Federated(
         """
         return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
 
+    def _read(self, X: Any) -> Any:  # the tables as numbers
+        return X
+
     def _encode_all(self, rows: Rows) -> Rows:
         """The rows as they are clustered."""
         return rows
@@ -208,8 +211,7 @@ class Federated(
         X, who = collect(X), "X" if client is None else f"client {client!r}"
         if tables_by_client(X) is not None:
             raise DataError("X: expected one table, got several; pass one client's table at a time")
-        if self._owner_column is not None:
-            X = without(X, self._owner_column)
+        X = self._read(X if self._owner_column is None else without(X, self._owner_column))
         self._check_missing()
         names = getattr(self, "feature_names_in_", None)
         if client is not None and names is not None:
@@ -307,12 +309,12 @@ class Federated(
             raise ConfigError(reason)
         return tier.with_rounds(self.max_rounds)
 
-    def _earlier_centers(self) -> FloatArray | None:
+    def _earlier_centers(self, n_features: int) -> FloatArray | None:
         """The centres of an earlier fit, from which a warm start continues."""
         earlier: FloatArray | None = getattr(self, "cluster_centers_", None)
         if not self.warm_start or earlier is None:
             return None
-        wanted = (given_clusters(self), self.n_features_in_)
+        wanted = (given_clusters(self), n_features)
         if earlier.shape != wanted:
             raise ConfigError(
                 f"warm_start: the earlier fit has {earlier.shape[0]} clusters of "

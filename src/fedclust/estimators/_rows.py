@@ -44,7 +44,11 @@ class Rows:
         """Refuse fewer rows than clusters."""
         n_samples = sum(len(data) for data in self.by_client.values())
         if n_samples == 0 and any(len(X) for X in self.tables):
-            raise DataError("sample_weight: all weights are zero, so there are no rows to cluster")
+            if all(np.isnan(X).all() for X in self.tables):
+                raise DataError("no row has a value in any column, so there is nothing to cluster")
+            raise DataError(
+                "no rows to cluster: all of them have sample_weight zero or no value at all"
+            )
         if n_samples < max(2, n_clusters):
             raise DataError(
                 f"n_samples={n_samples} must be at least n_clusters={n_clusters}, and at "

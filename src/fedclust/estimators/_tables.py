@@ -54,6 +54,21 @@ def without(X: Any, column: str) -> Any:
     return _frame(X).drop(column).to_native()
 
 
+def column_of(X: Any, name: str) -> list[Any]:
+    """The values of a column of a data frame."""
+    values: list[Any] = _frame(X)[name].to_list()
+    return values
+
+
+def with_column(X: Any, name: str, values: Any) -> Any:
+    """The data frame with other values in a column."""
+    frame = _frame(X)
+    made = nw.new_series(name, values, backend=frame.implementation)
+    if frame.implementation.is_pandas_like():  # whose columns have an index
+        made = nw.from_native(made.to_native().set_axis(X.index), series_only=True)
+    return frame.with_columns(made).to_native()
+
+
 def align_columns(tables: Mapping[str, Any]) -> dict[str, Any]:
     """All clients' tables with their columns in the order of the first; refuse other columns."""
     first, *_ = tables

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..algorithms import make
 from ..clustering.rows import Clustering, Init
-from ..core import AnyAlgorithm, ConfigError, DataError, Schema
+from ..core import AnyAlgorithm, ConfigError, Schema
 from ..kernels import Density, most_probable, posteriors, score_mixture
 from ..tiers import Privacy, Tier
 from ..typing import FloatArray, IntArray
 from ._auto import given_clusters
+from ._categories import Categories, code_words
 from ._federated import Federated
 from ._progress import FitRound
 from ._rows import Rows
@@ -29,9 +30,9 @@ class FederatedMixture(Federated):
     n_clusters : int or "auto", default=8
         Number of clusters. "auto" takes the number with the lowest BIC, or with masked sums that of
         a summary of the rows.
-    categories : dict of column to list of numbers, optional
-        The columns of X that hold categories, by position or name, and the codes of all their
-        categories. They are public: every client must know the same.
+    categories : dict of column to list, optional
+        The columns of X that hold categories, by position or name, and all their categories:
+        numbers, or in a data frame words. They are public: every client must know the same.
     min_variance : float, default=1e-3
         Least variance of a cluster in a column, as a share of the column's variance over all rows.
     init, n_init, max_rounds, tol, sampling, min_clients, privacy, bounds, missing
@@ -156,13 +157,18 @@ class FederatedMixture(Federated):
 
     # Columns of categories
 
-    def _coded(self) -> dict[int, FloatArray]:
-        """The codes of each column of categories, by its position."""
+    def _listed(self) -> dict[Any, Categories]:
+        """The categories of each column of them, by the name or position that the user gave."""
+        given = {} if self.categories is None else self.categories
+        if not isinstance(given, Mapping):
+            raise ConfigError("categories must be a dict of columns and the categories of each")
+        return {column: Categories.of(column, listed) for column, listed in given.items()}
+
+    def _coded(self) -> dict[int, Categories]:
+        """The categories of each column of them, by its position."""
         names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
-        found: dict[int, FloatArray] = {}
-        if not isinstance(self.categories or {}, Mapping):
-            raise ConfigError("categories must be a dict of columns and the codes of each")
-        for column, codes in (self.categories or {}).items():
+        found: dict[int, Categories] = {}
+        for column, categories in self._listed().items():
             place = names.index(column) if column in names else column
             if isinstance(place, bool) or not isinstance(place, int | np.integer):
                 raise ConfigError(f"categories: X has no column {column!r}")
@@ -170,23 +176,27 @@ class FederatedMixture(Federated):
                 raise ConfigError(
                     f"categories: column {column!r}, but X has {self.n_features_in_} columns"
                 )
-            found[int(place)] = np.unique(np.asarray(codes, dtype=float))
+            found[int(place)] = categories
         return found
+
+    def _read(self, X: Any) -> Any:
+        words = {column: listed for column, listed in self._listed().items() if listed.words}
+        for column in words:
+            if not isinstance(column, str):
+                raise ConfigError(
+                    f"categories: column {column!r} has words; give the column by its name"
+                )
+        return code_words(X, words) if words else X
 
     def _encode(self, rows: FloatArray) -> FloatArray:
         """Rows with a column of 0 and 1 for each category."""
-        parts, coded = [], self._coded()
-        for place in range(rows.shape[1]):
-            own = rows[:, [place]]
-            if place in coded:
-                known = np.isin(own, coded[place]) | np.isnan(own)
-                if not known.all():
-                    raise DataError(
-                        f"column {place} has {int((~known).sum())} values that are not listed "
-                        "under categories; correct them, or list all codes"
-                    )
-                own = np.where(np.isnan(own), np.nan, (own == coded[place]).astype(float))
-            parts.append(own)
+        coded, names = self._coded(), self._names()
+        parts = [
+            coded[place].encode(repr(names[place]), rows[:, place])
+            if place in coded
+            else rows[:, [place]]
+            for place in range(rows.shape[1])
+        ]
         return np.ascontiguousarray(np.hstack(parts))
 
     def _encode_all(self, rows: Rows) -> Rows:
@@ -201,12 +211,15 @@ class FederatedMixture(Federated):
             [
                 place + 1 if place in coded else 0
                 for place in range(schema.n_features)
-                for _ in coded.get(place, [0.0])
+                for _ in range(len(coded[place].codes) if place in coded else 1)
             ]
         )
         low, high = schema.low, schema.high
         if low is not None and high is not None:
-            widths = [len(coded.get(place, [0.0])) for place in range(schema.n_features)]
+            widths = [
+                len(coded[place].codes) if place in coded else 1
+                for place in range(schema.n_features)
+            ]
             low = np.where(blocks == 0, np.repeat(low, widths), 0.0)
             high = np.where(blocks == 0, np.repeat(high, widths), 1.0)
         return replace(schema, n_features=len(blocks), low=low, high=high, blocks=blocks)
@@ -246,14 +259,16 @@ class FederatedMixture(Federated):
         self.log_likelihood_, self.bic_, self.icl_ = fit.loglik, fit.bic, fit.icl
         self.encoded_names_ = self._encoded_names()
 
-    def _encoded_names(self) -> list[str]:
+    def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
-        given = [f"x{i}" for i in range(self.n_features_in_)] if names is None else names.tolist()
+        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names.tolist()
+
+    def _encoded_names(self) -> list[str]:
         coded = self._coded()
         return [
-            name if place not in coded else f"{name}={code:g}"
-            for place, name in enumerate(given)
-            for code in coded.get(place, [0.0])
+            name if category is None else f"{name}={category}"
+            for place, name in enumerate(self._names())
+            for category in (coded[place].names if place in coded else [None])
         ]
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:

@@ -110,7 +110,7 @@ def _posteriors(D, v, hard, low, total, logs):
                 total[t] += 1.0 if first else 0.0
                 D[c, t] = v[t] if first else 0.0
         for t in range(TILE):
-            logs[t] = -0.5 * low[t] * v[t]
+            logs[t] = 0.0  # distances have no likelihood, and their sum could overflow
         return
     for c in range(k):
         for t in range(TILE):

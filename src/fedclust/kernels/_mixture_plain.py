@@ -26,12 +26,12 @@ def deviances(X: FloatArray, density: Any) -> FloatArray:
 
 
 def posteriors_of(D: FloatArray, *, hard: bool = False) -> tuple[FloatArray, FloatArray]:
-    """Posteriors from deviances, and the log-likelihood of each row."""
+    """Posteriors from deviances, and the log-likelihood of each row; with `hard` it is zero."""
     low = D.min(axis=1, keepdims=True)
     if hard:
         R = np.zeros_like(D)
         R[np.arange(len(D)), D.argmin(axis=1)] = 1.0
-        return R, -0.5 * low[:, 0]
+        return R, np.zeros(len(D))
     R = np.exp(0.5 * (low - D))
     total = R.sum(axis=1, keepdims=True)
     R /= total
