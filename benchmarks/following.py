@@ -3,9 +3,10 @@
 The same masked study, once with clients that answer plans and once with clients that follow it,
 study by study in turn. Requests and replies are bytes, as over a network. Clients are on machines
 of their own, so a round takes the time of the server and of one client, its step over 500 rows
-included. It is processor time, of which the lower quartile is shown, because other programs on the
-machine only add to it. The disk, which all clients wait for alike, is not in it. Everything else
-is as in a federation: signatures, masks, ledgers, logs, the transcript.
+included. It is measured twice: as time that passes, with the disk, on which a client's ledger and
+log are before a reply leaves; and as processor time. What carries the bytes is in neither. The
+lower quartile is shown, because other programs on the machine only add to it. Everything else is as
+in a federation: signatures, masks, ledgers, logs, the transcript.
 """
 
 import sys
@@ -29,6 +30,7 @@ from fedclust.study.pool import RemotePool
 from fedclust.study.read import read_study
 from fedclust.study.run import Outcome, carry_out
 from fedclust.study.run_directory import RunDirectory
+from fedclust.typing import FloatArray
 
 K, F, ROUNDS = 60, 16, 12  # 60 weights and 60 x 16 sums: 1,020 values
 N_ROWS, N_PAIRS = 500, 3
@@ -51,12 +53,15 @@ report = false
 """
 
 
+Seconds = FloatArray  # that pass, and of the processor
+
+
 @dataclass
 class Costs:
     """Seconds and bytes of the rounds of one study."""
 
-    server: list[float] = field(default_factory=list)
-    clients: list[list[float]] = field(default_factory=list)
+    server: list[Seconds] = field(default_factory=list)
+    clients: list[list[Seconds]] = field(default_factory=list)
     down: list[int] = field(default_factory=list)
 
     def add(self, other: "Costs") -> None:
@@ -66,23 +71,28 @@ class Costs:
         self.down += other.down
 
     @property
-    def round(self) -> float:
+    def round(self) -> Seconds:
         """A round with every client on a machine of its own."""
         return self.of_server + self.of_client
 
     @property
-    def of_server(self) -> float:
-        """Processor time of the server in a round."""
+    def of_server(self) -> Seconds:
+        """What the server takes in a round."""
         return _usual(self.server)
 
     @property
-    def of_client(self) -> float:
-        """Processor time of a client in a round."""
+    def of_client(self) -> Seconds:
+        """What a client takes in a round."""
         return _usual([seconds for one in self.clients for seconds in one])
 
 
-def _usual(seconds: Sequence[float]) -> float:
-    return float(np.percentile(seconds, 25))
+def _usual(seconds: Sequence[Seconds]) -> Seconds:
+    usual: Seconds = np.percentile(seconds, 25, axis=0)
+    return usual
+
+
+def _now() -> Seconds:
+    return np.array([time.perf_counter(), time.process_time()])
 
 
 class Timed:
@@ -90,7 +100,7 @@ class Timed:
 
     def __init__(self, sites: dict[str, ClientEndpoint]) -> None:
         self._sites, self.costs = sites, Costs()
-        self._since = time.process_time()
+        self._since = _now()
 
     def clients(self) -> list[str]:
         """All of them."""
@@ -100,17 +110,18 @@ class Timed:
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
         """Every client's answer, one after the other."""
-        server = time.process_time() - self._since
-        used, answers = [], []
+        server = _now() - self._since
+        used: list[Seconds] = []
+        answers: list[tuple[str, bytes | str]] = []
         for client in clients:
-            start = time.process_time()
+            start = _now()
             answers.append((client, self._sites[client].answer(request, "ana@example.org")))
-            used.append(time.process_time() - start)
+            used.append(_now() - start)
         if unpack(request).header.get("algorithm") == "CMeans":
             self.costs.server.append(server)
             self.costs.clients.append(used)
             self.costs.down.append(len(request))
-        self._since = time.process_time()
+        self._since = _now()
         yield from answers
 
 
@@ -187,24 +198,26 @@ def table() -> Iterator[str]:
             f"| bytes down to each of 100 clients in a round | | {max(many.down) / 1e6:.2f} MB | "
             f"{_met(max(many.down) <= MOST_BYTES)} <= 2 MB |"
         )
-        used = many.of_client * 1e3
+        used = many.of_client[1] * 1e3
         yield f"| processor time of each of 100 clients in a round | | {used:.1f} ms | |"
 
 
 def _rows_of(plans: Costs, followed: Costs) -> Iterator[str]:
-    ratio, above = followed.round / plans.round, followed.of_client - plans.of_client
-    parts = {
-        "a round of 20 clients, 1,020 values": (plans.round, followed.round),
-        "of it the server": (plans.of_server, followed.of_server),
-        "of it a client": (plans.of_client, followed.of_client),
-    }
-    bars = (
-        f"{ratio:.2f} ({_met(ratio <= MOST_RATIO)} <= 1.3)",
-        "",
-        f"+{above * 1e3:.1f} ms ({_met(above <= MOST_CPU)} <= 20 ms)",
-    )
-    for (what, (less, more)), bar in zip(parts.items(), bars, strict=True):
-        yield f"| {what} | {less * 1e3:.1f} ms | {more * 1e3:.1f} ms | {bar} |"
+    above = followed.of_client - plans.of_client
+    for place, what in enumerate(("time that passes", "processor time")):
+        ratio = followed.round[place] / plans.round[place]
+        parts = {
+            f"a round of 20 clients, 1,020 values, {what}": (plans.round, followed.round),
+            "of it the server": (plans.of_server, followed.of_server),
+            "of it a client": (plans.of_client, followed.of_client),
+        }
+        bars = (
+            f"{ratio:.2f} ({_met(ratio <= MOST_RATIO)} <= 1.3)",
+            "",
+            f"+{above[1] * 1e3:.1f} ms ({_met(above[1] <= MOST_CPU)} <= 20 ms)" if place else "",
+        )
+        for (name, (less, more)), bar in zip(parts.items(), bars, strict=True):
+            yield f"| {name} | {less[place] * 1e3:.1f} ms | {more[place] * 1e3:.1f} ms | {bar} |"
 
 
 def _met(good: bool) -> str:

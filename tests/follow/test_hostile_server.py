@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from fedclust.clustering.preparation import Column, Moments
-from fedclust.core import Schema
+from fedclust.core import Message, Schema
 from fedclust.core.wire import Frame, pack
 from fedclust.privacy.crypto import exchange_public, fresh_secret, signature, signing_public
 from fedclust.privacy.keyring import offered
+from fedclust.typing import IntArray
 
 from ..support.damage import resealed
 from ..support.following import tables
@@ -188,7 +189,14 @@ ANYBODY: tuple[Patch, ...] = (
 ANY_PLAN: Patch = ("fedclust.client.admission", "allow_plan", lambda *args: None)
 ANY_GRID: Patch = ("fedclust.client.admission", "allow_bounds", lambda *args: None)
 ANY_COHORT: Patch = ("fedclust.privacy.ledger", "find_conflict", lambda *args: "")
-ANY_TYPE: Patch = ("fedclust.follow.followed_run", "to_words", lambda message: np.zeros(1, int))
+
+
+def no_words(message: Message) -> IntArray:
+    """A message of any type as zeros."""
+    return np.zeros(sum(a.size for a in message.arrays().values()), np.int64)
+
+
+ANY_TYPE: Patch = ("fedclust.follow.followed_run", "to_words", no_words)
 
 ATTACKS = {
     "centres, a millionth off": Attack("CMeans", shifted("down.centers", 1e-6)),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from ..algorithms import ALGORITHMS
 from ..core import ConfigError
 from ..core.checks import LARGEST
+from ..core.device import DEVICES
 from ..data.files import describe_absent, named_files
 from ..data.ids import secret_bytes
 from ..data.settings import FileSettings
@@ -90,6 +91,15 @@ class ConsentSettings:
 
 
 @dataclass(frozen=True)
+class ComputeSettings:
+    """[compute]: what the client computes with."""
+
+    device: Annotated[
+        str, Key('where steps over the rows run; "auto": a GPU for large tables, if any', DEVICES)
+    ] = "auto"
+
+
+@dataclass(frozen=True)
 class OutputSettings:
     """[output]: what the client writes; paths are relative to client.toml."""
 
@@ -108,6 +118,7 @@ class ClientConfig:
     output: OutputSettings
     # [bounds]: low and high of columns, which scale them where columns are split between clients.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    compute: ComputeSettings = ComputeSettings()
 
     def files(self) -> list[Path]:
         """The client's data files; a glob may name several."""
@@ -143,7 +154,7 @@ class ClientConfig:
 
 def read_client_config(path: Path) -> ClientConfig:
     """The configuration in a client.toml."""
-    file = TomlFile.read(path, ("data", "consent", "bounds", "output"))
+    file = TomlFile.read(path, ("data", "consent", "bounds", "compute", "output"))
     data = file.section(DataSettings, "data")
     consent = file.section(ConsentSettings, "consent")
     if data.secret is not None:
@@ -158,7 +169,8 @@ def read_client_config(path: Path) -> ClientConfig:
             "record over all studies, such as epsilon = 1.0",
         )
     output = file.section(OutputSettings, "output")
-    return ClientConfig(path, data, consent, output, _read_bounds(file))
+    compute = file.section(ComputeSettings, "compute")
+    return ClientConfig(path, data, consent, output, _read_bounds(file), compute)
 
 
 def _read_bounds(file: TomlFile) -> dict[str, tuple[float, float]]:

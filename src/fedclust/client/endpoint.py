@@ -79,6 +79,7 @@ class ClientEndpoint:
             lambda: allow_split_columns(config),
             self._answered,
             config.bounds,
+            config.compute.device,
         )
 
     @cached_property

@@ -24,6 +24,7 @@ from ..kernels.grid import Grid
 from ..typing import Array, FloatArray, IntArray, Rng
 from .checks import LARGEST
 from .errors import ConfigError, DataError
+from .host import to_host
 from .message import Message, Record
 from .traits import Role, Traits
 
@@ -103,6 +104,7 @@ class Data:
 
 
 def _read_table(X: Any, client: str) -> FloatArray:
+    X = to_host(X)
     if hasattr(X, "mask") and np.ma.is_masked(X):  # the first use of np.ma imports it
         raise DataError(f"{client}: some values are masked; drop or fill them first")
     if hasattr(X, "toarray"):

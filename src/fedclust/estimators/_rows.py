@@ -1,12 +1,13 @@
 """The rows of a fit over split rows: checked, and split between clients."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..core import Data, DataError
+from ..core.device import put_rows
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
 from ..data.values import refuse_non_numeric
 from ..kernels import nearest
@@ -28,6 +29,12 @@ class Rows:
     tables: list[FloatArray]
     weight: FloatArray | None  # of each row
     places: dict[str, slice | IntArray]  # of each client's rows among all rows
+
+    def put_on(self, device: str) -> Self:
+        """The rows, on the device that the setting chooses."""
+        data = {name: put_rows(one, device) for name, one in self.by_client.items()}
+        moved = {id(self.by_client[name].X): one.X for name, one in data.items()}
+        return replace(self, by_client=data, tables=[moved.get(id(X), X) for X in self.tables])
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each row."""

@@ -7,10 +7,12 @@ import narwhals as nw
 from narwhals.exceptions import NarwhalsError
 
 from ..core import DataError, did_you_mean
+from ..core.host import to_host
 
 
 def collect(X: Any) -> Any:
-    """Compute lazy frames, also within a list or a dict; return other data as they are."""
+    """Compute lazy frames and copy arrays from a GPU, also within a list or a dict."""
+    X = to_host(X)
     if isinstance(X, Mapping) and any(_is_lazy(table) for table in X.values()):
         return {name: collect(table) for name, table in X.items()}
     if isinstance(X, list | tuple) and any(_is_lazy(table) for table in X):

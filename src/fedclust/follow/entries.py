@@ -104,8 +104,9 @@ def messages_of(kind: type[Message], entry: Entry) -> Mapping[str, Message]:
     """
     if not issubclass(kind, Summed):
         return {c: entry.message(kind, n) for n, c in enumerate(entry.clients)}
-    total = from_words(kind, entry.layout, entry.total)
-    zeros = from_words(kind, entry.layout, np.zeros_like(entry.total))
+    words = entry.total
+    total = from_words(kind, entry.layout, words)
+    zeros = from_words(kind, entry.layout, np.zeros_like(words))
     return {client: zeros if n else total for n, client in enumerate(entry.clients)}
 
 

@@ -23,7 +23,7 @@ from .entries import Entry, layout_of, to_words
 from .follower import Follower, Over
 from .memory import Reply, RunMemory
 from .roundings import Roundings, pair_numbers
-from .seals import Sealer, round_contents, values_content
+from .seals import Sealer
 
 _ROUNDINGS = "roundings.bin"  # in the client's folder, for all runs
 
@@ -106,11 +106,11 @@ class FollowedRun:
         self, step: int, request: AnyRequest, asked: bytes, reply: AnyReply, id: str
     ) -> Reply:
         if isinstance(reply, Message):
-            (content,) = round_contents(layout_of(reply), to_words(reply)[None])
+            mine = Entry(step, (self._me,), layout_of(reply), to_words(reply)[None])
         else:
-            content = values_content(values_of(reply))
+            mine = Entry(step, (self._me,), values=(values_of(reply),))
         masks, cohort = _masks_of(request)
-        seal = self._sealer.seal(step, asked, content, cohort, masks)
+        seal = self._sealer.seal(mine, asked, cohort, masks)
         text = base64.b64encode(seal.tobytes()).decode()
         raw = encode_answer(reply, answers=id, client=self._me, seal=text)
         return Reply(step, asked, raw)

@@ -31,7 +31,14 @@ from ..study.settings import Study
 from ..typing import Array
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
-from .entries import Entry, encode_entry, from_words, layout_of, messages_of, to_words
+from .entries import (
+    Entry,
+    encode_entry,
+    from_words,
+    layout_of,
+    messages_of,
+    to_words,
+)
 from .transcript import Transcript
 
 T = TypeVar("T")
@@ -371,8 +378,11 @@ def _make_entry(step: int, replies: Mapping[str, tuple[Any, Array]]) -> Entry:
         seals[row, : len(seal)] = seal
     if not isinstance(parts[0], Message):
         return Entry(step, clients, values=tuple(parts), seals=seals)
-    words = np.stack([to_words(part) for part in parts])
-    return Entry(step, clients, layout_of(parts[0]), words, seals=seals)
+    layout, first = layout_of(parts[0]), to_words(parts[0])
+    words = np.empty((len(parts), first.size), np.int64)
+    for number, part in enumerate(parts):
+        words[number] = to_words(part)
+    return Entry(step, clients, layout, words, seals=seals)
 
 
 def _seal_of(frame: Frame) -> Array:

@@ -41,20 +41,22 @@ class Roundings:
         with open(self._file, "a+b") as file:
             lock(file)
             self._catch_up(file)
-            file.truncate(self._read)  # a crash while writing
             new: dict[bytes, bytes] = {}
             for ours, theirs in pairs:
-                if self._known.get(ours, new.setdefault(ours, theirs)) != theirs:
+                chosen = self._known.get(ours) or new.setdefault(ours, theirs)
+                if chosen != theirs:
                     return False
-            new = {ours: theirs for ours, theirs in new.items() if ours not in self._known}
-            file.write(b"".join(ours + theirs for ours, theirs in new.items()))
-            file.flush()
-            self._catch_up(file)
+            raw = b"".join(part for pair in new.items() for part in pair)
+            file.write(raw)
+        self._known |= new
+        self._read += len(raw)
         return True
 
     def _catch_up(self, file: Any) -> None:
         file.seek(self._read)
         raw = file.read()
+        if len(raw) % _RECORD:  # a crash while writing
+            file.truncate(self._read + len(raw) // _RECORD * _RECORD)
         for start in range(0, len(raw) - _RECORD + 1, _RECORD):
             self._known[raw[start : start + _HASH]] = raw[start + _HASH : start + _RECORD]
             self._read += _RECORD
@@ -95,11 +97,11 @@ def _hash_arrays(arrays: Mapping[str, Array]) -> Iterator[bytes]:
 
 def _hash_rows(name: str, array: Array) -> Iterator[bytes]:
     """Row by row: the same centres may come in another order."""
-    start = blake2b(name.encode() + b"\0", digest_size=_HASH)
-    for row in np.ascontiguousarray(np.atleast_1d(array)):
-        found = start.copy()
-        found.update(row.tobytes())
-        yield found.digest()
+    rows = np.ascontiguousarray(np.atleast_1d(array))
+    raw, start = rows.tobytes(), name.encode() + b"\0"
+    width = len(raw) // max(1, len(rows))
+    for place in range(0, len(raw), max(1, width)):
+        yield blake2b(start + raw[place : place + width], digest_size=_HASH).digest()
 
 
 def _hash(*parts: bytes) -> bytes:

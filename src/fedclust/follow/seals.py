@@ -8,7 +8,7 @@ pair shares (HMAC-SHA256): a tag is a hundred times cheaper to check, and as har
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,37 +18,28 @@ from ..core.errors import Code
 from ..privacy import ClientPolicy
 from ..privacy.crypto import KEY_BYTES, SIGNATURE_BYTES, digest, is_signed, key_for
 from ..privacy.masking import PairwiseMasks
-from ..typing import Array, IntArray
-from .entries import Entry, Layout
+from ..typing import Array
+from .entries import Entry
 
 TAG_BYTES = 16
 SIGNED_BYTES = KEY_BYTES + SIGNATURE_BYTES  # the identity, and its signature
 
 
-def contents_of(entry: Entry) -> Iterator[bytes]:
-    """The hashes of an entry's replies."""
-    if entry.is_round:
-        return round_contents(entry.layout, entry.words)
-    return map(values_content, entry.values)
-
-
-def round_contents(layout: Layout, words: IntArray) -> Iterator[bytes]:
-    """The hash of each message; they have the same layout."""
-    start = hashlib.sha256(repr(layout).encode())
-    for row in np.ascontiguousarray(words):
-        found = start.copy()
-        found.update(row)
+def sealed_texts(question: bytes, entry: Entry) -> Iterator[bytes]:
+    """What the seals of an entry stand for: who replied what to which question, in hashes."""
+    start = hashlib.sha256(digest(question, repr(entry.layout).encode()))
+    contents: Iterable[Any] = (
+        np.ascontiguousarray(entry.words) if entry.is_round else map(_as_bytes, entry.values)
+    )
+    for client, content in zip(entry.clients, contents, strict=True):
+        found, name = start.copy(), client.encode()
+        found.update(len(name).to_bytes(8, "little") + name)
+        found.update(content)
         yield found.digest()
 
 
-def values_content(values: Any) -> bytes:
-    """The hash of a reply of plain values."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
-
-
-def sealed_text(question: bytes, sender: str, content: bytes) -> bytes:
-    """What a seal stands for: who replied what to which question."""
-    return digest(question, sender.encode(), content)
+def _as_bytes(values: Any) -> bytes:
+    return json.dumps(values, sort_keys=True).encode()
 
 
 class Sealer:
@@ -62,14 +53,13 @@ class Sealer:
 
     def seal(
         self,
-        step: int,
+        reply: Entry,
         asked: bytes,
-        content: bytes,
         cohort: Sequence[str],
         masks: PairwiseMasks | None,
     ) -> Array:
-        """The seal of this client's own reply."""
-        text = sealed_text(self._question(step, asked), self._me, content)
+        """The seal of this client's own reply, which is the only one of the entry."""
+        (text,) = sealed_texts(self._question(reply.step, asked), reply)
         if masks is None:
             identity, signed = self._policy.keys.sign(text)
             return np.frombuffer(identity + signed, np.uint8)
@@ -85,15 +75,13 @@ class Sealer:
             raise _refuse(entry.step, "the seals do not fit the cohort")
         keys = {} if masks is None else self._shared_keys(cohort, masks)
         mine = 0 if masks is None else list(cohort).index(self._me)
-        question = self._question(entry.step, asked)
-        seals = (row.tobytes() for row in entry.seals)
-        for client, content, seal in zip(entry.clients, contents_of(entry), seals, strict=True):
-            text = sealed_text(question, client, content)
+        texts = sealed_texts(self._question(entry.step, asked), entry)
+        part = slice(mine * TAG_BYTES, (mine + 1) * TAG_BYTES) if masks else slice(None)
+        seals = np.ascontiguousarray(entry.seals[:, part])
+        for client, text, seal in zip(entry.clients, texts, seals, strict=True):
             if masks is None:
-                self._check_signature(entry.step, client, text, seal)
-            elif not hmac.compare_digest(
-                seal[mine * TAG_BYTES : (mine + 1) * TAG_BYTES], _tag(keys[client], text)
-            ):
+                self._check_signature(entry.step, client, text, seal.tobytes())
+            elif not hmac.compare_digest(seal, _tag(keys[client], text)):
                 raise _refuse(entry.step, f"the reply of {client!r} is not sealed by it")
 
     def _question(self, step: int, asked: bytes) -> bytes:

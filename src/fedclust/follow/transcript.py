@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from ..core.files import make_folder, replacing, write_text
-from ..core.wire import pack, unpack
+from ..core.wire import pack_parts, unpack
 from .entries import Entry, decode_entry, encode_entry
 
 _OPENING = "opening.json"
@@ -44,8 +44,8 @@ class Transcript:
 
     def put(self, entry: Entry) -> None:
         """Keep the replies of a step, before any client sees them."""
-        with replacing(self._file(entry.step)) as scratch:
-            scratch.write_bytes(pack(*encode_entry(entry)))
+        with replacing(self._file(entry.step)) as scratch, open(scratch, "wb") as file:
+            file.writelines(pack_parts(*encode_entry(entry)))
         self._newest = entry
 
     def _file(self, step: int) -> Path:

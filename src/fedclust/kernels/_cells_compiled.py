@@ -6,7 +6,7 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 from . import _cell_fuzzy_loops, _cell_loops
-from ._compiled import _DOUBT, PreparedCenters, prepare
+from ._centers import DOUBT, PreparedCenters, prepare
 from .grid import Grid
 
 _TILED = 128  # columns; with more, tiles leave the cache, and matrix products are faster
@@ -34,7 +34,7 @@ def hard_block(X: FloatArray, w: FloatArray, ready: PreparedCenters) -> tuple[An
     if ready.dims:
         _cell_loops.hard_direct(X, w, ready.C, ready.dims, *sums)
     else:
-        _cell_loops.hard_product(X, w, *ready.moved, _DOUBT[X.dtype], *sums)
+        _cell_loops.hard_product(X, w, *ready.moved, DOUBT[X.dtype], *sums)
     return records, weight if len(w) else records, total
 
 
@@ -47,7 +47,7 @@ def exact_hard_block(
     if ready.dims:
         _cell_loops.rounded_hard_direct(X, w, ready.C, ready.dims, *steps, *sums)
     else:
-        doubt = _DOUBT[X.dtype]
+        doubt = DOUBT[X.dtype]
         _cell_loops.rounded_hard_product(X, w, *ready.moved, doubt, *steps, *sums)
     return sums
 

@@ -1,51 +1,21 @@
 """The functions of `_plain.py` over loops that numba compiles."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ..typing import FloatArray, IntArray
 from . import _exact_loops, _fuzzy_loops, _hard_loops
-from ._plain import DIRECT_FEATURES
+from ._centers import DOUBT, PreparedCenters, prepare
 from .grid import Grid
 
-# Rounding may have swapped two scores that differ by less than this share of their size.
-_DOUBT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
-
-
-class _ShiftedCenters(NamedTuple):
-    """Centres in the layout of the matrix-product loops, all moved by `shift`."""
-
-    C: FloatArray
-    Ct: FloatArray
-    norms: FloatArray
-    shift: FloatArray  # empty if nothing was moved
-
-
-def _shift_centers(C: FloatArray) -> _ShiftedCenters:
-    # Far from the origin, |x|^2 - 2xc + |c|^2 loses significant digits. Then move the origin to
-    # the mean of the centres; otherwise do not, because the rows have to be copied.
-    shift = C.mean(axis=0)
-    moved = C - shift
-    if np.abs(shift).max() <= 8.0 * np.abs(moved).max():
-        moved, shift = C, shift[:0]
-    return _ShiftedCenters(moved, np.ascontiguousarray(moved.T), (moved * moved).sum(axis=1), shift)
-
-
-class PreparedCenters(NamedTuple):
-    """Centres prepared once per step, for all its blocks."""
-
-    C: FloatArray
-    dims: tuple[int, ...]  # one entry per feature if the loops unroll, else empty
-    moved: Any
-
-
-def prepare(centers: FloatArray, dtype: Any) -> PreparedCenters:
-    """Centres in the precision of the rows and the layout for their number of features."""
-    C = np.ascontiguousarray(centers, dtype)
-    if C.shape[1] <= DIRECT_FEATURES:
-        return PreparedCenters(C, (0,) * C.shape[1], None)
-    return PreparedCenters(C, (), _shift_centers(C))
+__all__ = [
+    "exact_fuzzy_block",
+    "exact_hard_block",
+    "fuzzy_block",
+    "hard_block",
+    "memberships_block",
+    "nearest_block",
+    "prepare",
+]
 
 
 def hard_block(
@@ -57,7 +27,7 @@ def hard_block(
     if ready.dims:
         _hard_loops.hard_direct(X, w, ready.C, ready.dims, count, weight, total)
     else:
-        _hard_loops.hard_product(X, w, *ready.moved, _DOUBT[X.dtype], count, weight, total)
+        _hard_loops.hard_product(X, w, *ready.moved, DOUBT[X.dtype], count, weight, total)
     return count, weight if len(w) else count, total
 
 
@@ -72,7 +42,7 @@ def exact_hard_block(
     if ready.dims:
         _exact_loops.hard_direct(X, w, ready.C, ready.dims, *steps, count, weight, total)
     else:
-        doubt = _DOUBT[X.dtype]
+        doubt = DOUBT[X.dtype]
         _exact_loops.hard_product(X, w, *ready.moved, doubt, *steps, count, weight, total)
     return count, weight if len(w) else count * np.int64(grid.mass), total
 
@@ -83,7 +53,7 @@ def nearest_block(X: FloatArray, ready: PreparedCenters) -> tuple[IntArray, Floa
     if ready.dims:
         _hard_loops.nearest_direct(X, ready.C, ready.dims, labels, d2)
     else:
-        _hard_loops.nearest_product(X, *ready.moved, _DOUBT[X.dtype], labels, d2)
+        _hard_loops.nearest_product(X, *ready.moved, DOUBT[X.dtype], labels, d2)
     return labels, d2
 
 

@@ -4,17 +4,20 @@ Rows are cut into blocks that run on several threads. A block runs compiled code
 installed, and NumPy code otherwise.
 """
 
+import warnings
 from functools import cache, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..typing import Array, FloatArray, IntArray
 from . import _cells_plain, _plain
+from .gpu.rows import forget, placed
 from .grid import Grid
 from .threads import map_blocks
 
 _UNIT = np.empty(0)  # no weights: every row counts once
+_KEPT_ELEMENTS = 2**24  # 128 MB
 
 
 class HardSums(NamedTuple):
@@ -49,6 +52,8 @@ def hard_sums(
 
     On a grid the sums are integers, the same for any split and order of the rows.
     """
+    if (found := _on_device("hard_sums", X, centers, weight, grid)) is not None:
+        return HardSums(*found)
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, X.dtype if grid is None else np.float64)
 
@@ -72,6 +77,8 @@ def fuzzy_sums(
 
     On a grid the sums are integers, each record's contribution rounded once.
     """
+    if (found := _on_device("fuzzy_sums", X, centers, fuzzifier, weight, grid)) is not None:
+        return FuzzySums(*found)
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, np.float64)
 
@@ -94,6 +101,9 @@ def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
     Here and below, a missing cell is NaN: distances are over observed cells, times F / observed. A
     row without any value has the distance zero to all centres.
     """
+    if (found := _on_device("nearest", X, centers)) is not None:
+        labels, d2 = found
+        return labels, d2
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, X.dtype)
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
@@ -112,6 +122,8 @@ def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
 
 def memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatArray:
     """Memberships (n, C), rows summing to one; a row on a centre belongs only to it."""
+    if (found := _on_device("memberships", X, centers, fuzzifier)) is not None:
+        return cast(FloatArray, found[0])
     X, code = np.ascontiguousarray(X), backend()
     ready = code.prepare(centers, np.float64)
     U = np.empty((len(X), len(centers)))
@@ -184,12 +196,67 @@ def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> 
     return U
 
 
+class DistancesFrom:
+    """Squared distances from fixed rows to points that change, as in k-means++.
+
+    Many features need the rows moved to the origin, and their norms. Both are kept between calls,
+    unless the rows are large.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+        n, n_features = X.shape
+        self._kept = (
+            0 < n <= _KEPT_ELEMENTS // max(1, n_features)
+            and n_features > _plain.DIRECT_FEATURES
+            and not _has_missing(X)
+        )
+        if self._kept:
+            rows = _as_double(X)
+            self._shift = rows.mean(axis=0)
+            self._moved: FloatArray = rows - self._shift
+            self._norms: FloatArray = np.einsum("nf,nf->n", self._moved, self._moved)
+
+    def to(self, points: FloatArray) -> FloatArray:
+        """Squared distances (n, C)."""
+        if not self._kept:
+            return sq_distances(self._X, points)
+        moved = _as_double(points) - self._shift
+        D = np.empty((len(self._X), len(points)))
+
+        def step(block: slice) -> None:
+            D[block] = _plain.sq_distances_near_zero(self._moved[block], moved, self._norms[block])
+
+        map_blocks(step, *self._X.shape)
+        return D
+
+
 def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
     """`total / weight` per centre, or per cell; what has no weight keeps its old position."""
     if weight.ndim < total.ndim:
         weight = weight[:, None]
     held = weight > 0
+    if held.all():
+        return total / weight
     return np.where(held, total / np.where(held, weight, 1.0), old)
+
+
+def _on_device(
+    step: str, X: FloatArray, centers: FloatArray, *given: Any
+) -> tuple[Any, ...] | None:
+    """The step on the device that holds these rows; None if none does, or its memory is full."""
+    rows = placed(X)
+    if rows is None:
+        return None
+    from .gpu import steps as on_device
+
+    try:
+        found: tuple[Any, ...] | None = getattr(on_device, step)(rows, centers, *given)
+    except MemoryError:  # other programs use the device, too
+        forget(X)
+        warnings.warn("the GPU's memory is full; the CPU goes on", RuntimeWarning, stacklevel=3)
+        return None
+    return found
 
 
 def _has_missing(X: FloatArray) -> bool:

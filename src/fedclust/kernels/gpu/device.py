@@ -1,0 +1,93 @@
+"""What the steps need from a device, and NVIDIA devices through CuPy."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...typing import Array
+
+SOURCE = Path(__file__).with_name("steps.cu")
+# The compiler must not fuse operations by itself: labels and integer sums would differ.
+OPTIONS = ("--std=c++14", "--fmad=false")
+
+Grid = tuple[int, int, int]
+
+
+class Device(Protocol):
+    """A device that holds arrays and runs the kernels of `steps.cu`."""
+
+    name: str
+
+    def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
+        """Compile the source with these macros, or take it from the cache."""
+        ...
+
+    def launch(
+        self, code: Any, kernel: str, grid: Grid, threads: int, shared: int, arguments: list[Any]
+    ) -> None:
+        """Start a kernel. Arguments are arrays of the device, scalars of NumPy, or None."""
+        ...
+
+    def put(self, array: Array) -> Any:
+        """Copy an array to the device."""
+        ...
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Create an array of zeros on the device."""
+        ...
+
+    def get(self, array: Any) -> Array:
+        """Wait for the device and copy an array from it."""
+        ...
+
+    def free_bytes(self) -> int:
+        """Return how much memory new arrays may take."""
+        ...
+
+
+class CudaDevice:
+    """The NVIDIA GPU that CUDA calls the current one (`CUDA_VISIBLE_DEVICES` chooses)."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._cupy = cupy
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.name = properties["name"].decode()
+        self._source = SOURCE.read_text()
+        self.load = cache(self._load)
+
+    def _load(self, macros: tuple[tuple[str, str], ...]) -> Any:
+        options = (*OPTIONS, *(f"-D{name}={value}" for name, value in macros))
+        return self._cupy.RawModule(code=self._source, options=options, backend="nvrtc")
+
+    def launch(
+        self, code: Any, kernel: str, grid: Grid, threads: int, shared: int, arguments: list[Any]
+    ) -> None:
+        """Start a kernel on the current stream."""
+        function = code.get_function(kernel)
+        if shared > 48 * 1024:  # more has to be asked for
+            function.max_dynamic_shared_size_bytes = shared
+        null = np.uint64(0)
+        given = tuple(null if argument is None else argument for argument in arguments)
+        function(grid, (threads, 1, 1), given, shared_mem=shared)
+
+    def put(self, array: Array) -> Any:
+        """Copy an array to the device."""
+        return self._cupy.asarray(array)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Create an array of zeros on the device."""
+        return self._cupy.zeros(shape, dtype)
+
+    def get(self, array: Any) -> Array:
+        """Wait for the device and copy an array from it."""
+        copy: Array = self._cupy.asnumpy(array)
+        return copy
+
+    def free_bytes(self) -> int:
+        """Memory that CUDA has free, and what CuPy keeps for reuse."""
+        free, _ = self._cupy.cuda.runtime.memGetInfo()
+        return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())

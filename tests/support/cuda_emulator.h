@@ -1,0 +1,98 @@
+// Enough of CUDA to run kernels on a CPU, thread by thread.
+//
+// The threads of a block are fibers. Each runs until its next barrier; a block goes on when all have
+// reached it. Blocks run one after the other. Barriers of a warp are barriers of the block here, so
+// kernels must reach them with all threads.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __restrict__
+
+struct Triple { int x, y, z; };
+static Triple threadIdx, blockIdx, blockDim, gridDim;
+
+static inline double __longlong_as_double(long long bits) {
+  double value;
+  std::memcpy(&value, &bits, 8);
+  return value;
+}
+static inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+static inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+static inline long long __double2ll_rn(double value) { return std::llrint(value); }
+static inline unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
+  unsigned long long old = *at;
+  *at += value;
+  return old;
+}
+
+static const int MOST_THREADS = 256, STACK = 64 * 1024;
+static ucontext_t scheduler, fibers[MOST_THREADS];
+static char stacks[MOST_THREADS][STACK];
+static bool done[MOST_THREADS];
+static int current, threads;
+static void (*body)();
+alignas(64) static double shared[256 * 1024 / 8];
+
+static inline void __syncthreads() { swapcontext(&fibers[current], &scheduler); }
+
+static void run_fiber() {
+  body();
+  done[current] = true;
+}
+
+static void run_block() {
+  std::memset(shared, 0x5a, sizeof shared);  // what a kernel does not set is not zero
+  for (int t = 0; t < threads; t++) {
+    done[t] = false;
+    getcontext(&fibers[t]);
+    fibers[t].uc_stack.ss_sp = stacks[t];
+    fibers[t].uc_stack.ss_size = STACK;
+    fibers[t].uc_link = &scheduler;
+    makecontext(&fibers[t], run_fiber, 0);
+  }
+  for (bool left = true; left;) {
+    left = false;
+    for (int t = 0; t < threads; t++) {
+      if (done[t]) continue;
+      current = t;
+      threadIdx = {t, 0, 0};
+      swapcontext(&scheduler, &fibers[t]);
+      left = left || !done[t];
+    }
+  }
+}
+
+// Calls a kernel with arguments by address.
+template <typename... Types> struct Call {
+  static void (*kernel)(Types...);
+  static void** given;
+  template <size_t... Index> static void run_with(std::index_sequence<Index...>) {
+    kernel(*static_cast<Types*>(given[Index])...);
+  }
+  static void run() { run_with(std::index_sequence_for<Types...>{}); }
+};
+template <typename... Types> void (*Call<Types...>::kernel)(Types...);
+template <typename... Types> void** Call<Types...>::given;
+
+template <typename... Types>
+static void emulate(void (*kernel)(Types...), const int* grid, int block, void** arguments) {
+  Call<Types...>::kernel = kernel;
+  Call<Types...>::given = arguments;
+  body = &Call<Types...>::run;
+  threads = block;
+  blockDim = {block, 1, 1};
+  gridDim = {grid[0], grid[1], grid[2]};
+  for (int z = 0; z < grid[2]; z++)
+    for (int y = 0; y < grid[1]; y++)
+      for (int x = 0; x < grid[0]; x++) {
+        blockIdx = {x, y, z};
+        run_block();
+      }
+}

@@ -1,0 +1,88 @@
+"""A device for tests without a GPU: the CUDA source, compiled for the CPU."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedclust.kernels.gpu.device import SOURCE, Grid
+from fedclust.typing import Array
+
+HEADER = Path(__file__).with_name("cuda_emulator.h")
+COMPILER = shutil.which("g++")
+_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(')
+
+
+@dataclass
+class EmulatedDevice:
+    """Runs kernels thread by thread, and counts the bytes that it holds or copies."""
+
+    folder: Path
+    memory: int = 2**34
+    name: str = "emulated"
+    launched: list[str] = field(default_factory=list)
+    copied: int = 0
+
+    def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
+        stem = "-".join(value for _, value in macros)
+        library, unit = self.folder / f"{stem}.so", self.folder / f"{stem}.cpp"
+        if not library.exists():
+            unit.write_text(_unit(int(dict(macros)["F"])))
+            flags = [f"-D{name}={value}" for name, value in macros]
+            assert COMPILER is not None
+            command = [COMPILER, "-O1", "-std=c++14", "-w", "-shared", "-fPIC", "-mfma"]
+            command += ["-ffp-contract=off", *flags, str(unit), "-o", str(library)]
+            subprocess.run(command, check=True)
+        return ctypes.CDLL(str(library))
+
+    def launch(
+        self, code: Any, kernel: str, grid: Grid, threads: int, shared: int, arguments: list[Any]
+    ) -> None:
+        assert shared <= 96 * 1024
+        self.launched.append(kernel)
+        kept = [_boxed(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(kept))(*(box.ctypes.data for box in kept))
+        code.launch(kernel.encode(), (ctypes.c_int * 3)(*grid), threads, pointers)
+
+    def put(self, array: Array) -> Any:
+        self.copied += array.nbytes
+        return np.array(array, order="C")
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        return np.zeros(shape, dtype)
+
+    def get(self, array: Any) -> Array:
+        return np.array(array)
+
+    def free_bytes(self) -> int:
+        return self.memory
+
+
+def _boxed(argument: Any) -> Array:
+    """An array of one element that holds a scalar, or the address of an array."""
+    if argument is None:
+        return np.zeros(1, np.uint64)
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return np.array([argument.ctypes.data], np.uint64)
+    assert isinstance(argument, np.generic), argument
+    return np.array([argument])
+
+
+def _unit(features: int) -> str:
+    source = SOURCE.read_text().replace("extern __shared__ double shared[];", "")
+    names = [n for n in _KERNEL.findall(source) if features <= 32 or not n.endswith("_fused")]
+    table = "\n".join(
+        f'  if (std::string(name) == "{name}") return emulate({name}, grid, threads, given);'
+        for name in names
+    )
+    return (
+        f'#include "{HEADER}"\n{source}\n'
+        'extern "C" void launch(const char* name, const int* grid, int threads, void** given) {\n'
+        f"{table}\n}}\n"
+    )
