@@ -204,7 +204,7 @@ def run_seeding(
         return _run_seeding_plan(plan, channel, schema, sampling, runner)
 
     if named and isinstance(init, MicroSeeding):
-        search = StartSearch(algorithm, init, n_clients, run_plan, seed, schema.missing)
+        search = StartSearch(algorithm, init, n_clients, run_plan, seed, schema)
         return _with_init(algorithm, search.find(tier)), search.runs
     done = run_plan(init, seed)
     return _with_init(algorithm, done.model), [done]

@@ -14,6 +14,7 @@ from .. import __version__
 from ..channels import LocalChannel
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
+from ..clustering.summary import publish
 from ..core import AnyAlgorithm, ConfigError, DataError, config
 from ..core.files import write_text
 from ..estimators import FederatedFuzzyCMeans, FederatedKMeans
@@ -127,14 +128,16 @@ def describe_fit(
     history = tuple(RoundRecord(**line) for line in estimator.history_)
     study = f"[study]\ntitle = {json.dumps(title)}\n"
     choice = getattr(estimator, "choice_", None)
+    digits = EXACT if tier.publishes_all else Precision(min_count, sum(n or 0 for n in model.sizes))
+    summary = choice.summary if choice else None
     return RunFiles(
         model,
         about,
         history,
         profile,
-        choice.summarize() if choice else None,
+        digits.round_choice(choice.summarize()) if choice else None,
         study,
-        choice.summary if choice else None,
+        publish(summary, digits.few, model.preparation) if summary else None,
     )
 
 
