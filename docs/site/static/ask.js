@@ -18,11 +18,14 @@
     vertical: ["columns"], horizontal: ["rows"], log: ["disclosures"], monitor: ["watch"], dashboard: ["watch"],
     progress: ["watch"], live: ["watch"], mean: ["meaning"], start: ["first"], begin: ["first"], tutorial: ["first"],
     officer: ["dpo"], protection: ["dpo"], audit: ["disclosures"], numbering: ["numbers"], visualise: ["plot"],
+    hierarchical: ["hierarchy", "tree"], dendrogram: ["hierarchy", "tree"], offline: ["silence", "connect"], unreachable: ["silence", "connect"],
+    traffic: ["bytes"], bandwidth: ["bytes"], sent: ["bytes"], iid: ["uneven"], heterogeneous: ["uneven"], imbalanced: ["uneven"], unequal: ["uneven"],
+    malicious: ["trust", "attack"], honest: ["trust"], attacker: ["attack"], cheat: ["lie"], minimum: ["fewest", "quorum"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
   };
   const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 6, heading: 4, text: 1 };
-  const K1 = 1.2, B = 0.6;
+  const K1 = 1.2, B = 0.6, COVER = 0.5;
 
   const stem = (word) => {
     const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
@@ -70,13 +73,17 @@
     return all;
   };
 
-  // The best section of each page, best first.
+  // The best section of each page, best first. A section that has all that was asked for counts more.
   const find = (index, question, most = 15) => {
     const score = new Map();
+    const covered = new Map();
+    let asked = 0;
     wanted(question).forEach((share, term) => {
       const found = index.places.get(term) || [];
       const rare = Math.log(1 + (index.rows.length - found.length + 0.5) / (found.length + 0.5));
+      if (share === 1) asked += rare;
       found.forEach(([number, weight]) => {
+        if (share === 1) covered.set(number, (covered.get(number) || 0) + rare);
         const norm = K1 * (1 - B + (B * index.lengths[number]) / index.mean);
         const gain = (share * rare * weight * (K1 + 1)) / (weight + norm);
         score.set(number, (score.get(number) || 0) + gain);
@@ -85,7 +92,7 @@
     const best = new Map();
     score.forEach((value, number) => {
       const [page, , , , , kind] = index.rows[number];
-      const weighted = value * KIND[kind];
+      const weighted = value * KIND[kind] * (1 - COVER + (COVER * (covered.get(number) || 0)) / Math.max(asked, 1e-9));
       if (!best.has(page) || best.get(page)[1] < weighted) best.set(page, [number, weighted]);
     });
     const sorted = [...best.values()].sort((a, b) => b[1] - a[1] || a[0] - b[0]);

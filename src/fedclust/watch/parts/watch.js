@@ -200,10 +200,11 @@
     document.title = `${view.headline.text.slice(0, 60)} · ${view.title}`;
     write(at("over"), view.over);
     write(at("title"), view.title);
-    const end = /[.!?]$/.test(view.headline.text) ? "" : ".";
+    const waits = view.headline.tone === "waiting";
+    const end = /[.!?]$/.test(view.headline.text) ? "" : waits && view.headline.since ? "," : ".";
     write(at("said"), view.headline.text + end);
     at("headline").className = `state ${view.headline.tone}`;
-    clock(at("ago"), view.headline.since, view.headline.tone === "waiting" ? "for " : "", view.headline.tone === "waiting" ? "" : " ago");
+    clock(at("ago"), view.headline.since, waits ? "for " : "", waits ? "" : " ago");
     facts(view.facts);
     clients(view.clients);
     totals(view.totals);
