@@ -122,6 +122,8 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "algorithms.partial.PartialRivals",
                 "algorithms.prototypes.PartialPrototypes",
                 "algorithms.mixture_fit.MixtureFit",
+                "algorithms.range_counts.RangeCounts",
+                "algorithms.bounded_moments.BoundedMoments",
                 "metrics.federated.Evaluation",
                 "metrics.contingency.Contingency",
                 "metrics.profile.Profile",

@@ -20,6 +20,7 @@ study in one process only the client's policy is checked (`NO_CONSENT_NEEDED`).
 
 from collections.abc import Sequence
 
+from ..algorithms.range_counts import RangeCounts, RangeEdges
 from ..clustering.preparation import Column
 from ..clustering.preparation.statistics import Histogram
 from ..core import AnyAlgorithm, Code, Plan, Record, Refusal, Request, Schema
@@ -40,6 +41,7 @@ from .consent import (
     allow_vertical_transforms,
     describe_columns,
     describe_edges,
+    describe_range_edges,
     required_tier,
 )
 from .disclosures import last_count
@@ -152,6 +154,8 @@ class ConsentAdmission(Admission):
         allow_bounds(plan, down, form.schema)
         if isinstance(plan.algorithm, Histogram):
             self._describe(describe_edges(plan.algorithm, form.columns))
+        if isinstance(plan.algorithm, RangeCounts) and isinstance(down, RangeEdges):
+            self._describe(describe_range_edges(plan.algorithm, down, form.columns))
 
     def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
         allow_columns(self._config, [column.name for column in columns])

@@ -6,7 +6,7 @@ file before the whole request is understood.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -72,7 +72,7 @@ def encode(request: AnyRequest) -> Encoded:
         case Preflight():
             columns = request.columns
             header: dict[str, Any] = {
-                "columns": None if columns is None else [asdict(column) for column in columns],
+                "columns": None if columns is None else [column.as_config() for column in columns],
                 "algorithm": request.algorithm,
                 "counts": request.counts,
                 "needs_memory": request.needs_memory,

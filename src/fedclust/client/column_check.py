@@ -74,7 +74,7 @@ class ColumnCheck:
 
     def _count_outside(self, rows: FloatArray) -> None:
         box = self._column.box
-        if box is None:
+        if box is None or self._column.clip:
             return
         outside = np.asarray(((rows < box[:, 0]) | (rows > box[:, 1])).any(axis=1))
         if outside.any() and self._first_outside is None:

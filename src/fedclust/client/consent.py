@@ -6,6 +6,8 @@ from typing import Any
 
 from ..algorithms import VERTICAL
 from ..algorithms.bounded import BoundedAlgorithm
+from ..algorithms.range_counts import RangeCounts, RangeEdges
+from ..algorithms.range_grid import log_edges
 from ..algorithms.registry import clustering_keys
 from ..clustering.preparation import Column
 from ..clustering.preparation.statistics import Histogram
@@ -24,6 +26,7 @@ from ..core import (
 from ..core.traits import Parameter, limited_parameters
 from ..data.ids import secret_bytes
 from ..privacy import FixedPoint, PairwiseMasks
+from ..privacy.crypto import digest
 from ..privacy.fixed_point import MAX_RECORDS
 from ..tiers import Tier, tier_of
 from .config import ClientConfig
@@ -77,6 +80,20 @@ def describe_edges(histogram: Histogram, columns: Iterable[Column]) -> list[tupl
     return [
         (f"histogram of {names[place]}", json.dumps([low, high, histogram.n_bins]))
         for place, low, high in edges
+        if place < len(names)
+    ]
+
+
+def describe_range_edges(
+    ranges: RangeCounts, down: RangeEdges, columns: Iterable[Column]
+) -> list[tuple[str, str]]:
+    """The edges of counts in bins by column; the first ones are the same in every study."""
+    names = [name for column in columns for name in column.encoded_names]
+    if down.edges.shape[1] == len(log_edges()) and (down.edges == log_edges()).all():
+        return []
+    return [
+        (f"histogram of {names[place]}", digest(json.dumps(edges).encode()).hex())
+        for place, edges in zip(ranges.places.tolist(), down.edges.tolist(), strict=True)
         if place < len(names)
     ]
 

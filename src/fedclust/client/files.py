@@ -9,7 +9,7 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
-from ..clustering.preparation.column import UNREADABLE, ColumnError
+from ..clustering.preparation.column import UNREADABLE, ColumnError, clip_rows
 from ..core import Batches, Data, DataError
 from ..data.files import (
     concatenate,
@@ -257,7 +257,7 @@ class ClientFiles:
 
         def read() -> Iterator[Data]:
             for rows in self._averaged(columns, groups, may_lack=may_lack):
-                yield Data(rows, np.empty(0))
+                yield Data(clip_rows(columns, rows), np.empty(0))
 
         if self._held is not None:
             return next(read())

@@ -5,7 +5,7 @@ frames (`fedclust.client.codec`). Both ways lead to the same session.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ class EncodedRows(RowForm):
 
     def as_config(self) -> dict[str, Any]:
         partial = {"partial": True} if self.partial else {}
-        return {"columns": [asdict(column) for column in self.columns], **partial}
+        return {"columns": [column.as_config() for column in self.columns], **partial}
 
     @cached_property
     def schema(self) -> Schema:
@@ -95,7 +95,7 @@ class ColumnTask:
 
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a request."""
-        columns = None if self.columns is None else [asdict(column) for column in self.columns]
+        columns = None if self.columns is None else [column.as_config() for column in self.columns]
         return {"columns": columns, "scaling": self.scaling, "missing": self.missing}
 
     @cached_property
@@ -138,7 +138,7 @@ class Preflight:
     @property
     def key(self) -> bytes:
         """The identity of the query: the columns, and whether counts are wanted."""
-        columns = None if self.columns is None else [asdict(column) for column in self.columns]
+        columns = None if self.columns is None else [column.as_config() for column in self.columns]
         partial = [True] if self.partial else []
         return json.dumps([columns, self.counts, *partial]).encode()
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..clustering.preparation import Column
+from ..clustering.preparation import Column, limit_bounds
 from ..core import Batches, Code, ConfigError, Data, DataError, Message, Refusal, respond
 from ..core.device import put_rows
 from ..core.loop import can_stream
@@ -62,7 +62,8 @@ class ClientSession:
     labels_path: Callable[[Caller], Path] = _no_labels
     secret: Callable[[], bytes] = _no_secret  # shared by clients over split columns
     answered: int = 0  # rounds of this job, those of earlier processes included
-    # Low and high of columns, by which the client scales them where columns are split.
+    # Low and high of columns, by which the client scales them where columns are split, and beyond
+    # which no value counts where the study estimates bounds.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     device: str = "auto"  # where the steps over the rows run
     _forms: dict[tuple[bytes, int], Data | Batches] = field(default_factory=dict)
@@ -98,16 +99,25 @@ class ClientSession:
     def _make_rows(self, form: EncodedRows | PreparedRows, group_size: int) -> Data | Batches:
         self.admission.record_descriptions(form.columns)
         files = self.files
+        columns = self._limit(form.columns)
         problems, _ = files.check(form.columns, form.partial)
         if blocking := [problem for problem in problems if problem.blocking]:
             raise DataError(str(blocking[0]))
         groups = self._fix_groups(form.columns, group_size) if group_size else None
         if isinstance(form, PreparedRows):
-            rows = files.prepare(form.preparation, groups)
+            rows = files.prepare(replace(form.preparation, columns=columns), groups)
         else:
-            rows = files.encode(form.columns, groups, may_lack=form.partial)
+            rows = files.encode(columns, groups, may_lack=form.partial)
         rows = replace(rows, policy=self.policy, form=form.key, grouped=group_size)
         return put_rows(rows, self.device)
+
+    def _limit(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Columns with estimated bounds that go no farther than those that the owner states."""
+        try:
+            return tuple(limit_bounds(column, self.bounds.get(column.name)) for column in columns)
+        except ConfigError as problem:
+            text = "[bounds] in client.toml does not fit a column of the study"
+            raise Refusal(text, code=Code.CONSENT, private=str(problem)) from None
 
     def _fix_groups(self, columns: Sequence[Column], size: int) -> FixedGroups:
         """The groups that the rows of these columns are averaged in."""
@@ -194,5 +204,6 @@ class ClientSession:
         self.admission.allow_labels(model.preparation.columns, len(model.centers))
         self.admission.record_query("labels", caller.run.encode(), request.key)
         target = self.labels_path(caller)
-        self.files.write_labels(model, target)
+        ready = replace(model.preparation, columns=self._limit(model.preparation.columns))
+        self.files.write_labels(replace(model, preparation=ready), target)
         return Written(target.name, target)

@@ -39,8 +39,8 @@ max_queries = {KIT_QUERIES}             # maximum number of queries to these dat
 # approval = "ask"           # you decide about every study: fedclust approve .
 # max_rounds = 1000          # maximum number of rounds in one job
 
-[bounds]                     # split columns: low and high of your columns, which scale them
-# income = [0, 200_000]      # default: the range of your values, rounded; never the study's bounds
+[bounds]                     # split columns: low and high of your columns, which scale them; split
+# income = [0, 200_000]      # rows: no value counts beyond them where a study estimates bounds
 
 [output]
 labels = "labels"                     # folder for the cluster labels of your own rows

@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..algorithms import ALGORITHMS, SEEDINGS, make
+from ..algorithms import make
 from ..clustering.numbering import sort_by_size
 from ..clustering.rows import Clustering, Init
 from ..core import (
@@ -25,6 +25,7 @@ from ..core import (
     ConfigError,
     Data,
     DataError,
+    Runner,
     Schema,
     checks,
     did_you_mean,
@@ -35,7 +36,15 @@ from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 from ._auto import check_clusters, cluster_auto, cluster_given, given_clusters, is_auto
-from ._parameters import KnownParameters, count_starts, draw_seed, supported_keys
+from ._bounds import clip, estimated_bounds, given_bounds, is_estimate
+from ._parameters import (
+    KnownParameters,
+    clusters_rows,
+    count_starts,
+    draw_seed,
+    reorder_start,
+    supported_keys,
+)
 from ._progress import FitRound, Progress, noted_compilation
 from ._rows import TABLE, Rows, label, read_rows
 from ._tables import collect, reorder_columns, without
@@ -120,8 +129,9 @@ class Federated(
         self._owner_column = clients if isinstance(clients, str) else None
         rows = self._encode_all(read_rows(self, self._read(collect(X)), clients, sample_weight))
         rows.refuse_fewer_than(fewest)
-        data = self._algorithm(), rows.by_client, self._schema(tier)
-        earlier = self._earlier_centers(data[-1].n_features)
+        rows, schema = self._find_bounds(rows, self._schema(tier), tier, progress.run)
+        data = self._algorithm(), rows.by_client, schema
+        earlier = self._earlier_centers(schema.n_features)
         common: dict[str, Any] = {
             "init": self.init if earlier is None else earlier,
             "n_init": n_init if earlier is None else 1,
@@ -221,7 +231,11 @@ class Federated(
         refuse_non_numeric(X, who)
         rows = validate_data(self, X, reset=False, **TABLE)
         checked = Data.of(rows, client=who, names=names, missing=self._partial).X
-        return rows if self._partial else checked  # with the rows without any value
+        found = rows if self._partial else checked  # with the rows without any value
+        return self._clip(found) if self._estimates else found
+
+    def _clip(self, rows: FloatArray) -> FloatArray:  # to estimated bounds
+        return np.clip(rows, *self.bounds_)
 
     @property
     def _partial(self) -> bool:
@@ -239,23 +253,23 @@ class Federated(
         return tags
 
     def _schema(self, tier: Tier) -> Schema:
-        F = self.n_features_in_
-        if self.bounds is None and tier.sums_only:
-            raise ConfigError(
-                f"privacy={tier.name!r} needs public bounds of the features; pass bounds=(low, "
-                f"high), each a number or {F} numbers, which must not be computed from the data"
-            )
-        if self.bounds is None:
-            return Schema(F, missing=self._partial)
-        try:
-            low, high = (np.broadcast_to(np.asarray(b, dtype=float), (F,)) for b in self.bounds)
-        except (TypeError, ValueError):
-            raise ConfigError(f"bounds must be (low, high), each a number or {F} numbers") from None
-        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-            raise ConfigError(
-                "bounds: low and high must be finite, and low below high, in every column"
-            )
-        return Schema(F, low=low, high=high, missing=self._partial)
+        low, high = given_bounds(self.bounds, tier, self.n_features_in_)
+        return Schema(self.n_features_in_, low=low, high=high, missing=self._partial)
+
+    @property
+    def _estimates(self) -> bool:
+        """Whether bounds are found from counts of values."""
+        return is_estimate(self.bounds)
+
+    def _find_bounds(
+        self, rows: Rows, schema: Schema, tier: Tier, runner: Runner
+    ) -> tuple[Rows, Schema]:
+        """Rows within estimated bounds, if bounds are estimated, and the schema with them."""
+        if not self._estimates:
+            return rows, schema
+        low, high = self.bounds_ = estimated_bounds(rows.by_client, schema, tier, runner)
+        device = getattr(self, "device", "cpu")  # mixtures have none
+        return clip(rows, low, high, device), replace(schema, low=low, high=high)
 
     def _algorithm(self) -> AnyAlgorithm:
         """The algorithm of a key, of a class, or the one given, with the estimator's parameters."""
@@ -264,7 +278,7 @@ class Federated(
             return self._configure(self._by_key(algorithm))
         if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
             algorithm = cast(Any, algorithm)(given_clusters(self))
-        if not _clusters_rows(algorithm) or algorithm.soft != self._soft:
+        if not clusters_rows(algorithm) or algorithm.soft != self._soft:
             raise self._unsupported(algorithm)
         return self._configure(algorithm)
 
@@ -309,6 +323,7 @@ class Federated(
         tier, algorithm = tier_of(self.privacy), self._algorithm()
         for _, reason in tier.refused_limits(algorithm, self.max_rounds, self.tol):
             raise ConfigError(reason)
+        tier = tier.for_preparation(ranges=True, scale=False) if self._estimates else tier
         return tier.with_rounds(self.max_rounds)
 
     def _earlier_centers(self, n_features: int) -> FloatArray | None:
@@ -331,7 +346,7 @@ class Federated(
         """Keep the results; clusters that are numbered already keep their numbers."""
         found = np.arange(len(clustering.centers))
         order = found if numbered else self._number(clustering, rows, tier)
-        self.algorithm_ = _reorder_start(clustering.algorithm, order)
+        self.algorithm_ = reorder_start(clustering.algorithm, order)
         self.cluster_centers_ = clustering.centers[order]
         self.labels_ = rows.nearest(self.cluster_centers_)
         self.clients_ = tuple(rows.by_client)
@@ -383,20 +398,3 @@ class Federated(
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def _reorder_start(algorithm: AnyAlgorithm, order: IntArray) -> AnyAlgorithm:
-    """The algorithm with its initial centres in the order of the clusters' numbers."""
-    start = algorithm.parameter("init")
-    if start is None:
-        return algorithm
-    return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=start[order]))
-
-
-def _clusters_rows(algorithm: Any) -> bool:
-    """Whether it finds clusters of rows: not a seeding, a statistic, or for split columns."""
-    if not isinstance(algorithm, Algorithm) or algorithm.partition != "horizontal":
-        return False
-    kind = type(algorithm)
-    seeding = SEEDINGS.get(kind.key) is kind and ALGORITHMS.get(kind.key) is not kind
-    return kind.assign is not Algorithm.assign and not seeding

@@ -1,13 +1,15 @@
 """What all estimators do with their parameters."""
 
 import inspect
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..algorithms import ALGORITHMS
-from ..core import checks, did_you_mean
+from ..algorithms import ALGORITHMS, SEEDINGS
+from ..core import Algorithm, AnyAlgorithm, checks, did_you_mean
+from ..typing import IntArray
 
 # Parameters of scikit-learn's and others' clusterers, and what to use here instead.
 _ELSEWHERE = {
@@ -68,3 +70,20 @@ def supported_keys(*, soft: bool) -> list[str]:
     """Keys of algorithms that find labels, or memberships; mixtures have their own estimator."""
     traits = ((key, kind.traits) for key, kind in ALGORITHMS.items())
     return [key for key, t in traits if t.soft == soft and not t.likelihood]
+
+
+def reorder_start(algorithm: AnyAlgorithm, order: IntArray) -> AnyAlgorithm:
+    """The algorithm with its initial centres in the order of the clusters' numbers."""
+    start = algorithm.parameter("init")
+    if start is None:
+        return algorithm
+    return cast(AnyAlgorithm, replace(cast(Any, algorithm), init=start[order]))
+
+
+def clusters_rows(algorithm: Any) -> bool:
+    """Whether it finds clusters of rows: not a seeding, a statistic, or for split columns."""
+    if not isinstance(algorithm, Algorithm) or algorithm.partition != "horizontal":
+        return False
+    kind = type(algorithm)
+    seeding = SEEDINGS.get(kind.key) is kind and ALGORITHMS.get(kind.key) is not kind
+    return kind.assign is not Algorithm.assign and not seeding

@@ -45,9 +45,11 @@ class FederatedKMeans(Federated):
         shows the server only exact totals over clients. "dp" and "secure+dp" add noise for
         differential privacy. The tiers in `fedclust.privacy` have settings;
         `fedclust.privacy.guarantee` describes what each tier guarantees.
-    bounds : (low, high), optional
+    bounds : (low, high) or "estimate", optional
         Public bounds of the features, for init="uniform" and for "secure", "dp" and "secure+dp";
-        each a number or one per feature. They must not be computed from the data.
+        each a number or one per feature. They must not be computed from the data. "estimate" finds
+        bounds from counts of all clients' values in bins, in up to three queries. Values beyond
+        them, of new rows too, count as the nearest bound.
     missing : {"refuse", "partial"}, default="refuse"
         What happens to missing cells (NaN). "partial" takes them as they are: distances are over
         the observed cells, and a centre is the mean of the cells observed in its column. It needs
@@ -77,6 +79,8 @@ class FederatedKMeans(Federated):
         array, they keep its order.
     n_clusters_ : int
         Number of clusters.
+    bounds_ : tuple of two arrays of shape (n_features,)
+        Estimated bounds; only with ``bounds="estimate"``.
     choice_ : Choice or None
         With ``n_clusters="auto"``, the evidence for the number of clusters: ``choice_.why`` in
         words, ``choice_.scores``, and ``choice_.summary`` if it was chosen by a summary.

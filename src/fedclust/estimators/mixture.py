@@ -199,6 +199,15 @@ class FederatedMixture(Federated):
         ]
         return np.ascontiguousarray(np.hstack(parts))
 
+    def _clip(self, rows: FloatArray) -> FloatArray:
+        coded, clipped, first = self._coded(), rows.copy(), 0
+        for place in range(rows.shape[1]):
+            if place not in coded:  # codes are not clipped
+                low, high = (bound[first] for bound in self.bounds_)
+                clipped[:, place] = np.clip(rows[:, place], low, high)
+            first += len(coded[place].codes) if place in coded else 1
+        return clipped
+
     def _encode_all(self, rows: Rows) -> Rows:
         clients = {
             name: replace(data, X=self._encode(data.X)) for name, data in rows.by_client.items()

@@ -67,7 +67,7 @@ def study_hash(study: Study, version: str = __version__) -> str:
         "version": version,
         "name": study.path.stem,
         "clients": sorted(study.clients),
-        "features": None if study.features is None else [asdict(c) for c in study.features],
+        "features": None if study.features is None else [c.as_config() for c in study.features],
         "clustering": asdict(study.clustering),
         "data": asdict(study.data),
         "sampling": asdict(study.sampling),

@@ -19,7 +19,7 @@ from ..client.consent import (
     describe_columns,
     required_tier,
 )
-from ..clustering.preparation import scale_by_bounds
+from ..clustering.preparation import scale_by_bounds, widen
 from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, Code, ConfigError, Plan, Refusal, Schema, Transform
 from ..privacy import ClientPolicy
@@ -80,7 +80,7 @@ def find_tier(study: Study) -> Tier:
 
 def _plans(study: Study, tier: Tier, algorithm: AnyAlgorithm) -> Iterator[tuple[Plan, Schema]]:
     """The plans of a study over split rows, as far as they are known before its first request."""
-    schema = scale_by_bounds(study.features or ()).schema()
+    schema = scale_by_bounds(widen(study.features or ())).schema()
     n_clients = max(len(study.clients), study.sampling.min_clients, tier.fewest_clients)
     adapted = tier.adapt(algorithm, schema, n_clients)
     masks: Sequence[Transform] = (PairwiseMasks("", ()),) if tier.masks else ()
@@ -147,8 +147,7 @@ def _allow_budget(
     budget = policy.limits.budget
     if not isinstance(tier, Private) or budget is None:
         return
-    start = 0.0 if study.clustering.init == _FREE else tier.seed_share
-    cost = tier.budget * (1.0 - tier.seed_share + start)
+    cost = tier.cost(seeded=study.clustering.init != _FREE)
     left = budget if begun else budget - policy.ledger.spent
     if cost > left + 1e-9 * budget:
         raise Refusal(

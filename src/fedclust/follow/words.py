@@ -33,7 +33,8 @@ def _describe(study: Study) -> Iterator[str]:
     if tier.query_limit is not None and not over_columns:
         most = tier.query_limit
         yield f"Queries: at most {most} to your data, those of earlier studies included."
-    yield f"Leaves your computer: {_leaves_over_columns() if over_columns else _leaves(tier)}."
+    leaves = _leaves_over_columns() if over_columns else _leaves(study, tier)
+    yield f"Leaves your computer: {leaves}."
     yield f"Is published: {_published(study, tier)}."
     yield f"Stays with you: {_stays(study)}."
 
@@ -59,16 +60,18 @@ def describe_wait(clients: Sequence[str]) -> str:
 def _columns(study: Study) -> str:
     if study.features is None:
         return "all numeric columns, except the id"
-    names = ", ".join(map(_column, study.features))
+    names = ", ".join(_column(column, study.estimates) for column in study.features)
     return f"the columns {names}; you hold some of them" if study.data.split == "columns" else names
 
 
-def _column(column: Column) -> str:
+def _column(column: Column, estimates: bool = False) -> str:
     unit = f" {column.unit}" if column.unit else ""
     if column.low is not None and column.high is not None:
         return f"{column.name} ({column.low:g} to {column.high:g}{unit})"
     if column.categories:
         return f"{column.name} ({', '.join(column.categories)})"
+    if estimates:
+        return f"{column.name} (bounds from counts in bins{f',{unit}' if unit else ''})"
     return f"{column.name} ({column.unit})" if column.unit else column.name
 
 
@@ -89,8 +92,10 @@ def _computes(study: Study, tier: Tier) -> str:
     )
 
 
-def _leaves(tier: Tier) -> str:
+def _leaves(study: Study, tier: Tier) -> str:
     what = "codes of problems in your files, and in each round sums over your rows"
+    if study.estimates:
+        what = what.replace("sums", "counts and sums")
     if tier.noisy:
         what += ", with noise that hides any one row"
     if tier.masks:

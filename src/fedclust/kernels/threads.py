@@ -73,9 +73,11 @@ def map_in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]
 
     A call from a worker thread runs in that thread.
     """
-    if len(items) < 2 or getattr(_thread, "is_worker", False) or n_threads() == 1:
+    if len(items) < 2 or getattr(_thread, "is_worker", False):
         return [step(item) for item in items]
     with one_blas_thread():  # otherwise BLAS in each worker would use all cores
+        if n_threads() == 1:  # set once here, not at each product of each item
+            return [step(item) for item in items]
         return list(_workers().map(step, items))
 
 

@@ -2,11 +2,11 @@
 
 from ..algorithms.registry import summary
 from ..clustering.choose_k.score import EVIDENCE
-from ..clustering.model import Model
+from ..clustering.model import ColumnsModel
 from ..metrics import INDICES, Measure, simplified_silhouette
 from ..metrics.likelihood import FIT
 from ..results import RunProfile
-from .amounts import data_size, listed, plain, several
+from .amounts import data_size, digits, listed, plain, several
 from .folder import RunFiles
 
 _DIGITS = 1e-6  # indices that differ by less are the same
@@ -231,9 +231,11 @@ def convergence_words(run: RunFiles) -> str:
     return f"The run stopped after {rounds} before it converged{end}."
 
 
-def preparation_words(model: Model) -> list[str]:
+def preparation_words(run: RunFiles) -> list[str]:
     """How the columns were prepared."""
-    ready = model.preparation
+    if isinstance(run.model, ColumnsModel):
+        return []
+    ready = run.model.preparation
     words = []
     if (ready.offset != 0).any() or (ready.scale != 1).any():
         words.append("Columns were shifted and scaled, by the same values at every client.")
@@ -245,7 +247,29 @@ def preparation_words(model: Model) -> list[str]:
         words.append(f"Numbers were derived from dates: {listed(derived)}.")
     if ready.fill is not None:
         words.append("Missing values were filled in.")
-    return words or ["Columns were not transformed."]
+    return [*(words or ["Columns were not transformed."]), *_bounds_words(run)]
+
+
+def _bounds_words(run: RunFiles) -> list[str]:
+    """Bounds that were estimated, and how many values were clipped."""
+    found = run.profile.estimated
+    if not found:
+        return []
+    each = [
+        f"{one.name} from {digits(one.low)} to {digits(one.high)} {one.unit}".rstrip()
+        for one in found
+    ]
+    words = [
+        f"Bounds were estimated from counts of values in bins: {listed(each)}. Values beyond count "
+        "as the nearest bound"
+    ]
+    beyond = [f"{several(one.beyond, 'value')} of {one.name}" for one in found if one.beyond]
+    if beyond:
+        about = "" if run.about.privacy.publishes_all else "about "
+        words[0] += f": {about}{listed(beyond)}"
+    elif all(one.beyond == 0 for one in found):
+        words[0] += "; there are none"
+    return [f"{words[0]}."]
 
 
 def ledger_words(run: RunFiles) -> str:

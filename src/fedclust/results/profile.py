@@ -131,6 +131,17 @@ class MissingCells:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EstimatedBounds:
+    """Bounds that were found for a column, and how many of its values lie beyond them."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    beyond: int | None  # None: noise hides it, or rows are averaged
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunProfile:
     """Everything about a run that the report shows beside the model."""
 
@@ -146,6 +157,7 @@ class RunProfile:
     # Adjusted Rand index of clusters and clients, to two digits; None: not known.
     agreement: float | None = None
     missing: MissingCells | None = None  # None: rows are complete, or the tier hides it
+    estimated: tuple[EstimatedBounds, ...] = ()  # by column
 
     @property
     def rows_known(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from ..algorithms import make_seeding
+from ..algorithms.range_counts import ROUNDS as RANGE_ROUNDS
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.auto import needs_summary, refuse_few_queries
 from ..clustering.rows import AUTO, OTHER_STARTS
@@ -99,7 +100,7 @@ def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     if study.clustering.n_init > 1:
         words = "the summary gives one start; leave out n_init"
         yield Conflict(("clustering", "n_init"), f'n_clusters = "auto" with {name}: {words}')
-    if reason := refuse_few_queries(tier, study.n_clusters[1]):
+    if reason := refuse_few_queries(tier, study.n_clusters[1], count_ranges(study)):
         yield Conflict(place, f'n_clusters = "auto" with {name}: {reason}')
     if study.data.missing == "partial":
         words = 'the number is chosen from complete rows; use missing = "drop" or "mean"'
@@ -145,16 +146,18 @@ def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     if not tier.sums_only:
         return
     if not study.bounded:
-        words = f"{name} needs public bounds; give every feature low and high under [features]"
-        yield Conflict(("privacy", "tier"), words)
-    if tier.noisy and study.data.scaling not in (None, "min-max"):
-        yield Conflict(
-            ("data", "scaling"), f'{name} scales by public bounds; use scaling = "min-max"'
+        words = (
+            f"{name} needs public bounds; give every feature low and high under [features], or set "
+            '[data] bounds = "estimate"'
         )
+        yield Conflict(("privacy", "tier"), words)
+    if study.estimates and study.features is None:
+        words = f'{name} with bounds = "estimate" needs the columns by name; list them'
+        yield Conflict(("data", "bounds"), words)
     if study.data.scaling == "none":
         words = f'{name} needs columns on one scale; use scaling = "min-max" or "standard"'
         yield Conflict(("data", "scaling"), words)
-    allowed = ("drop", "partial") if tier.noisy else ("drop", "mean", "partial")
+    allowed = ("drop", "mean", "partial")
     if study.data.missing not in allowed:
         listed = ", ".join(f'"{one}"' for one in allowed)
         words = (
@@ -203,13 +206,20 @@ def _query_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Itera
 def count_requests(study: Study, tier: Tier) -> int:
     """The most rounds and other requests of a study over split rows."""
     settings = study.clustering
+    before = count_ranges(study)
     rounds = limit_rounds(tier, make_algorithm(settings, study.n_clusters[1]))
     if settings.n_clusters == "auto" and needs_summary(tier):
         requests = count_queries(count_micro(study.n_clusters[1])) + rounds + 1 + _DESCRIBED
+        requests += before
         return requests if tier.query_limit is None else min(requests, tier.query_limit)
     names = [name for column in study.features or () for name in column.encoded_names]
     start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
-    return settings.n_init * (start + rounds + 1) + _DESCRIBED
+    return before + settings.n_init * (start + rounds + 1) + _DESCRIBED
+
+
+def count_ranges(study: Study) -> int:
+    """The most queries for estimated bounds."""
+    return RANGE_ROUNDS if study.estimates else 0
 
 
 def limit_rounds(tier: Tier, algorithm: AnyAlgorithm) -> int:
@@ -260,6 +270,12 @@ def _column_clustering_conflicts(clustering: ClusteringSettings) -> Iterator[Con
 
 def _column_data_conflicts(study: Study) -> Iterator[Conflict]:
     data = study.data
+    if data.bounds is not None:
+        words = (
+            f"with {_SPLIT} each owner scales its columns by its own [bounds] in client.toml, or "
+            "by their range; leave it out"
+        )
+        yield Conflict(("data", "bounds"), words)
     if data.batch_rows:
         yield Conflict(
             ("data", "batch_rows"), f"{_SPLIT} needs all rows in memory; leave out batch_rows"

@@ -1,6 +1,6 @@
 """Describe clusters from merged messages: sizes, features, a map, and quality."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..algorithms.mixture_fit import Fit
 from ..clustering.model import Model
+from ..clustering.preparation import ColumnRange
 from ..clustering.rows import SCORING, Clustering
 from ..core import EmptyRound
 from ..metrics import (
@@ -21,11 +22,13 @@ from ..metrics.likelihood import BIC, ICL, LOG_LIKELIHOOD
 from ..results import (
     ClusterMap,
     ClusterProfile,
+    EstimatedBounds,
     FeatureProfile,
     MissingCells,
     QualityRecord,
     Withheld,
 )
+from ..tiers import Tier
 from ..typing import BoolArray, FloatArray
 from .cluster_statistics import (
     ClusterQueries,
@@ -250,3 +253,27 @@ def measure_quality(
         )
         for index in indices
     )
+
+
+def describe_bounds(
+    ranges: Sequence[ColumnRange], tier: Tier, min_count: int
+) -> tuple[EstimatedBounds, ...]:
+    """Estimated bounds, and how many values lie beyond, rounded where results are."""
+    return tuple(
+        EstimatedBounds(
+            name=column.encoded_names[0],
+            unit=column.unit,
+            low=float(column.low or 0.0),
+            high=float(column.high or 0.0),
+            beyond=_count_beyond(one.beyond, tier, min_count),
+        )
+        for one in ranges
+        for column in (one.column,)
+    )
+
+
+def _count_beyond(n: float, tier: Tier, min_count: int) -> int | None:
+    if tier.noisy or tier.alike > 1:
+        return None
+    step = 1 if tier.publishes_all else max(1, min_count)
+    return int(n / step + 0.5) * step

@@ -14,6 +14,7 @@ from ..clustering.summary import publish
 from ..core import ConfigError
 from ..core.extras import install_command
 from ..data.ids import secret_bytes
+from ..data.plausible import ask_for_bounds
 from ..progress import ProgressLog
 from ..results import RunProfile
 from .describe_run import describe_run
@@ -86,7 +87,11 @@ def survey_study(study: Study) -> Survey:
     pool = _open_pool(layout, {}, None)
     survey = layout.survey(pool, tier)
     problems = (*survey.problems, *check_extras(study, tier))
-    return replace(survey, problems=problems, notes=tuple(describe_files(pool, survey)))
+    notes = [*describe_files(pool, survey)]
+    if study.estimates:
+        unknown = [(c.name, c.unit) for c in survey.columns if c.box is None]
+        notes += filter(None, [ask_for_bounds(unknown)])
+    return replace(survey, problems=problems, notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """The settings of a study file: one frozen dataclass for each table."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 from ..algorithms import ALGORITHMS, SEEDINGS, make
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.columns import AnyRecordAlgorithm
-from ..clustering.preparation import Column
+from ..clustering.preparation import ESTIMATE, Column
 from ..clustering.preparation.column import DERIVED
 from ..clustering.preparation.prepare import MISSING, SCALINGS
 from ..clustering.rows import OTHER_STARTS
 from ..core import AnyAlgorithm, ConfigError
 from ..data.files import named_files
-from ..data.formats import label_suffixes, writes_labels
 from ..data.settings import FileSettings
 from ..settings import Choices, Key, Setting, settings_of, table_schema
 from ..tiers import TIERS, Tier
+from .label_formats import LabelFormats
 
 K_RANGE = (2, 15)  # with n_clusters = "auto"
 SPLITS = ("rows", "columns")
@@ -135,6 +135,15 @@ class DataSettings(FileSettings):
             aliases=("gamma", "categorical_weight"),
         ),
     ] = None
+    bounds: Annotated[
+        str | None,
+        Key(
+            "estimate: bounds of features without low and high come from counts of all clients' "
+            "values, and values beyond them count as the nearest bound",
+            (ESTIMATE,),
+            aliases=("ranges", "estimate_bounds"),
+        ),
+    ] = None
     scaling: Annotated[
         str | None,
         Key(
@@ -215,28 +224,11 @@ class PrivacySettings:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-class LabelChoices(Collection[str]):
-    """The formats that labels can be written in, by suffix, and "none".
-
-    A format can be registered at any time, so formats are looked up whenever they are needed.
-    """
-
-    def __contains__(self, value: object) -> bool:
-        return value == "none" or (isinstance(value, str) and writes_labels(f".{value}"))
-
-    def __iter__(self) -> Iterator[str]:
-        yield from (suffix.removeprefix(".") for suffix in label_suffixes())
-        yield "none"
-
-    def __len__(self) -> int:
-        return len(label_suffixes()) + 1
-
-
 @dataclass(frozen=True)
 class OutputSettings:
     """[outputs]: what is written besides the model."""
 
-    labels: Annotated[str, Key("format of the labels", LabelChoices())] = "parquet"
+    labels: Annotated[str, Key("format of the labels", LabelFormats())] = "parquet"
     labels_in: Annotated[
         str, Key("labels go beside each client's data, or into the run's folder", ("data", "run"))
     ] = "data"
@@ -298,9 +290,20 @@ class Study:
 
     @property
     def bounded(self) -> bool:
-        """Whether every feature has public bounds; categories are 0 or 1."""
+        """Whether every feature has bounds, public or estimated; categories are 0 or 1."""
         features = self.features or ()
-        return bool(features) and all(column.box is not None for column in features)
+        return self.estimates or (bool(features) and all(c.box is not None for c in features))
+
+    @property
+    def partial(self) -> bool:
+        """Whether rows take part with missing cells."""
+        return self.data.missing == "partial"
+
+    @property
+    def estimates(self) -> bool:
+        """Whether bounds of some features have to be estimated."""
+        unknown = self.features is None or any(column.box is None for column in self.features)
+        return self.data.bounds == ESTIMATE and unknown
 
     def files(self, client: str) -> list[Path]:
         """The client's files; a glob may name several."""
@@ -366,6 +369,8 @@ def make_tier(study: Study, default: str) -> Tier:
         if name not in known:
             raise ConfigError(f"tier = {kind.name!r} has no parameter {name}; leave it out")
     tier = kind(**study.privacy.parameters).with_rounds(study.clustering.max_rounds)
+    scales = study.data.scaling == "standard" or study.data.missing == "mean"
+    tier = tier.for_preparation(ranges=study.estimates, scale=scales)
     return tier.for_summary() if study.clustering.n_clusters == "auto" else tier
 
 

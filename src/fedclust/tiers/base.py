@@ -133,6 +133,19 @@ class Tier(ABC):
         """The tier for runs of that many rounds, where it divides a budget among them."""
         return self
 
+    def for_preparation(self, *, ranges: bool, scale: bool) -> Self:
+        """The tier for a study that estimates bounds or learns a scale, which costs a budget."""
+        return self
+
+    @property
+    def alike(self) -> int:
+        """The most rows that clients replace by the same values."""
+        return 1
+
+    def noise(self, algorithm: AnyAlgorithm, n_clients: int) -> float:
+        """Standard deviation of the noise in the sum of all clients, in sensitivities."""
+        return 0.0
+
     def for_summary(self) -> Self:
         """The tier for a summary of all rows, where it divides a budget between rounds."""
         return self

@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
 
 from ..algorithms.bounded_c_means import BoundedCMeans
+from ..algorithms.bounded_moments import BoundedMoments
 from ..algorithms.cell_seeding import CellSeeding
+from ..algorithms.range_counts import NOISY_ROUNDS, RangeCounts
 from ..core import AnyAlgorithm, Channel, ConfigError, Plan, Schema, Stage, Transform, checks
 from ..privacy import IntegerGaussian, SecureChannel
 from ..privacy.accounting import epsilon_of, mu_for
 from ..settings import Key
 from .base import Conflicts, StudySettings, Tier
 
+_PREPARATION_SHARE = 0.1  # of the budget, for bounds or for a scale
 _SUMMARY_SEED_SHARE = 0.7  # of the budget, where micro-clusters are found and summed up once
 
 
@@ -28,7 +31,9 @@ class Private(Tier):
         Key("with dp: delta, the probability that the bound fails", low=0, high=1, above=True),
     ] = 1e-6
     rounds: int = 3
-    seed_share: float = 0.5  # of the budget, for finding the start
+    seed_share: float = 0.5  # for finding the start, of what is left of the budget
+    range_share: float = 0.0  # of the budget, for estimating bounds
+    scale_share: float = 0.0  # of the budget, for means and deviations of columns
 
     name: ClassVar[str] = "dp"
     sums_only: ClassVar[bool] = True
@@ -40,6 +45,8 @@ class Private(Tier):
         mu_for(self.epsilon, self.delta)
         checks.integer(self, "rounds")
         checks.number(self, "seed_share", 0.01, 0.99)
+        checks.number(self, "range_share", 0.0, 0.4)
+        checks.number(self, "scale_share", 0.0, 0.4)
 
     @property
     def budget(self) -> float:
@@ -48,9 +55,20 @@ class Private(Tier):
 
     def mu(self, algorithm: AnyAlgorithm) -> float:
         """The mu of one round of a plan."""
+        if isinstance(algorithm, RangeCounts):
+            return math.sqrt(self.range_share * self.budget / NOISY_ROUNDS)
+        if isinstance(algorithm, BoundedMoments):
+            return math.sqrt(self.scale_share * self.budget)
+        left = (1 - self.range_share - self.scale_share) * self.budget
         if isinstance(algorithm, CellSeeding):
-            return math.sqrt(self.seed_share * self.budget / len(algorithm.stages))
-        return math.sqrt((1 - self.seed_share) * self.budget / self.rounds)
+            return math.sqrt(self.seed_share * left / len(algorithm.stages))
+        return math.sqrt((1 - self.seed_share) * left / self.rounds)
+
+    def cost(self, *, seeded: bool = True) -> float:
+        """The part of the budget that a run spends, as a sum of squares of mu."""
+        prepared = self.range_share + self.scale_share
+        clustered = 1.0 if seeded else 1.0 - self.seed_share
+        return self.budget * (prepared + (1.0 - prepared) * clustered)
 
     def variance_share(self, n_clients: int) -> float:
         """Of the noise of a sum, what each client adds."""
@@ -103,6 +121,14 @@ class Private(Tier):
 
     def with_rounds(self, max_rounds: int | None) -> Self:
         return self if max_rounds is None else replace(self, rounds=max_rounds)
+
+    def for_preparation(self, *, ranges: bool, scale: bool) -> Self:
+        """A part of the budget for each."""
+        return replace(
+            self,
+            range_share=_PREPARATION_SHARE if ranges else 0.0,
+            scale_share=_PREPARATION_SHARE if scale else 0.0,
+        )
 
     def for_summary(self) -> Self:
         """One round of micro-clusters; most of the budget finds their places."""

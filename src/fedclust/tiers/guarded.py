@@ -34,6 +34,10 @@ class Guarded(Tier):
         return QueryLimit(self.max_queries), GroupedRows(self.group_size)
 
     @property
+    def alike(self) -> int:
+        return 2 * self.group_size - 1
+
+    @property
     def query_limit(self) -> int:
         return self.max_queries
 

@@ -15,6 +15,7 @@ from ...core import ConfigError, DataError
 from ...data.dates import AmbiguousDate, date_order, parse_dates
 from ...data.kinds import Kind
 from ...data.names import near_names
+from ...data.plausible import ask_for_bounds
 from ...data.settings import ReadOptions
 from .client_tables import Tables, notes_about, notes_about_column, open_table
 
@@ -100,7 +101,9 @@ def draft(
         median="" if by_columns else ', "median-of-means"',
         features="\n".join(features),
     )
-    return Draft(text, tuple(_notes(tables, by_columns)))
+    numbers = [(line.partition(" = ")[0].strip('"'), "") for line in features if "= {}" in line]
+    asked = "" if by_columns else ask_for_bounds(numbers)
+    return Draft(text, (*_notes(tables, by_columns), *filter(None, [asked])))
 
 
 def _near(tables: Tables) -> str:

@@ -14,6 +14,7 @@ from ...kernels import nearest
 from ...study.layouts import layout_of
 from ...study.layouts.rows import RowsLayout
 from ...study.pool import open_pool
+from ...study.scaling import learn_scale
 from ...study.settings import Study, make_algorithm, make_tier
 from ...typing import FloatArray, IntArray
 
@@ -81,7 +82,7 @@ def _all_rows(study: Study) -> tuple[FloatArray, Schema]:
     pool, tier, layout = open_pool(study, {}), make_tier(study, "none"), RowsLayout(study)
     survey = layout.survey(pool, tier)
     survey.refuse_problems()
-    preparation = layout.learn_preparation(pool, survey, tier, run)
+    preparation = learn_scale(study, pool, survey.columns, tier, run).preparation
     parts = []
     for session in pool.sessions.values():
         rows = session.files.prepare(preparation)

@@ -36,6 +36,7 @@ def choose(
     privacy: Privacy = "none",
     sampling: ClientSampling = ALL_CLIENTS,
     seed: int = 0,
+    near: float = rule.NEAR,
     on_step: Callable[[int, int, int], None] | None = None,
     runner: Runner = run,
 ) -> Choice:
@@ -48,6 +49,8 @@ def choose(
         centres, the lossless algorithm of its kind is used instead.
     init
         Initialisation at the largest k: a seeding, or as many centres.
+    near
+        Largest difference of a silhouette close to the best.
     on_step
         Called as ``on_step(k, done, total)`` after each k, from the largest down.
     """
@@ -73,7 +76,7 @@ def choose(
         if on_step is not None and k > 1:
             on_step(k, len(steps), len(ascending))
     scores = _scores(steps)
-    chosen = rule.pick(scores)
+    chosen = rule.pick(scores, near)
     cloud = _cloud(steps, chosen.n_clusters, seed)
     verdict = rule.verdict(scores, chosen, cloud)
     return Choice(

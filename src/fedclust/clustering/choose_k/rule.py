@@ -91,12 +91,12 @@ def favourites(scores: Sequence[Score]) -> dict[str, int]:
     return {name: ks[i] for name, i in chosen.items()}
 
 
-def pick(scores: Sequence[Score]) -> Score:
+def pick(scores: Sequence[Score], near: float = NEAR) -> Score:
     """Pick the largest stable k with a silhouette close to the best."""
     silhouette = np.array([_silhouette(score) for score in scores])
     stable = _reappearing(scores)
-    near = stable[silhouette[stable] >= silhouette.max() - NEAR]
-    return scores[int(near[-1])] if len(near) else scores[int(silhouette.argmax())]
+    close = stable[silhouette[stable] >= silhouette.max() - near]
+    return scores[int(close[-1])] if len(close) else scores[int(silhouette.argmax())]
 
 
 def _silhouette(score: Score) -> float:

@@ -4,7 +4,7 @@ If each client standardised by its own mean and deviation, rows of different cli
 different scales, and clusters would reflect clients.
 """
 
-from .column import Column
+from .column import Column, clip_rows
 from .prepare import (
     Preparation,
     encode_columns,
@@ -13,18 +13,26 @@ from .prepare import (
     prepare_over,
     scale_by_bounds,
 )
+from .ranges import ESTIMATE, ColumnRange, declared, estimate_bounds, limit_bounds, widen
 from .statistics import Histogram, MedianOfMeans, Moments, round_to
 
 __all__ = [
+    "ESTIMATE",
     "Column",
+    "ColumnRange",
     "Histogram",
     "MedianOfMeans",
     "Moments",
     "Preparation",
     "scale_by_bounds",
+    "clip_rows",
+    "declared",
     "encode_columns",
     "encoded_schema",
+    "estimate_bounds",
+    "limit_bounds",
     "prepare",
     "prepare_over",
     "round_to",
+    "widen",
 ]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -99,22 +99,29 @@ class Column:
     log: bool = False
     unit: str = ""
     derive: str = ""  # the number that stands for a date
+    # Whether values beyond the bounds count as the nearest bound, because bounds are estimated.
+    clip: bool = False
 
     def __post_init__(self) -> None:
         if self.derive and self.derive not in DERIVED:
             raise ConfigError(f"column {self.name!r}: derive must be one of {', '.join(DERIVED)}")
         if self.derive and self.categories:
             raise ConfigError(f"column {self.name!r}: give categories or derive, not both")
+        self._check_bounds()
+        if self.categories and (self.log or self.low is not None):
+            raise ConfigError(f"column {self.name!r}: categories cannot have bounds or log")
+        if len(set(self.categories)) < len(self.categories):
+            raise ConfigError(f"column {self.name!r}: a category is listed twice")
+
+    def _check_bounds(self) -> None:
         if (self.low is None) != (self.high is None):
             raise ConfigError(f"column {self.name!r}: give both low and high, or neither")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise ConfigError(f"column {self.name!r}: low must be below high")
         if self.log and self.low is not None and self.low <= 0:
             raise ConfigError(f"column {self.name!r}: with log, bounds must be above zero")
-        if self.categories and (self.log or self.low is not None):
-            raise ConfigError(f"column {self.name!r}: categories cannot have bounds or log")
-        if len(set(self.categories)) < len(self.categories):
-            raise ConfigError(f"column {self.name!r}: a category is listed twice")
+        if self.clip and self.low is None:
+            raise ConfigError(f"column {self.name!r}: clip needs low and high")
 
     def encode(self, values: Any, client: str, dates: str | None = None) -> FloatArray:
         """Encode values as numbers: unchanged, as logarithms, or one column per category.
@@ -131,6 +138,13 @@ class Column:
             self._refuse(numbers <= 0, "not-positive", client)
             numbers = np.log(numbers)
         return numbers[:, None]
+
+    def as_config(self) -> dict[str, Any]:
+        """Plain values, for a request or a file."""
+        config = asdict(self)
+        if not self.clip:
+            del config["clip"]
+        return config
 
     def all_missing(self, n_rows: int) -> FloatArray:
         """The encoded column of a table that does not have it."""
@@ -199,6 +213,19 @@ class Column:
         if self.derive:
             return [f"{self.name} ({self.derive})"]
         return [f"{self.name}={c}" for c in self.categories] or [self.name]
+
+
+def clip_rows(columns: Collection[Column], rows: FloatArray) -> FloatArray:
+    """Encoded rows with values beyond estimated bounds moved to the nearest bound."""
+    if not any(column.clip for column in columns):
+        return rows
+    clipped, place = rows.copy(), 0
+    for column in columns:
+        box, width = column.box, len(column.encoded_names)
+        if column.clip and box is not None:
+            clipped[:, place] = np.clip(rows[:, place], *box[0])
+        place += width
+    return clipped
 
 
 def as_text(value: Any) -> str:

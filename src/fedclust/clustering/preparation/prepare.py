@@ -6,6 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ...algorithms.bounded import STEPS
+from ...algorithms.bounded_moments import BoundedMoments
 from ...channels import LocalChannel
 from ...core import (
     AnyAlgorithm,
@@ -13,6 +15,7 @@ from ...core import (
     ConfigError,
     Data,
     DataError,
+    Empty,
     EmptyRound,
     Runner,
     Schema,
@@ -20,9 +23,9 @@ from ...core import (
 )
 from ...data.frames import columns_of
 from ...results import build, to_json
-from ...tiers import Privacy, tier_of
+from ...tiers import Privacy, Tier, tier_of
 from ...typing import BoolArray, FloatArray, IntArray
-from .column import Column
+from .column import Column, clip_rows
 from .statistics import Histogram, MedianOfMeans, Moments, group_all_bins
 
 SCALINGS = ("standard", "min-max", "none")
@@ -50,6 +53,7 @@ class Preparation:
 
     def scale_rows(self, rows: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Prepare rows that are already encoded."""
+        rows = clip_rows(self.columns, rows)
         missing = np.isnan(rows)
         kept: BoolArray = np.ones(len(rows), dtype=bool)
         if self.partial:
@@ -100,6 +104,7 @@ class Preparation:
     def as_config(self) -> dict[str, Any]:
         """Plain values, for a file."""
         config: dict[str, Any] = to_json(self)
+        config["columns"] = [to_json(column.as_config()) for column in self.columns]
         if not self.partial:
             del config["partial"]
         return config
@@ -156,7 +161,10 @@ def prepare(
     _check_settings(columns, scaling, missing)
     lacks = missing == "partial"
     data = {
-        name: Data(encode_columns(columns, table, f"client {name!r}", may_lack=lacks), np.empty(0))
+        name: Data(
+            clip_rows(columns, encode_columns(columns, table, f"client {name!r}", may_lack=lacks)),
+            np.empty(0),
+        )
         for name, table in tables.items()
     }
     return prepare_over(
@@ -230,8 +238,6 @@ def prepare_over(
     the mean of all rows would reveal.
     """
     _check_settings(columns, scaling, missing)
-    P = sum(len(column.encoded_names) for column in columns)
-
     tier, schema = tier_of(privacy), encoded_schema(columns)
     channel = tier.channel(channel)
 
@@ -243,13 +249,10 @@ def prepare_over(
     query = Moments(None if tier.exact else min_count, whole_rows=missing == "drop")
     if tier.sums_only:
         query = replace(query, low=schema.low, high=schema.high)
-    try:
-        moments = run_statistic(query)
-    except EmptyRound:
-        moments = None
-    _refuse_few(columns, np.zeros(P) if moments is None else moments.count, min_count, query)
-    if rounded:
-        moments = moments.coarsen(min_count)
+    if tier.noisy:
+        moments = run_statistic(_with_noise(tier, channel, schema, whole_rows=missing == "drop"))
+    else:
+        moments = _learn_moments(columns, run_statistic, query, min_count, rounded=rounded)
     fill = None
     if missing not in ("drop", "partial"):
         fill = moments.mean
@@ -262,6 +265,33 @@ def prepare_over(
         category_weight = _weight_of(columns, np.sqrt(moments.variance) / scale)
     scale = _weigh_categories(columns, scale, category_weight)
     return Preparation(tuple(columns), offset, scale, fill, missing == "partial")
+
+
+def _learn_moments(
+    columns: Sequence[Column],
+    run_statistic: RunStatistic,
+    query: Moments,
+    min_count: int,
+    *,
+    rounded: bool,
+) -> Any:
+    """Counts, means and variances; a refusal if some column has too few values."""
+    try:
+        moments = run_statistic(query)
+    except EmptyRound:
+        P = sum(len(column.encoded_names) for column in columns)
+        _refuse_few(columns, np.zeros(P), min_count, query)
+        raise
+    _refuse_few(columns, moments.count, min_count, query)
+    return moments.coarsen(min_count) if rounded else moments
+
+
+def _with_noise(tier: Tier, channel: Channel, schema: Schema, *, whole_rows: bool) -> AnyAlgorithm:
+    """Means and variances with the noise that they must expect."""
+    query = BoundedMoments(1, *schema.box(), whole_rows)
+    n_clients = len(tuple(channel.clients()))
+    noise = tier.noise(query, n_clients) * query.sensitivity(Empty()) / STEPS
+    return replace(query, noise=noise)
 
 
 def _weight_of(columns: Sequence[Column], spread: FloatArray) -> float:

@@ -11,6 +11,7 @@ from ...core import ConfigError, Schema, stream
 from ...kernels import k_means
 from ...metrics import simplified_silhouette
 from ..choose_k import Choice, choose
+from ..choose_k.rule import NEAR
 from .value import DataSummary, draw_rows
 
 _DRAWN = 1_500  # rows
@@ -36,7 +37,9 @@ def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
         )
     rows = LocalChannel({"summary": draw_rows(summary, _DRAWN)})
     schema = Schema(summary.centers.shape[1])
-    choice = choose(make("llf-cm", usable[-1]), rows, schema, usable)
+    # Noise leaves no spreads, and rows drawn around single points reappear in all halves.
+    near = 0.0 if summary.noise else NEAR
+    choice = choose(make("llf-cm", usable[-1]), rows, schema, usable, near=near)
     why, weak = choice.why.replace("of the rows", "of rows drawn from the summary"), choice.weak
     box = _one_box(summary, choice.recommended)
     best = {score.n_clusters: score for score in choice.scores}[choice.recommended]

@@ -10,7 +10,6 @@ import numpy as np
 from ...client.files import RowCounts
 from ...client.problems import ALL, Problem
 from ...client.requests import (
-    EncodedRows,
     Preflight,
     PreflightReport,
     PreparedRows,
@@ -20,13 +19,7 @@ from ...client.requests import (
 from ...clustering.auto import choose_noisy, limit_rounds, needs_summary, start_of
 from ...clustering.model import ColumnsModel, Model
 from ...clustering.numbering import sort_by_size
-from ...clustering.preparation import (
-    Column,
-    Preparation,
-    prepare_over,
-    scale_by_bounds,
-)
-from ...clustering.preparation.prepare import CategoryWeight
+from ...clustering.preparation import Column, ColumnRange, Preparation, declared
 from ...clustering.rows import AUTO, Clustering, cluster
 from ...core import (
     AnyAlgorithm,
@@ -36,7 +29,6 @@ from ...core import (
     ConfigError,
     DataError,
     Reason,
-    Runner,
     Schema,
     TooFewClients,
 )
@@ -45,8 +37,9 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..choosing import choose_in_range
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
-from ..conflicts import find_row_conflicts, find_unprotected_rows
+from ..conflicts import count_ranges, find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import (
+    describe_bounds,
     describe_clusters,
     describe_missing,
     mark_unreliable,
@@ -60,6 +53,7 @@ from ..phases import Phase
 from ..pool import ClientPool
 from ..pooled import cluster_pooled
 from ..precision import EXACT, Precision, publish_density
+from ..scaling import learn_scale
 from ..settings import Conflict, make_algorithm
 from .base import Clustered, Described, Layout, Survey, add_counts, is_local
 
@@ -73,6 +67,7 @@ class _Prepared:
     schema: Schema
     rows: Mapping[str, int | None]  # of each client, as far as that is known
     used: Mapping[str, int | None]  # those that take part
+    ranges: tuple[ColumnRange, ...] = ()  # of columns whose bounds are estimated
 
 
 class RowsLayout(Layout):
@@ -113,11 +108,6 @@ class RowsLayout(Layout):
             row_counts = dict.fromkeys(row_counts)
         return Survey(columns, row_counts, tuple(problems))
 
-    @property
-    def _partial(self) -> bool:
-        """Whether rows take part with missing cells."""
-        return self.study.data.missing == "partial"
-
     def _preflight(
         self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
     ) -> dict[str, PreflightReport]:
@@ -125,7 +115,7 @@ class RowsLayout(Layout):
         needs_memory = "" if algorithm.traits.additive else f"{algorithm.key}; set batch_rows = 0"
         if self.study.data.missing == "median-of-means":
             needs_memory = "median-of-means; set batch_rows = 0"
-        request = Preflight(columns, algorithm.key, counts, needs_memory, self._partial)
+        request = Preflight(columns, algorithm.key, counts, needs_memory, self.study.partial)
         reports: dict[str, PreflightReport] = pool.send(request)
         least = self.study.sampling.min_clients
         if len(reports) < max(least, 1) and not pool.needs_everyone:
@@ -175,7 +165,7 @@ class RowsLayout(Layout):
             raise ConfigError(
                 "--match-run: the earlier run has no centres to compare; give a run over split rows"
             )
-        if match.preparation.columns != survey.columns:
+        if tuple(map(declared, match.preparation.columns)) != survey.columns:
             theirs, ours = (
                 ", ".join(c.name for c in each)
                 for each in (match.preparation.columns, survey.columns)
@@ -189,7 +179,8 @@ class RowsLayout(Layout):
 
     def prepare(self, pool: ClientPool, survey: Survey, tier: Tier, journal: Journal) -> _Prepared:
         runner = journal.runner(Phase.SCALING)
-        study, preparation = self.study, self.learn_preparation(pool, survey, tier, runner)
+        study = self.study
+        preparation, ranges = learn_scale(study, pool, survey.columns, tier, runner)
         used = {c: counts and counts.used(preparation) for c, counts in survey.counts.items()}
         wanted, total = study.n_clusters[0], add_counts(used.values())
         if total is not None and total < wanted:
@@ -201,33 +192,7 @@ class RowsLayout(Layout):
         enrolled = {client: n for client, n in used.items() if n is not None}
         rows = pool.checked(pool.over(form, form.schema), form.schema, enrolled)
         channel = tier.channel(rows)  # keys are exchanged once, for all queries
-        return _Prepared(preparation, channel, form.schema, survey.rows, used)
-
-    def learn_preparation(
-        self, pool: ClientPool, survey: Survey, tier: Tier, runner: Runner
-    ) -> Preparation:
-        """One scale for all clients, learned from all of them."""
-        study, columns = self.study, survey.columns
-        scaling = study.data.scaling or ("min-max" if tier.sums_only else "standard")
-        fills = study.data.missing not in ("drop", "partial")
-        algorithm = make_algorithm(study.clustering, study.n_clusters[0])
-        weight: CategoryWeight = "auto" if algorithm.traits.weighs else None
-        weight = study.data.category_weight or weight
-        if tier.sums_only and scaling == "min-max" and not fills:  # no client is queried
-            return scale_by_bounds(columns, partial=self._partial, category_weight=weight)
-        encoded = EncodedRows(columns, self._partial)
-        means_of_all = algorithm.soft or (algorithm.lossless and tier.exact)
-        return prepare_over(
-            columns,
-            pool.over(encoded, encoded.schema),
-            scaling=scaling,
-            missing=study.data.missing,
-            min_count=study.privacy.min_count,
-            privacy=tier,
-            rounded=tier.sums_only or not means_of_all,  # results show the scale
-            category_weight=weight,
-            runner=runner,
-        )
+        return _Prepared(preparation, channel, form.schema, survey.rows, used, ranges)
 
     # Clusters
 
@@ -251,7 +216,7 @@ class RowsLayout(Layout):
         requested = limited = make_algorithm(settings, n_clusters)
         if choice is not None:
             common["init"] = start_of(choice, requested, settings.init)
-            limited = limit_rounds(choice, requested, tier)
+            limited = limit_rounds(choice, requested, tier, count_ranges(study))
         found = cluster(
             limited,
             prepared.channel,
@@ -302,7 +267,7 @@ class RowsLayout(Layout):
             found, prepared.channel, prepared.schema, tier, journal, compares=pool.compares
         )
         best = next(run for run in journal.records if run.sent is found.run.sent)
-        why = "no value in any feature" if self._partial else "a missing value in a feature"
+        why = "no value in any feature" if self.study.partial else "a missing value in a feature"
         n = float(totals.sums.size.sum())
         digits = EXACT if tier.publishes_all else Precision(min_count, n)
         profile = RunProfile(
@@ -314,6 +279,7 @@ class RowsLayout(Layout):
             withheld=description.withheld,
             agreement=description.agreement,
             missing=describe_missing(model, queries),
+            estimated=describe_bounds(prepared.ranges, tier, min_count),
             rounded=description.rounded,
             clients=describe_clients(prepared.rows, used, best.client_rounds, why),
             phases=summarize_phases(journal.records),
