@@ -121,9 +121,9 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     """Many small clusters of all rows: k-means that keeps the clusters' weights.
 
     A client sends no sum of fewer than three rows: rows of a smaller cluster join a larger one,
-    or are rounded if they are outlying. A client with fewer than three rows for
-    each of the `wanted` clusters sends all sums as they are, because the clustering that follows
-    shows as much of its rows.
+    or are rounded if they are outlying, in steps that depend on the centres alone. A client with
+    fewer than three rows for each of the `wanted` clusters sends all sums as they are, because
+    the clustering that follows shows as much of its rows.
     """
 
     # Clusters of the clustering that follows.
@@ -148,7 +148,9 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         records = message.support
         if records is None or records.sum() < _FEWEST_ROWS * self.wanted:
             return message
-        hidden = hide_small_sums(HardSums(records, message.weight, message.total), _FEWEST_ROWS)
+        sums = HardSums(records, message.weight, message.total)
+        known = message.total[:1] * 0 if self.init is None else self.init  # by the server
+        hidden = hide_small_sums(sums, _FEWEST_ROWS, known)
         return Sums(hidden.weight, hidden.total, hidden.records)
 
     def server_step(self, state: MicroState, merged: Sums, rng: Rng) -> MicroState:
