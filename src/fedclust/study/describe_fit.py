@@ -19,7 +19,7 @@ from ..core import AnyAlgorithm, ConfigError, DataError, config
 from ..core.files import write_text
 from ..estimators import FederatedFuzzyCMeans, FederatedKMeans
 from ..estimators._rows import Rows, read_rows
-from ..estimators._tables import collect
+from ..estimators._tables import collect, column_names
 from ..report import RunFiles, render
 from ..results import PhaseRecord, RoundRecord, RunDescription, RunProfile
 from ..tiers import Tier, tier_of
@@ -143,14 +143,25 @@ def describe_fit(
 
 def _read(estimator: Any, X: Any, clients: Any) -> Rows:
     """The rows of each client, checked against those of the fit."""
+    X, owner = collect(X), getattr(estimator, "_owner_column", None)
+    if clients is None and owner in (column_names(X) or ()):
+        clients = owner
     reader = clone(estimator)
-    rows = read_rows(reader, collect(X), clients, None)
+    rows = read_rows(reader, X, clients, None)
     if reader.n_features_in_ != estimator.n_features_in_:
         raise DataError(
             f"X has {reader.n_features_in_} features, the fit had {estimator.n_features_in_}; pass "
             "the rows of the fit"
         )
-    return rows
+    given, fitted = (getattr(one, "feature_names_in_", None) for one in (reader, estimator))
+    if given is None or fitted is None or list(given) == list(fitted):
+        return rows
+    if set(given) != set(fitted):
+        raise DataError(
+            f"X has the columns {', '.join(given)}, the fit had {', '.join(fitted)}; pass the rows "
+            "of the fit"
+        )
+    return rows.take_columns([list(given).index(name) for name in fitted])
 
 
 def _describe(

@@ -50,6 +50,10 @@ class Outcome:
         """Rows of all clients; None: the tier hides it."""
         return add_counts(self.offered.values())
 
+    def __repr__(self) -> str:
+        page = self.folder / "report.html"
+        return f"<Outcome: {len(self.model.ids)} clusters; see {page}>"
+
 
 def run_study(
     study: Study,
