@@ -35,6 +35,7 @@ class Cell:
     statistic: Statistic = "mean"
     table: str = ""  # which of the experiment's tables it belongs to
     published_runs: int = 10
+    published_sd: float | None = None  # of the paper's runs, where they are stored
     # The paper's runs start where ours do: run s of ours has its start number s % published_runs.
     shared_starts: bool = False
     because: str = ""  # if ours differs: the reason, and how it was tested

@@ -117,13 +117,14 @@ def _reduce(kind: Statistic, values: FloatArray, score: FloatArray) -> FloatArra
 def compare(cell: Cell, sample: Sample) -> tuple[float, float]:
     """How the statistic of the paper's number of runs differs from ours, and the standard error.
 
-    Both samples are taken to have the spread of our runs. Means have a formula. For other
-    statistics, samples of either size are drawn from our runs.
+    Where the spread of the paper's runs is not known, they are taken to have that of ours. Means
+    have a formula. For other statistics, samples of either size are drawn from our runs.
     """
     ours, theirs = len(sample.values), cell.published_runs
     if cell.statistic == "mean":
         sd = _sd_of_starts(sample, theirs) if cell.shared_starts else _sd(sample.values)
-        return 0.0, float(sd * np.sqrt(1 / ours + 1 / theirs))
+        other_sd = sd if cell.published_sd is None else cell.published_sd
+        return 0.0, float(np.sqrt(sd**2 / ours + other_sd**2 / theirs))
     rng = np.random.default_rng(0)
     mine, other = (_redraw(cell.statistic, sample, n, rng) for n in (ours, theirs))
     return float(other.mean() - mine.mean()), float(np.sqrt(mine.var() + other.var()))

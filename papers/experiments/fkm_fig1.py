@@ -6,10 +6,9 @@ from .fkm_fig3 import BETAS, METHODS, cells, name, settings
 
 # Medians that the authors' figure shows, read from its file, figures/full_dataset.eps.
 INFORMED = {0.1: ".9018", 1.0: ".8703", 10.0: ".8649"}
-# The number of local clusters with the highest mean of ours; the panel shows all.
-BEST = {0.1: 5, 1.0: 8, 10.0: 13}
-# At beta 10 the paper's search found no better number than 16, which is its k-FED without information.
-SEARCH = "the panel shows that other numbers of local clusters give the printed value, and this one a higher one"
+# The number of local clusters with the highest median of ours; the panel shows all. At beta 10 that would be 13, with
+# .94: the paper's search found no better number than 16.
+BEST = {0.1: 5, 1.0: 8, 10.0: 16}
 
 EXPERIMENT = Experiment(
     id="fkm-fig1",
@@ -29,7 +28,7 @@ EXPERIMENT = Experiment(
     + [
         Cell(
             "1", f"informed k-FED, beta {beta:g}", f"informed k-FED, beta {beta:g}",
-            f"ARI@{BEST[beta]}", INFORMED[beta], statistic="median", published_runs=200, because=SEARCH,
+            f"ARI@{BEST[beta]}", INFORMED[beta], statistic="median", published_runs=200,
         )
         for beta in BETAS
     ],
@@ -51,6 +50,6 @@ EXPERIMENT = Experiment(
             published={f"beta {beta:g}": [(BEST[beta], float(INFORMED[beta]))] for beta in BETAS},
         )
     ],
-    notes="On the authors' files. k-FED has 16 local clusters; the informed k-FED has the one number of local clusters "
-    "that gives the highest ARI.",
+    notes="On the authors' files. k-FED has 16 local clusters; the informed k-FED has one other number, found by search: "
+    "5, 8 and 16. With beta 10 our search finds a better one than the paper's, 13, with an ARI of .94.",
 )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 from fedclust.channels import LocalChannel
 from fedclust.core import Data
 from fedclust.datasets import Dataset, load
+from fedclust.metrics import adjusted_rand_of_table
 from fedclust.typing import FloatArray, IntArray
 
 Quantities = dict[str, float]
@@ -20,6 +21,13 @@ def coordinates(prefix: str, centers: FloatArray) -> Quantities:
         for i, center in enumerate(centers)
         for a, axis in enumerate("xy")
     }
+
+
+def rand_index(truth: IntArray, labels: IntArray) -> float:
+    """Adjusted Rand index of labels from 0, a hundred times as fast as by scikit-learn."""
+    cells = (int(truth.max()) + 1, int(labels.max()) + 1)
+    flat = truth.astype(np.int64) * cells[1] + labels
+    return adjusted_rand_of_table(np.bincount(flat, minlength=cells[0] * cells[1]).reshape(cells))
 
 
 def pooled_k_means(X: FloatArray, k: int, seed: int, *, restarts: int) -> FloatArray:

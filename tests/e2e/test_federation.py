@@ -46,11 +46,12 @@ def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> 
 
 PREPARED = """
 [data]
+bounds = "estimate"
 scaling = "standard"
 missing = "mean"
 [features]
 height = { low = -10, high = 20 }
-width = { low = -10, high = 30 }
+width = {}
 """
 
 

@@ -48,9 +48,10 @@ def test_rows_with_missing_cells_can_be_followed(clustering: str, tmp_path: Path
     assert told(tmp_path / "there") == told(tmp_path / "here")
 
 
+@pytest.mark.parametrize("bounds", ["", 'bounds = "estimate"'])
 @pytest.mark.parametrize("clustering", ["", "fuzzy = true"])
 def test_a_number_that_is_chosen_pooled_scales_and_means_can_be_followed(
-    clustering: str, tmp_path: Path
+    clustering: str, bounds: str, tmp_path: Path
 ) -> None:
     rows = tables(4, F=3)
     rng = np.random.default_rng(0)
@@ -58,7 +59,9 @@ def test_a_number_that_is_chosen_pooled_scales_and_means_can_be_followed(
         table[rng.random(table.shape) < 0.05] = np.nan
     there = Federation(tmp_path, rows, clustering=clustering)
     text = there.path.read_text().replace("n_clusters = 3", 'n_clusters = "auto"')
-    text = text.replace("[data]\n", '[data]\nscaling = "standard"\nmissing = "mean"\n')
+    text = text.replace("[data]\n", f'[data]\nscaling = "standard"\nmissing = "mean"\n{bounds}\n')
+    if bounds:
+        text = text.replace("low = 0, high = 1", "")
     there.path.write_text(text)
     here = run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")

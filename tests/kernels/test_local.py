@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans
 from fedclust.kernels import (
     farthest_first,
     fuzzy_c_means,
+    hard_sums,
     inertia,
     k_means,
     kmeans_plusplus,
@@ -44,6 +45,26 @@ def test_a_centre_with_too_few_rows_does_not_move() -> None:
     result = lloyd(X, np.array([[0.4], [9.0]]), steps=5, min_count=2)
     assert result.centers.tolist() == [[0.5], [9.0]]
     assert result.records.tolist() == [2, 1]
+
+
+def test_lloyd_takes_the_first_sums_from_its_caller() -> None:
+    X = blobs()
+    first = hard_sums(X, X[:4])
+    for ours, theirs in zip(
+        lloyd(X, X[:4], steps=3, first=first), lloyd(X, X[:4], steps=3), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_starts_may_ignore_the_weights() -> None:
+    X, w = blobs(n=60), np.where(np.arange(60) < 3, 1e9, 1e-9)
+
+    def start(weight: FloatArray, *, weighted: bool) -> FloatArray:
+        rng = np.random.default_rng(0)
+        return k_means(X, 3, rng, weight, restarts=1, steps=0, weighted_starts=weighted)
+
+    np.testing.assert_array_equal(start(w, weighted=False), start(np.ones(60), weighted=True))
+    assert np.sort(start(w, weighted=True), axis=0).tolist() == np.sort(X[:3], axis=0).tolist()
 
 
 def test_fewer_points_than_centres_gives_repeats_not_nan(rng: np.random.Generator) -> None:

@@ -45,6 +45,18 @@ def data(n: int, F: int, k: int, seed: int = 0) -> tuple[FloatArray, FloatArray,
 
 
 @pytest.mark.parametrize(("n", "F", "k"), SHAPES)
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_distances_from_fixed_rows_are_the_distances(n: int, F: int, k: int, far: float) -> None:
+    X, C, _ = data(n, F, k)
+    X, C = X + far, C + far
+    found = steps.DistancesFrom(X)
+    np.testing.assert_allclose(found.to(C), naive_distances(X, C), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found.to(X[:1])[0], 0.0)
+    X[0, 0] = np.nan
+    np.testing.assert_array_equal(steps.DistancesFrom(X).to(C), sq_distances(X, C))
+
+
+@pytest.mark.parametrize(("n", "F", "k"), SHAPES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_hard_sums_are_counts_and_sums_of_the_nearest(
     backend: str, n: int, F: int, k: int, dtype: type

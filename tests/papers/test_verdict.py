@@ -52,6 +52,13 @@ def test_the_limit_is_two_standard_errors_of_a_difference_plus_rounding() -> Non
     assert verdict("1.059", STEADY, published_runs=10_000) == DIFFERS
 
 
+def test_a_stored_spread_of_the_papers_runs_counts_for_theirs() -> None:
+    """The error is that of our mean, .021, and that of theirs, .3 / sqrt(10)."""
+    assert verdict("1.18", STEADY, published_sd=0.3) == REPRODUCED
+    assert verdict("1.20", STEADY, published_sd=0.3) == DIFFERS
+    assert verdict("1.048", STEADY, published_sd=0.0) == DIFFERS
+
+
 def test_agreement_that_says_little_is_too_noisy() -> None:
     wide = np.linspace(0.0, 2.0, 10)
     assert verdict("1.4", wide) == NOISY

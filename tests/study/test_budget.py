@@ -64,11 +64,13 @@ def test_sizes_are_read_from_a_study(tmp_path: Path) -> None:
         lines = [f"{i % 9},{i % 7},{'uv'[i % 2]}" for i in range(200)]
         (tmp_path / f"{client}.csv").write_text("\n".join(["x,y,kind", *lines]) + "\n")
     found = read_sizes(path)
-    assert found == Sizes(None, 2, 4, 3, "dp", 1e-7)  # the tier hides how many rows there are
-    shown = CliRunner().invoke(app, ["budget", str(path), "--rows", "600", "--seeds", "1"])
+    assert found == Sizes(600, 2, 4, 3, "dp", 1e-7)
+    shown = CliRunner().invoke(app, ["budget", str(path), "--seeds", "1"])
     assert "600 rows of 3 clients, 2 clusters, 4 features, tier dp" in shown.output
     path.write_text(text.replace('"dp"\ndelta = 1e-7', '"none"'))
     assert read_sizes(path) == Sizes(600, 2, 4, 3)
     path.write_text(text.replace("n_clusters = 2", 'n_clusters = "auto"'))
-    with pytest.raises(ConfigError, match="give --rows and --clusters, which no study file says"):
+    assert read_sizes(path) == Sizes(600, 15, 4, 3, "dp", 1e-7)  # no more than 15 are chosen
+    (tmp_path / "b.csv").unlink()
+    with pytest.raises(ConfigError, match="give --rows, which no study file says"):
         Sizes().complete(read_sizes(path))

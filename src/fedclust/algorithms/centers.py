@@ -241,6 +241,7 @@ def cluster_candidates(
     warm: bool = False,
     previous: FloatArray | None = None,
     greedy: bool = True,
+    weighted_starts: bool = True,
 ) -> FloatArray:
     """Server: k-means over local centres, matched to the previous centres if there are any."""
     weight = candidates.weight if weighted else np.empty(0)
@@ -248,6 +249,13 @@ def cluster_candidates(
     too_few = previous is not None and len(candidates.centers) < k
     start = previous if warm or too_few else None
     centers = k_means(
-        candidates.centers, k, rng, weight, restarts=restarts, start=start, greedy=greedy
+        candidates.centers,
+        k,
+        rng,
+        weight,
+        restarts=restarts,
+        start=start,
+        greedy=greedy,
+        weighted_starts=weighted_starts,
     )
     return centers if previous is None else match_centers(centers, previous)

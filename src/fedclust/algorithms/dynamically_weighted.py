@@ -33,9 +33,9 @@ class DynamicallyWeighted(WeightedKMeans[Sums]):
     )
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        held = hard_sums(data.X, down.centers, data.weight).weight  # Eq. 7
-        weight = held + _TINY_WEIGHT * (held == 0) * (len(data) > 0)
-        return Sums(weight, weight[:, None] * self.train(down, data))
+        held = hard_sums(data.X, down.centers, data.weight)
+        weight = held.weight + _TINY_WEIGHT * (held.weight == 0) * (len(data) > 0)  # Eq. 7
+        return Sums(weight, weight[:, None] * self.train(down, data, held))
 
     def server_step(self, state: MomentumState, merged: Sums, rng: Rng) -> MomentumState:
         target = divide_or_keep(merged.total, merged.weight, state.centers)  # Eqs. 4-5

@@ -24,6 +24,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
     max_rounds: Annotated[int, Role.FREE] = 100
     local_steps: Annotated[int, Work(10_000)] = 1
     weighted: bool = True
+    weighted_starts: bool = True  # k-means++ at the server draws means by weight, too
     # K-means++ starts of the server's k-means, beside the warm start.
     restarts: Annotated[int, Role.FREE] = 10
     warm_start: bool = True
@@ -44,6 +45,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
         super().__post_init__()
         checks.integer(self, "local_steps")
         checks.boolean(self, "weighted")
+        checks.boolean(self, "weighted_starts")
         checks.boolean(self, "warm_start")
         checks.integer(self, "restarts", 0 if self.warm_start else 1)
         checks.boolean(self, "recount")
@@ -71,6 +73,7 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
             weighted=self.weighted,
             restarts=self.restarts,
             warm=self.warm_start,
+            weighted_starts=self.weighted_starts,
             previous=state.centers,
         )
         return state.move_to(centers)
@@ -81,9 +84,13 @@ class MatchedKMeans(CenterAlgorithm[CenterState, Candidates]):
 
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """The authors' code: k-means++ starts in each round, counts after the update, no stop."""
+        """The authors' code: k-means++ starts in each round, counts after the update, no stop.
+
+        In the scikit-learn of that time k-means++ ignored the weights.
+        """
         settings = {
             "warm_start": False,
+            "weighted_starts": False,
             "recount": True,
             "suppress_recounted": True,
             "tol": 0.0,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from ..core import Data, Dims, Message, Role, Work, checks
-from ..kernels import lloyd
+from ..kernels import HardSums, lloyd
 from ..typing import FloatArray
 from .centers import CenterAlgorithm, Centers, CenterState
 
@@ -59,8 +59,11 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
     def initial_state(self, centers: FloatArray) -> MomentumState:
         return MomentumState(centers, 0, np.inf, centers, np.full(self.patience, np.inf))
 
-    def train(self, down: Centers, data: Data) -> FloatArray:
-        """Client, Algorithm 2. A centre without rows stays: other clients may have rows of it."""
+    def train(self, down: Centers, data: Data, first: HardSums | None = None) -> FloatArray:
+        """Client, Algorithm 2. A centre without rows stays: other clients may have rows of it.
+
+        `first` are the sums at the received centres, if they are known already.
+        """
         return lloyd(
             data.X,
             down.centers,
@@ -68,6 +71,7 @@ class WeightedKMeans(CenterAlgorithm[MomentumState, U], Generic[U]):
             steps=self.local_steps,
             tol=self.local_tol * self.unit(down.centers),
             min_count=self.min_count,
+            first=first,
         ).centers
 
     def step(self, state: MomentumState, target: FloatArray) -> MomentumState:

@@ -116,17 +116,33 @@ class WeightedSeeding(CarefulSeeding):
     weighted: bool = True
     # The paper's p: a seed with fewer nearest records is not sent. It costs clients nothing.
     min_nearest: Annotated[int, Role.FREE] = 1
+    weighted_starts: bool = True  # the server's k-means++ draws seeds by weight, too
 
     key: ClassVar[str] = "fkm"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.integer(self, "min_nearest")
+        checks.boolean(self, "weighted_starts")
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         return super().client_step(down, data, rng).keep_supported(self.min_nearest)
 
+    def centers(self, merged: Candidates, rng: Rng) -> FloatArray:
+        return cluster_candidates(
+            merged,
+            self.n_clusters,
+            rng,
+            weighted=self.weighted,
+            restarts=self.restarts,
+            weighted_starts=self.weighted_starts,
+        )
+
     @classmethod
     def reference(cls, n_clusters: int, **changes: Any) -> Self:
-        """As printed, and as in the authors' code of that time: the seeds are raw rows, p is 2."""
-        return cls(n_clusters, **{"neighbours": 1, "min_nearest": 2, **changes})
+        """As printed, and as in the authors' code of that time: the seeds are raw rows, p is 2.
+
+        In the scikit-learn of that time k-means++ ignored the weights.
+        """
+        settings = {"neighbours": 1, "min_nearest": 2, "weighted_starts": False}
+        return cls(n_clusters, **{**settings, **changes})

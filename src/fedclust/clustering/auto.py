@@ -16,7 +16,8 @@ from .summary import SummaryRun, choose_from, count_micro, count_queries, find_c
 from .summary.noisy import learn_noisy
 
 K_RANGE = (2, 15)  # tried by default
-AFTERWARDS = 9  # queries after the clustering: its score, and the description of its clusters
+# Queries beside the summary and the clustering: preflight, scale, score, description and labels.
+BESIDE = 9
 FEWEST_ROUNDS = 5  # of the clustering, for which a limit of queries must leave room
 
 
@@ -84,20 +85,25 @@ def start_of(choice: Choice, algorithm: AnyAlgorithm, init: Init) -> Init:
     return find_centers(choice.summary, choice.recommended, fuzzifier)
 
 
-def limit_rounds(choice: Choice, algorithm: AnyAlgorithm, tier: Tier) -> AnyAlgorithm:
-    """The algorithm with as many rounds as the limit of queries leaves after a summary."""
+def limit_rounds(
+    choice: Choice, algorithm: AnyAlgorithm, tier: Tier, more: int = 0
+) -> AnyAlgorithm:
+    """The algorithm with as many rounds as the limit of queries leaves after a summary.
+
+    `more` queries are asked beside those of every study.
+    """
     longest = algorithm.parameter("max_rounds")
     if choice.summary is None or tier.query_limit is None or longest is None:
         return algorithm
-    most = max(1, tier.query_limit - choice.summary.queries - AFTERWARDS)
+    most = max(1, tier.query_limit - choice.summary.queries - BESIDE - more)
     return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=min(longest, most)))
 
 
-def refuse_few_queries(tier: Tier, most_clusters: int) -> str:
+def refuse_few_queries(tier: Tier, most_clusters: int, more: int = 0) -> str:
     """Why a limit of queries is too low for a summary and a clustering; empty if it is not."""
     if not needs_summary(tier) or tier.query_limit is None:
         return ""
-    needed = count_queries(count_micro(most_clusters)) + FEWEST_ROUNDS + AFTERWARDS
+    needed = count_queries(count_micro(most_clusters)) + FEWEST_ROUNDS + BESIDE + more
     if tier.query_limit >= needed:
         return ""
     return (

@@ -23,7 +23,12 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
         return add_differences(X, C)
     shift = C.mean(axis=0)
     X, C = X - shift, C - shift
-    sum_of_squares = np.einsum("nf,nf->n", X, X)[:, None] + np.einsum("cf,cf->c", C, C)
+    return sq_distances_near_zero(X, C, np.einsum("nf,nf->n", X, X))
+
+
+def sq_distances_near_zero(X: FloatArray, C: FloatArray, norms: FloatArray) -> FloatArray:
+    """Squared distances by a matrix product, for rows around the origin; `norms` are |x|^2."""
+    sum_of_squares = norms[:, None] + np.einsum("cf,cf->c", C, C)
     D: FloatArray = sum_of_squares - 2.0 * (X @ C.T)
     rows, columns = np.nonzero(sum_of_squares * 1e-6 >= D)  # cancelled: use differences
     for part in np.array_split(np.arange(len(rows)), 1 + len(rows) // 4096):

@@ -5,7 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray, Rng
-from .steps import _UNIT, divide_or_keep, fuzzy_sums, hard_sums, nearest, sq_distances
+from .steps import (
+    _UNIT,
+    DistancesFrom,
+    HardSums,
+    divide_or_keep,
+    fuzzy_sums,
+    hard_sums,
+    nearest,
+    sq_distances,
+)
 
 
 class LocalClustering(NamedTuple):
@@ -24,10 +33,16 @@ def lloyd(
     steps: int,
     tol: float = 0.0,
     min_count: int = 1,
+    first: HardSums | None = None,
 ) -> LocalClustering:
-    """Lloyd steps until centres move at most `tol`; those with too few rows do not move."""
-    for _ in range(steps):
-        sums = hard_sums(X, centers, weight)
+    """Lloyd steps until centres move at most `tol`; those with too few rows do not move.
+
+    `first` are the sums at the given centres, if they are known already.
+    """
+    sums = hard_sums(X, centers, weight) if first is None else first
+    for step in range(steps):
+        if step:
+            sums = hard_sums(X, centers, weight)
         movable = np.where(sums.records >= min_count, sums.weight, 0.0)
         moved = divide_or_keep(sums.total, movable, centers)
         shift = float(np.linalg.norm(moved - centers))
@@ -53,15 +68,19 @@ def k_means(
     steps: int = 300,
     start: FloatArray | None = None,
     greedy: bool = True,
+    weighted_starts: bool = True,
 ) -> FloatArray:
     """Best solution by inertia from `restarts` k-means++ starts and from `start`; always k centres.
+
+    Without `weighted_starts` a row is drawn as a start whatever its weight is.
 
     With fewer than k distinct points some centres repeat, and repeats get no rows. If `start` is
     given in that case, only it is used, and its centres without rows do not move.
     """
     starts = [] if start is None else [start]
     if start is None or len(X) >= k:
-        starts += [kmeans_plusplus(X, k, rng, weight, greedy=greedy) for _ in range(restarts)]
+        mass = weight if weighted_starts else _UNIT
+        starts += [kmeans_plusplus(X, k, rng, mass, greedy=greedy) for _ in range(restarts)]
     solutions = [lloyd(X, pad_centers(s, k), weight, steps=steps).centers for s in starts]
     return min(solutions, key=lambda centers: inertia(X, centers, weight))
 
@@ -108,15 +127,16 @@ def kmeans_plusplus(
     """
     distinct = _Blends(X, weight, k, neighbours)
     trials = 2 + int(np.log(k)) if greedy else 1
+    distances = DistancesFrom(distinct.rows)
     seeds: list[FloatArray] = []
     d2: FloatArray = np.ones(len(distinct.rows))  # the first draw is by weight alone
     while len(seeds) < k and (mass := distinct.drawable() * d2).any():
         drawn = draw(mass, trials if seeds else 1, rng)
         if len(drawn) > 1:
-            closer = np.minimum(sq_distances(distinct.rows, distinct.rows[drawn]), d2[:, None])
+            closer = np.minimum(distances.to(distinct.rows[drawn]), d2[:, None])
             drawn = drawn[[np.argmin(distinct.weight @ closer)]]
         seeds.append(distinct.blend(int(drawn[0])))
-        to_seed = sq_distances(distinct.rows, seeds[-1][None])[:, 0]
+        to_seed = distances.to(seeds[-1][None])[:, 0]
         d2 = to_seed if len(seeds) == 1 else np.minimum(d2, to_seed)
     return np.array(seeds, dtype=np.float64).reshape(-1, X.shape[1])
 

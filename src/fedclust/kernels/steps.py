@@ -17,6 +17,7 @@ from .grid import Grid
 from .threads import map_blocks
 
 _UNIT = np.empty(0)  # no weights: every row counts once
+_KEPT_ELEMENTS = 2**24  # 128 MB
 
 
 class HardSums(NamedTuple):
@@ -195,11 +196,48 @@ def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> 
     return U
 
 
+class DistancesFrom:
+    """Squared distances from fixed rows to points that change, as in k-means++.
+
+    Many features need the rows moved to the origin, and their norms. Both are kept between calls,
+    unless the rows are large.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+        n, n_features = X.shape
+        self._kept = (
+            0 < n <= _KEPT_ELEMENTS // max(1, n_features)
+            and n_features > _plain.DIRECT_FEATURES
+            and not _has_missing(X)
+        )
+        if self._kept:
+            rows = _as_double(X)
+            self._shift = rows.mean(axis=0)
+            self._moved: FloatArray = rows - self._shift
+            self._norms: FloatArray = np.einsum("nf,nf->n", self._moved, self._moved)
+
+    def to(self, points: FloatArray) -> FloatArray:
+        """Squared distances (n, C)."""
+        if not self._kept:
+            return sq_distances(self._X, points)
+        moved = _as_double(points) - self._shift
+        D = np.empty((len(self._X), len(points)))
+
+        def step(block: slice) -> None:
+            D[block] = _plain.sq_distances_near_zero(self._moved[block], moved, self._norms[block])
+
+        map_blocks(step, *self._X.shape)
+        return D
+
+
 def divide_or_keep(total: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
     """`total / weight` per centre, or per cell; what has no weight keeps its old position."""
     if weight.ndim < total.ndim:
         weight = weight[:, None]
     held = weight > 0
+    if held.all():
+        return total / weight
     return np.where(held, total / np.where(held, weight, 1.0), old)
 
 

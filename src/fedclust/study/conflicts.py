@@ -100,7 +100,7 @@ def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     if study.clustering.n_init > 1:
         words = "the summary gives one start; leave out n_init"
         yield Conflict(("clustering", "n_init"), f'n_clusters = "auto" with {name}: {words}')
-    if reason := refuse_few_queries(tier, study.n_clusters[1]):
+    if reason := refuse_few_queries(tier, study.n_clusters[1], count_ranges(study)):
         yield Conflict(place, f'n_clusters = "auto" with {name}: {reason}')
     if study.data.missing == "partial":
         words = 'the number is chosen from complete rows; use missing = "drop" or "mean"'
@@ -206,7 +206,7 @@ def _query_conflicts(tier: Tier, study: Study, algorithm: AnyAlgorithm) -> Itera
 def count_requests(study: Study, tier: Tier) -> int:
     """The most rounds and other requests of a study over split rows."""
     settings = study.clustering
-    before = RANGE_ROUNDS if study.estimates else 0
+    before = count_ranges(study)
     rounds = limit_rounds(tier, make_algorithm(settings, study.n_clusters[1]))
     if settings.n_clusters == "auto" and needs_summary(tier):
         requests = count_queries(count_micro(study.n_clusters[1])) + rounds + 1 + _DESCRIBED
@@ -215,6 +215,11 @@ def count_requests(study: Study, tier: Tier) -> int:
     names = [name for column in study.features or () for name in column.encoded_names]
     start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
     return before + settings.n_init * (start + rounds + 1) + _DESCRIBED
+
+
+def count_ranges(study: Study) -> int:
+    """The most queries for estimated bounds."""
+    return RANGE_ROUNDS if study.estimates else 0
 
 
 def limit_rounds(tier: Tier, algorithm: AnyAlgorithm) -> int:

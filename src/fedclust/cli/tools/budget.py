@@ -1,7 +1,7 @@
 """Cluster simulated data of a given size with several values of epsilon."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, cast
@@ -54,18 +54,23 @@ _DEFAULT = Sizes(features=2, clients=10, tier="secure+dp", delta=1e-6)
 
 
 def read_sizes(path: Path) -> Sizes:
-    """The sizes of a study over split rows; rows are counted where its files can be read."""
+    """The sizes of a study over split rows; rows are counted where its files can be read.
+
+    Whoever runs it has these files, so no tier has to hide how many rows they have. With "auto" it
+    is the largest number of clusters that may be chosen.
+    """
     from ...study.read import read_study
     from ...study.run import survey_study
 
     study = read_study(path, files=False)
-    parameters, settings = study.privacy.parameters, study.clustering
-    survey = survey_study(study) if study.clients else None
+    parameters = study.privacy.parameters
+    open_tier = replace(study.privacy, tier="none", parameters={})
+    survey = survey_study(replace(study, privacy=open_tier)) if study.clients else None
     columns = survey.columns if survey else study.features or ()
     counts = [n for n in survey.rows.values() if n is not None] if survey else []
     return Sizes(
         rows=sum(counts) if counts and survey and len(counts) == len(study.clients) else None,
-        clusters=None if settings.n_clusters == "auto" else study.n_clusters[0],
+        clusters=study.n_clusters[1],
         features=sum(len(column.encoded_names) for column in columns) or None,
         clients=len(study.clients) or None,
         tier=study.privacy.tier if TIERS.get(study.privacy.tier or "", Tier).noisy else None,

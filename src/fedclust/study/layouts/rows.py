@@ -37,7 +37,7 @@ from ...tiers import Tier
 from ...typing import FloatArray, IntArray
 from ..choosing import choose_in_range
 from ..cluster_statistics import ClusterQueries, ClusterTotals, sum_clusters
-from ..conflicts import find_row_conflicts, find_unprotected_rows
+from ..conflicts import count_ranges, find_row_conflicts, find_unprotected_rows
 from ..describe_clusters import (
     describe_bounds,
     describe_clusters,
@@ -216,7 +216,7 @@ class RowsLayout(Layout):
         requested = limited = make_algorithm(settings, n_clusters)
         if choice is not None:
             common["init"] = start_of(choice, requested, settings.init)
-            limited = limit_rounds(choice, requested, tier)
+            limited = limit_rounds(choice, requested, tier, count_ranges(study))
         found = cluster(
             limited,
             prepared.channel,
