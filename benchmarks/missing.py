@@ -183,7 +183,7 @@ def steps() -> list[str]:
                 "fuzzy, cells": partial(fuzzy_cell_sums, H, C, 2.0),
                 "mixture, cells": partial(mixture_sums, H, density),
             },
-            repeats=5,
+            repeats=15,
         )
         pairs = [("hard, cells", "hard", 2), ("fuzzy, cells", "fuzzy", 2)]
         pairs += [("mixture", "fuzzy", 3), ("mixture, cells", "fuzzy, cells", 3)]

@@ -14,11 +14,11 @@ from ..core import Data, Dims, Empty, OneRoundQuery, Record, Role, Schema, Summe
 from ..core.random import stream
 from ..kernels import (
     HardSums,
+    compare_solutions,
     divide_or_keep,
     group_rows,
     hard_sums,
     hide_small_sums,
-    inertia,
     search_centers,
 )
 from ..typing import FloatArray, Rng
@@ -222,12 +222,8 @@ class RivalSteps(RivalQuery[RivalSums]):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> RivalSums:
         starts = self.split(down.centers)
-        values = np.array([inertia(data.X, centers, data.weight) for centers in starts])
-        weight, total = np.empty(0), np.empty((0, data.X.shape[1]))
-        if self.step:
-            sums = [hard_sums(data.X, centers, data.weight) for centers in starts]
-            weight, total = (np.concatenate(part) for part in list(zip(*sums, strict=True))[1:])
-        return RivalSums(values, weight, total, np.array([float(len(data))]))
+        found = compare_solutions(data.X, starts, data.weight, step=self.step)
+        return RivalSums(*found, np.array([float(len(data))]))
 
     def model(self, state: RivalSums) -> Rivals:
         moved = self.init

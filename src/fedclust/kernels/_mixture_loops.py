@@ -63,7 +63,8 @@ def _cell_deviances(xt, mt, base, middle, weight, cost, D):
     for c in range(D.shape[0]):
         for t in range(TILE):
             D[c, t] = base[c]
-        for f in range(xt.shape[0]):
+    for f in range(xt.shape[0]):  # a column of a tile stays in the cache for all clusters
+        for c in range(D.shape[0]):
             m, h, g = middle[c, f], weight[c, f], cost[c, f]
             for t in range(TILE):
                 e = xt[f, t] - m
@@ -132,7 +133,8 @@ def _add_cells(xt, mt, D, middle, mass, cells, moved, square):
         for t in range(TILE):
             r += D[c, t]
         mass[c] += r
-        for f in range(xt.shape[0]):
+    for f in range(xt.shape[0]):
+        for c in range(D.shape[0]):
             n = 0.0
             a = 0.0
             b = 0.0
