@@ -4,15 +4,20 @@ import subprocess
 import sys
 import time
 import tracemalloc
+import warnings
+from collections.abc import Callable
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
+from fedclust import FederatedKMeans
 from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
-from fedclust.core import Data, Plan, Schema, rounds
+from fedclust.core import Data, Plan, Schema, rounds, run
 from fedclust.typing import FloatArray
 
-from .timing import row, verdict
+from .timing import best_of, row, verdict
 
 
 def federation(X: FloatArray, n_clients: int) -> LocalChannel:
@@ -47,9 +52,61 @@ def table() -> list[str]:
         if n_clients == 100:
             lines.append(row(what, f"{many / one:.2f} times", verdict(many / one, 1.25)))
         lines.append(row(f"{what}: more per client", f"{over:.0f} µs", verdict(over, 50)))
+    lines.extend(wide_clients())
     lines.append(row("memory kept per round, 10,000 clients", *growth(X)))
+    lines.append(many_tiny_clients())
     lines.append(row("`import fedclust`", *import_time()))
     return lines
+
+
+def wide_clients() -> list[str]:
+    """Whole fits of a few wide rows, against scikit-learn's; a round is the difference of two."""
+    X = np.random.default_rng(0).normal(size=(20_000, 784))
+    start, k = X[:10] + 0.01, 10
+    lengths = (4, 14)
+
+    def of_sklearn(rounds: int) -> Callable[[], object]:
+        return lambda: KMeans(k, init=start, n_init=1, max_iter=rounds, tol=0.0).fit(X)
+
+    def of_clients(n_clients: int, rounds: int) -> Callable[[], object]:
+        clients = federation(X, n_clients)
+        plan = Plan(make("llf-cm", k, init=start, tol=0.0, max_rounds=rounds))
+        return lambda: run(plan, clients, Schema(784))
+
+    fits = {
+        f"{n} {rounds}": of_clients(n, rounds) if n else of_sklearn(rounds)
+        for n in (0, 10, 100)
+        for rounds in lengths
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        best = best_of(fits, 6)
+    short, long = lengths
+    seconds = {n: best[f"{n} {long}"] - best[f"{n} {short}"] for n in (0, 10, 100)}
+    return [
+        row(
+            f"a round of 20,000 x 784 rows in {n} clients, against an iteration of scikit-learn",
+            f"{seconds[n] / seconds[0]:.2f} times",
+            verdict(seconds[n] / seconds[0], limit),
+        )
+        for n, limit in ((10, 1.1), (100, 1.3))
+    ]
+
+
+def many_tiny_clients(n_clients: int = 100_000) -> str:
+    """A whole fit of many clients with 20 rows each, its default start included."""
+    rows = np.random.default_rng(0).normal(size=(n_clients * 20, 8))
+    owners = np.repeat(np.arange(n_clients), 20)
+    model = FederatedKMeans(8, max_rounds=20, tol=0.0, random_state=0)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows, clients=owners)
+    seconds = time.perf_counter() - start
+    rounds = model.n_start_rounds_ + model.n_rounds_
+    each = 1e6 * seconds / rounds / n_clients
+    what = f"{n_clients:,} clients of 20 x 8 rows, {rounds} rounds with those of the start"
+    return row(what, f"{seconds:.0f} s, {each:.0f} µs per client and round", "")
 
 
 def growth(X: FloatArray) -> tuple[str, str]:

@@ -8,24 +8,38 @@ from .timing import row, verdict
 CODE = """
 import sys
 import numpy as np
-from fedclust.kernels import fuzzy_sums, hard_sums, sq_distances
+from fedclust.kernels import Density, fuzzy_cell_sums, fuzzy_sums, hard_cell_sums, hard_sums
+from fedclust.kernels import sq_distances
+from fedclust.kernels.mixture import mixture_sums
 from fedclust.kernels.threads import blocks
 kind, n, F, k = sys.argv[1], *map(int, sys.argv[2:])
+def mixture(X, C):
+    return mixture_sums(X, Density.of(np.full(k, 1 / k), C, np.ones((k, F)), np.arange(F)))
 step = {
     "hard": hard_sums,
     "fuzzy": lambda X, C: fuzzy_sums(X, C, 2.0),
     "matrix": sq_distances,
+    "hard cells": hard_cell_sums,
+    "fuzzy cells": lambda X, C: fuzzy_cell_sums(X, C, 2.0),
+    "mixture": mixture,
+    "mixture cells": mixture,
 }[kind]
-warm = np.random.default_rng(0).normal(size=(3 * (blocks(n, F)[0].stop), F))
-step(warm, warm[:k])  # create threads, compiled code and buffers
+C = np.random.default_rng(1).normal(size=(k, F))
+def rows(n):
+    X = np.random.default_rng(0).normal(size=(n, F))
+    if kind.endswith("cells"):
+        X.ravel()[::5] = np.nan
+    return X
+warm = rows(3 * (blocks(n, F)[0].stop))
+step(warm, C)  # create threads, compiled code and buffers
 del warm
-X = np.random.default_rng(0).normal(size=(n, F))
+X = rows(n)
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 open("/proc/self/clear_refs", "w").write("5")  # reset the peak
 before = peak()
-step(X, X[:k])
+step(X, C)
 print((peak() - before) / 1024)
 """
 

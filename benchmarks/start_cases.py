@@ -111,6 +111,9 @@ def _synthetic() -> Iterator[Case]:
     X, y = lognormal()
     yield Case("log-normal, 20 clients", X, 6, iid(len(X), 20, 0), fuzzy=True)
     yield Case("log-normal, 5 uneven clients", X, 10, dirichlet(y, 5, 0.3, 1))
+    X, y = np.random.default_rng(0).exponential(size=(2000, 1)), np.arange(2000) % 5
+    yield Case("one exponential column, 5 clients", X, 30, iid(2000, 5, 0))
+    yield Case("one exponential column, 20 uneven clients", X, 30, dirichlet(y, 20, 0.3, 1))
     X, y = student()
     yield Case("Student's t, 20 uneven clients", X, 8, dirichlet(y, 20, 0.3, 1), fuzzy=True)
     yield Case("Student's t, 1,000 rows, tiny clients", X[:1000], 8, tiny(1000))

@@ -71,12 +71,13 @@ def _draw_panel(axes: Any, panel: Panel | Scatter, results: Results) -> None:
 
 
 def _legends(figure: Any, drawn: Sequence[tuple[Any, Panel | Scatter]]) -> None:
-    """One legend below for panels with the same lines, else one in the first panel of each kind."""
+    """One legend below the panels; with two kinds of panels, that of the first kind above."""
     kinds: dict[tuple[str, ...], list[Any]] = {}
     for axes, panel in drawn:
         if isinstance(panel, Panel) and not panel.boxes and len(panel.lines) > 1:
             kinds.setdefault(tuple(panel.lines), []).append((axes, panel))
-    for place, found in zip(("lower center", "upper center"), kinds.values(), strict=False):
+    places = ("upper center", "lower center") if len(kinds) > 1 else ("lower center",)
+    for place, found in zip(places, kinds.values(), strict=False):
         handles, labels = found[0][0].get_legend_handles_labels()
         if any(panel.published for _, panel in found):
             handles, labels = [*handles, Line2D([], [], **_PUBLISHED)], [*labels, "published"]

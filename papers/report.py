@@ -7,7 +7,18 @@ from . import tables
 from .experiment import Claim, Experiment, Panel, Paper
 from .experiments.papers import COMPARISON, INTRODUCTION, LEGEND, PAPERS
 from .store import Store
-from .verdict import OPEN, REPRODUCED, VERDICTS, Outcome, Results, count_claims, holds, judge
+from .verdict import (
+    DIFFERS,
+    NOISY,
+    OPEN,
+    REPRODUCED,
+    VERDICTS,
+    Outcome,
+    Results,
+    count_claims,
+    holds,
+    judge,
+)
 
 _MANY = 6  # claims: more are folded
 
@@ -58,9 +69,20 @@ def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
         claims = [claims[0] + true, claims[1] + tested]
         name = f"[{paper.name}](#{_anchor(paper.name)})"
         lines.append(_total_line(name, outcomes, true, tested))
-    share = tables.count(every, REPRODUCED) / max(1, len(every))
     lines.append(_total_line("all", every, claims[0], claims[1]))
-    return [*lines, "", f"{share:.0%} of the published numbers are reproduced under this rule."]
+    return [*lines, "", _shares(every)]
+
+
+def _shares(every: Sequence[Outcome]) -> str:
+    """The totals in a sentence: of all numbers, and of those with enough runs."""
+    alike, noisy, apart = (tables.count(every, verdict) for verdict in (REPRODUCED, NOISY, DIFFERS))
+    judged, share = max(1, alike + noisy + apart), alike / max(1, len(every))
+    return (
+        f"{share:.0%} of the published numbers are reproduced under this rule. "
+        f"Of the {judged} with enough runs, {alike / judged:.0%} are reproduced, "
+        f"{noisy / judged:.0%} are too noisy, and {apart / judged:.0%} differ. "
+        "Below each table are the reasons."
+    )
 
 
 def _total_line(name: str, outcomes: Sequence[Outcome], true: int, tested: int) -> str:

@@ -7,7 +7,12 @@ from ..measures.comparison import versus_pooled
 from .llf_table2 import SETS as LLF_SETS
 
 SETS = {"penguins": "penguins", "grid": "fkm", **LLF_SETS}
-COMPARED = {key: kind for key, kind in ALGORITHMS.items() if kind.has_reference()}
+ON_CATEGORIES = ("llf-prototypes",)  # without categories it is llf-cm
+COMPARED = {
+    key: kind
+    for key, kind in ALGORITHMS.items()
+    if kind.has_reference() and key not in ON_CATEGORIES
+}
 KINDS = (("k-means", False), ("fuzzy c-means", True))
 ADVICE = {key: str(getattr(kind, "use_for", "")) for key, kind in COMPARED.items()}
 
@@ -63,5 +68,6 @@ EXPERIMENT = Experiment(
     "The objective is inertia for k-means, and that of fuzzy c-means with a fuzzifier of 2 for fuzzy algorithms, over "
     "all rows; 1 is as good as pooling. Every value is a mean and a standard deviation over runs, which differ in split and start. "
     "[Choosing an algorithm](choosing-an-algorithm.md) separates what an algorithm loses from where it starts. "
-    "Omitted: data sets that take minutes per run (mnist, covertype, kddcup99_10, birch1) or that the papers do not use.",
+    "Omitted: data sets that take minutes per run (mnist, covertype, kddcup99_10, birch1) or that the papers do not use; "
+    "and `llf-prototypes`, which is `llf-cm` on numbers.",
 )

@@ -63,10 +63,12 @@ def _cells(data: str, split: str, quantity: str, lines: dict[str, str]) -> list[
             statistic=kinds[what],
             table=TABLES[quantity],
             published_runs=100,
+            # Table 1 prints the standard deviation of the runs behind its means.
+            published_sd=float(lines["std"].split()[column]) if not half else None,
             absent=NO_FILE if (data, split) == ("FEMNIST", "non-IID") else "",
         )
         for what, line in lines.items()
-        for method, value in zip(METHODS, line.split(), strict=True)
+        for column, (method, value) in enumerate(zip(METHODS, line.split(), strict=True))
         if not (method == "k-means" and data != "FEMNIST" and split != "IID")
     ]
 

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from fedclust import ConfigError, MessageError
 from fedclust.algorithms.bounded_c_means import BoundedCMeans, CentersAndReach
+from fedclust.algorithms.bounded_moments import BoundedMoments
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.cells import COUNTS, LIFT, MOMENTS, CellBroadcast
+from fedclust.algorithms.range_counts import RangeCounts, RangeEdges
 from fedclust.algorithms.registry import PLANS
-from fedclust.core import Record, Schema
+from fedclust.core import Empty, Record, Schema
+from fedclust.privacy import IntegerGaussian
 from fedclust.typing import Rng
 
 from .sensitivity import TrustingCells, TrustingCMeans, change, message, worst_ratio
@@ -240,6 +243,51 @@ def test_no_plan_of_cells_breaks_the_claim(
     assert worst_ratio(chosen, down, rng, F, steps=12) <= 1 + ROOM
 
 
+@given(
+    seed=st.integers(0, 2**31),
+    F=st.integers(1, 24),
+    bounds=st.sampled_from(["ordinary", "uneven", "far"]) | st.sampled_from(list(BOUNDS)),
+    whole=st.booleans(),
+)
+@settings(max_examples=40)
+def test_no_plan_of_moments_breaks_the_claim(seed: int, F: int, bounds: str, whole: bool) -> None:
+    rng = np.random.default_rng(seed)
+    try:
+        chosen = BoundedMoments(1, *bounds_of(bounds, F, rng), whole_rows=whole)
+        message(chosen, Empty(), np.zeros((2, F)))
+    except (ConfigError, MessageError):
+        reject()  # too few answers would fail the test
+    assert worst_ratio(chosen, Empty(), rng, F, steps=12) <= 1 + ROOM
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    F=st.integers(1, 8),
+    n_edges=st.integers(1, 40),
+    scale=st.floats(-9, 9),
+    odd=st.sampled_from(["", "", "", "", "twice", "equal", "not numbers", "more", "fewer"]),
+)
+@settings(max_examples=40)
+def test_no_plan_of_ranges_breaks_the_claim(
+    seed: int, F: int, n_edges: int, scale: float, odd: str
+) -> None:
+    """Columns may be named twice, and edges may be those of other columns, or none."""
+    rng = np.random.default_rng(seed)
+    places = np.zeros(F, np.int64) if odd == "twice" else np.arange(F)
+    rows = {"more": F + 1, "fewer": F - 1}.get(odd, F)
+    edges = np.sort(rng.normal(size=(rows, n_edges)), axis=1) * 10.0**scale
+    if odd == "equal":
+        edges[:, -1] = edges[:, 0]
+    if odd == "not numbers":
+        edges[0, 0] = np.nan
+    try:
+        chosen = RangeCounts(1, np.full(F, -10.0), np.full(F, 10.0), places)
+        message(chosen, RangeEdges(edges), np.zeros((2, F)))
+    except (ConfigError, MessageError):
+        reject()  # too few answers would fail the test
+    assert worst_ratio(chosen, RangeEdges(edges), rng, F, steps=12) <= 1 + ROOM
+
+
 @pytest.mark.parametrize("F", [1, 2, 3, 5, 20])
 @pytest.mark.parametrize("m", [1.0, 2.0])
 def test_honest_plans_are_answered_and_keep_the_claim(F: int, m: float) -> None:
@@ -266,7 +314,10 @@ def test_values_that_are_not_numbers_change_no_more_than_others() -> None:
 
 def test_every_bounded_algorithm_that_a_request_can_build_is_searched() -> None:
     bounded = {name for name in PLANS if PLANS[name].traits.bounded}
-    assert bounded == {"BoundedCMeans", "CellSeeding"}
+    assert bounded == {"BoundedCMeans", "CellSeeding", "BoundedMoments", "RangeCounts"}
+    for name in set(PLANS) - bounded:  # of summaries, mixtures, categories and missing cells, too
+        with pytest.raises(ConfigError, match="does not say how much one record can change"):
+            IntegerGaussian(1.0).check(PLANS[name])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("cells", [200, 512])

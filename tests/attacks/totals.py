@@ -12,19 +12,26 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from fedclust.core import Data
+from fedclust.clustering.summary import SummaryRun
+from fedclust.core import Data, Schema
 from fedclust.privacy import ClientPolicy, Ledger, Limits
+from fedclust.tiers import tier_of
 
 from . import differencing
 from .followed import DATA, WITHIN, Found, deal
-from .server import EVERYBODY, Look, exact, watched
+from .server import EVERYBODY, CuriousServer, Look, exact, watched
 
 USUAL, FITS, QUERIES = {"digits": 10, "diabetes": 5}, 10, 50  # clusters; 3 of other sets
 MANY = (20, 100)
 
 
-def attack(name: str, tier: str = "secure", fits: int = FITS, k: int = 0) -> Found:
-    """Records among the differences of totals over so many clusters, or the usual number."""
+def attack(
+    name: str, tier: str = "secure", fits: int = FITS, k: int = 0, *, summary: bool = False
+) -> Found:
+    """Records among the differences of totals over so many clusters, or the usual number.
+
+    With `summary`, the number of clusters is "auto": a summary of all rows comes first.
+    """
     rows, k = deal(name), k or USUAL.get(name, 3)
     looks: list[Look] = []
     with TemporaryDirectory() as folder:
@@ -37,6 +44,8 @@ def attack(name: str, tier: str = "secure", fits: int = FITS, k: int = 0) -> Fou
             )
             for client, X in rows.items()
         }
+        if summary:
+            looks += _summarise(data, tier)
         for seed in range(fits):
             server, _ = watched(data, k, tier, seed=seed)
             looks += server.looks()
@@ -45,13 +54,22 @@ def attack(name: str, tier: str = "secure", fits: int = FITS, k: int = 0) -> Fou
     return Found(*(exact(found, pool, within) for within in WITHIN))
 
 
+def _summarise(data: dict[str, Data], tier: str) -> list[Look]:
+    """Totals of the micro-clusters of a summary; 80 of them, or one for ten rows."""
+    server, F = CuriousServer(data), next(iter(data.values())).X.shape[1]
+    schema, protection = Schema(F, low=np.zeros(F), high=np.ones(F)), tier_of(tier)
+    SummaryRun(protection.channel(server), schema, protection).learn()
+    return server.looks()
+
+
 def lines(names: tuple[str, ...] = tuple(DATA)) -> Iterator[str]:
     """The table, as Markdown."""
     many = " | ".join(f"`secure`, {k} clusters" for k in MANY)
-    yield f"| data | rows | clusters | `secure` | {many} | `secure+dp` |"
-    yield "|---|---|---|---|" + "---|" * (len(MANY) + 1)
+    yield f"| data | rows | clusters | `secure` | `secure`, auto | {many} | `secure+dp` |"
+    yield "|---|---|---|---|" + "---|" * (len(MANY) + 2)
     for name in names:
-        found = [attack(name), *(attack(name, k=k) for k in MANY), attack(name, "secure+dp")]
+        found = [attack(name), attack(name, summary=True)]
+        found += [*(attack(name, k=k) for k in MANY), attack(name, "secure+dp")]
         cells = " | ".join(f"{one.exact} ({one.near})" for one in found)
         yield f"| {name} | {DATA[name]} | {USUAL.get(name, 3)} | {cells} |"
 

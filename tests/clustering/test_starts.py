@@ -54,7 +54,15 @@ def wine() -> tuple[FloatArray, Any]:
     return (found.data - found.data.mean(axis=0)) / found.data.std(axis=0), found.target
 
 
+def one_skewed_column() -> tuple[FloatArray, Any]:
+    """The best solution has clusters of single rows, which no group of rows shows."""
+    rng = np.random.default_rng(0)
+    return np.exp(1.2 * rng.normal(size=(1200, 1))), rng.integers(0, 4, 1200)
+
+
 CASES = {
+    "one skewed column": (*one_skewed_column(), 6, "dirichlet"),
+    "one skewed column, many clients": (*one_skewed_column(), 10, "tiny"),
     "heavy tails, five uneven clients": (*heavy_tails(), 8, "dirichlet"),
     "heavy tails, one client": (*heavy_tails(1), 6, "one"),
     "blobs, tiny clients": (*blobs(), 12, "tiny"),

@@ -26,6 +26,10 @@ FORMATS = {
     "%d/%m/%Y": "day-first",
     "%m/%d/%Y": "month-first",
     "%d-%m-%Y %H:%M": "day-first",
+    "%d %b %Y": None,
+    "%d-%b-%Y": None,
+    "%B %d, %Y": None,
+    "%d. %B %Y %H:%M": None,
 }
 
 
@@ -42,7 +46,21 @@ def test_dates_are_parsed_in_every_format(format: str, moment: datetime) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "12", "1.5", "1.2.3", "31.02.2024", "2024-13-01", "12/2024", "a-b-c", "01.02.24"]
+    "text",
+    [
+        "",
+        "12",
+        "1.5",
+        "1.2.3",
+        "31.02.2024",
+        "2024-13-01",
+        "12/2024",
+        "a-b-c",
+        "01.02.24",
+        "7 Mai 2024",
+        "30 Feb 2024",
+        "unit 12 2024",
+    ],
 )
 def test_other_text_is_not_a_date(text: str) -> None:
     assert not is_date(text)

@@ -165,6 +165,13 @@ def test_a_dialect_is_described_in_words(tmp_path: Path) -> None:
         ("x\n1\n2\n", ["x"], [1, 2]),
         ("x,y\r1,2\r3,4\r", ["x", "y"], [1, 3]),
         ('x,y\n1,"a\n#b"\n2,c\n', ["x", "y"], [1, 2]),
+        ("x,y\n1,2\n3,4\n# end of the file\n# 4 rows, in all, or so\n", ["x", "y"], [1, 3]),
+        ("x,y\n#1,2\n#3,4\n", ["x", "y"], None),  # values that start with '#'
+        ("Report of 2024\n\nx,y\n1,2\n3,4\n", ["x", "y"], [1, 3]),
+        ("Export;;;\nUnit;A;;\n\nx;y;z;u\n1;a;2;b\n3;a;4;b\n", ["x", "y", "z", "u"], [1, 3]),
+        ("# by IT\nReport: all, even small\nx;y;z\n1;2;3\n3;4;5\n", ["x", "y", "z"], [1, 3]),
+        (",x,y\n0,1,2\n1,3,4\n", ["", "x", "y"], [1, 3]),
+        ("a,,,\nbert,1,2,3\nfred,3,4,5\n", ["a", *(f"Unnamed: {i}" for i in (1, 2, 3))], None),
     ],
 )
 def test_lines_that_are_not_data(
@@ -181,10 +188,30 @@ def test_lines_that_are_not_data(
 @pytest.mark.parametrize("reader", READERS)
 def test_column_names_may_be_in_a_later_line(tmp_path: Path, reader: Any) -> None:
     file = tmp_path / "t.csv"
-    file.write_text("Report of the year\n\nx,y\n1,2\n3,4\n")
+    file.write_text("Report of the year\n\nx,y\n1,b\n2012-05-01,d\n")
     with pytest.raises(DataError, match=r"t.csv:3: 2 values for 1 columns; .* set header_line"):
         reader(file, ReadOptions())
-    assert reader(file, ReadOptions(header_line=3))["x"].tolist() == [1, 3]
+    assert reader(file, ReadOptions(header_line=3))["y"].tolist() == ["b", "d"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_title_above_data_without_names_does_not_make_data_names(
+    tmp_path: Path, reader: Any
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("Report\nanna,1,2\nbert,3,4\ncora,5,6\n")
+    with pytest.raises(DataError) as caught:
+        reader(file, ReadOptions())
+    assert "anna" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_comment_that_was_not_detected_gets_a_hint(tmp_path: Path, reader: Any) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n" + "1,2\n" * 100_000 + "# end\n")
+    with pytest.raises(DataError, match="t.csv:100002: 1 value for 2 columns; if it is a comment"):
+        reader(file, ReadOptions())
+    assert len(reader(file, ReadOptions(comment="#"))["x"]) == 100_000
 
 
 @pytest.mark.parametrize(

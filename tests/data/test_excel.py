@@ -86,9 +86,23 @@ def test_rows_are_named_as_excel_numbers_them(tmp_path: Path) -> None:
 
 def test_a_title_above_the_names(tmp_path: Path) -> None:
     file = save(tmp_path, [["Report"], [], ["x", "y", "z"], [1, 2, 3], [4, 5, 6]])
+    assert read_table([file])["z"].tolist() == [3, 6]
+    assert inspect(file, ReadOptions()).text == "names of columns in row 3"
+    assert locate([file], ReadOptions(), 1) == "t.xlsx:5"
+
+
+def test_a_title_above_rows_that_are_not_clear(tmp_path: Path) -> None:
+    file = save(tmp_path, [["Report"], [], ["x", "", "z"], ["a", "b", "c"], ["d", "e", "f"]])
     with pytest.raises(DataError, match=r"row 1 has 1 names for 3 columns; set header_line"):
         read_table([file])
-    assert read_table([file], ReadOptions(header_line=3))["z"].tolist() == [3, 6]
+    assert read_table([file], ReadOptions(header_line=3))["z"].tolist() == ["c", "f"]
+
+
+def test_a_sheet_of_remarks_is_passed_over(tmp_path: Path) -> None:
+    remarks: list[list[Any]] = [["Export of all patients"], ["made", 2024], ["rows", 300]]
+    file = save(tmp_path, remarks, [["x", "y"], ["a", 2], ["b", 4]], [["z"], [5]])
+    assert read_table([file])["y"].tolist() == [2, 4]
+    assert inspect(file, ReadOptions()).text == "sheet 'sheet 1' of 3"
 
 
 @pytest.mark.parametrize(
@@ -108,6 +122,10 @@ def test_sheets_that_are_no_tables(tmp_path: Path, rows: list[list[Any]], words:
 
 def test_damaged_workbooks_are_one_sentence(tmp_path: Path) -> None:
     file = save(tmp_path, [["x"], [1]])
+    file.write_text("x,y\n1,2\n")
+    with pytest.raises(DataError, match=r"not a readable Excel file: it is text; name it .csv"):
+        read_table([file])
+    save(tmp_path, [["x"], [1]])
     for raw in (b"PK\x03\x04", b"nonsense", file.read_bytes()[:500]):
         file.write_bytes(raw)
         with pytest.raises(DataError, match="t.xlsx: not a readable Excel file"):

@@ -34,7 +34,7 @@ def test_files_of_all_kinds_are_the_same_table(tmp_path: Path) -> None:
     [
         ("t.csv", b"", "the file is empty"),
         ("t.csv", b"a,a\n1,2\n", "two columns are called 'a'"),
-        ("t.csv", b"a,b\n1\n", r"t.csv:2: 1 values for 2 columns"),
+        ("t.csv", b"a,b\n1\n", r"t.csv:2: 1 value for 2 columns"),
         ("t.csv", b"a,b\n\x00\xff,2\n", "is not a text file"),
         ("t.npz", b"nonsense", "not a readable NPZ file"),
         ("t.parquet", b"nonsense", "not readable"),

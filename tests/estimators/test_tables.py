@@ -17,6 +17,7 @@ from fedclust import (
     ConfigError,
     FederatedFuzzyCMeans,
     FederatedKMeans,
+    FederatedMixture,
     VerticalKMeans,
 )
 
@@ -53,6 +54,21 @@ def test_clients_can_name_the_column_of_owners(kind: Any, library: str) -> None:
         np.testing.assert_array_equal(named.predict(new), named.labels_)
     assert named.transform(table).shape == (240, 3)
     assert named.score(table) == split.score(rows())
+
+
+@pytest.mark.parametrize("kind", [*KINDS, FederatedMixture])
+def test_a_dict_of_tables_is_transformed_and_scored(kind: Any) -> None:
+    table, who = pd.DataFrame(rows(), columns=["age", "size"]), np.array(owners())
+    tables = {name: table[who == name] for name in ("bank", "clinic", "shop")}
+    tables["shop"] = tables["shop"][["size", "age"]]
+    model = kind(3, random_state=0).set_output(transform="pandas")
+    found = model.fit_transform(tables)
+    pd.testing.assert_frame_equal(found["shop"], model.transform(table[who == "shop"]))
+    np.testing.assert_allclose(model.score(tables), model.score(table), rtol=1e-12)
+    weight = {name: np.arange(1.0, len(one) + 1) for name, one in tables.items()}
+    together = pd.concat([one[["age", "size"]] for one in tables.values()])
+    pooled = model.score(together, sample_weight=np.concatenate(list(weight.values())))
+    np.testing.assert_allclose(model.score(tables, sample_weight=weight), pooled, rtol=1e-12)
 
 
 def test_a_numeric_column_of_owners_is_not_a_feature() -> None:

@@ -111,7 +111,10 @@ def test_extremes_leave_a_client_only_if_that_is_asked_for() -> None:
         (FederatedMinMaxScaler((1, 0)), "feature_range: low must be below high"),
         (FederatedImputer("median"), "are no sums over clients"),
         (FederatedOneHotEncoder(handle_unknown="warn"), "'ignore' or 'error', got 'warn'"),
-        (FederatedOneHotEncoder(min_count=1000), "lower min_count, or give categories"),
+        (
+            FederatedOneHotEncoder(min_count=1000),
+            "column 0: no category has 1000 rows of one client",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(estimator: Any, message: str) -> None:
@@ -131,14 +134,7 @@ def test_the_column_of_owners_goes_through_a_pipeline(library: Any) -> None:
     frame.iloc[0, 0] = np.nan
     table = library(frame)
     with sklearn.config_context(enable_metadata_routing=True):
-        steps = [
-            kind.set_fit_request(clients=True)
-            for kind in (
-                FederatedImputer(),
-                FederatedStandardScaler(),
-                FederatedKMeans(3, random_state=0),
-            )
-        ]
+        steps = (FederatedImputer(), FederatedStandardScaler(), FederatedKMeans(3, random_state=0))
         model = make_pipeline(*steps).fit(table, clients="owner")
         listed = clone(model).fit(frame.drop(columns="owner"), clients=owners())
     assert model[-1].clients_ == ("bank", "clinic", "shop")
@@ -156,6 +152,16 @@ def test_tables_of_clients_go_through_a_pipeline_and_columns_are_aligned() -> No
     joined = pipe[-1].fit(FederatedStandardScaler().fit_transform(frame), clients=who)
     for name, found in labels.items():
         np.testing.assert_array_equal(found, joined.labels_of(name))
+
+
+def test_each_table_of_clients_has_the_output_that_is_set() -> None:
+    frame, who = pd.DataFrame(rows(), columns=["age", "size"]), np.array(owners())
+    tables = {name: frame[who == name] for name in ("bank", "shop")}
+    tables["shop"] = tables["shop"][["size", "age"]]
+    for kind in (FederatedStandardScaler(), FederatedOneHotEncoder(min_count=1)):
+        found = kind.set_output(transform="pandas").fit_transform(tables)
+        pd.testing.assert_frame_equal(found["shop"], kind.transform(frame[who == "shop"]))
+        assert found["shop"].columns.tolist() == kind.get_feature_names_out().tolist()
 
 
 def words() -> tuple[Any, Any]:

@@ -300,6 +300,22 @@ def test_a_broken_rule_is_named_before_any_row_is_read(rule: str, tmp_path: Path
     assert not (there.folder / "c00" / "ledger.jsonl").exists()
 
 
+@pytest.mark.parametrize("most", [20, 80])
+def test_a_summary_has_no_more_groups_than_clusters_are_allowed(most: int, tmp_path: Path) -> None:
+    """It would be refused in the middle of the study otherwise."""
+    there = Federation(tmp_path, tables(3), clustering="k_range = [2, 4]")
+    text = there.path.read_text().replace("n_clusters = 3", 'n_clusters = "auto"')
+    there.path.write_text(text)
+    file = there.folder / "c00" / "client.toml"
+    file.write_text(f"{file.read_text()}max_clusters = {most}\n")
+    config = read_client_config(file)
+    if most == 80:
+        allow_study(config, config.policy(), there.study)
+        return
+    with pytest.raises(Refusal, match="summary of up to 80 small groups of rows"):
+        allow_study(config, config.policy(), there.study)
+
+
 @pytest.mark.parametrize(
     ("consent", "tier", "privacy", "why"),
     [

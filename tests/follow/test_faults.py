@@ -197,6 +197,31 @@ def test_a_client_that_died_costs_seconds_and_one_that_works_has_the_whole_deadl
     assert least == (4 if n_clients == 4 else 9), "fewer than three never leave"
 
 
+def test_a_small_federation_waits_two_deadlines_and_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is connected, and never answers; fewer than eight clients leave none out."""
+    there, clock = Federation(tmp_path, tables(7), clustering="tol = 0.0\nmax_rounds = 6"), Clock()
+    monkeypatch.setattr(relay, "time", clock)
+    silent: list[float] = []
+
+    class Hanging(Sites):
+        def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
+            hangs = (unpack(request).header.get("step") or 0) >= 5 and "c01" in clients
+            yield from super().exchange(
+                [c for c in clients if not (hangs and c == "c01")], request, seconds
+            )
+            if hangs:
+                silent.append(clock.now)
+                clock.now += seconds
+
+    with pytest.raises(TooFewClients) as ended:
+        there.run(tmp_path / "there", Hanging(there), deadline=120.0)
+    assert clock.now - silent[0] <= 2 * 120.0 + 1.0
+    assert "no usable answer from c01, and the others cannot go on without" in str(ended.value)
+    assert "no answer within 120 seconds" in str(ended.value)
+
+
 def test_a_client_that_comes_late_is_refused_at_once_and_the_study_is_not_lost(
     tmp_path: Path,
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from fedclust.algorithms.centers import Sums as CenterSums
 from fedclust.core.wire import Frame, pack, unpack
+from fedclust.follow import agreement
 from fedclust.follow.agreement import TOLERANCE
 from fedclust.follow.roundings import Roundings
 from fedclust.privacy import FixedPoint
@@ -158,3 +159,29 @@ def test_roundings_are_kept_in_a_file(tmp_path: Path) -> None:
     assert Roundings(file).settle([(bytes(16), ours)])
     assert not Roundings(file).settle([(bytes(16), other)])
     assert file.stat().st_size == 4 * 32
+
+
+NARROW = 2.0**-30  # of the width of the bounds: all rows are there
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_wide_bounds_give_a_server_no_choice_among_rows(
+    wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounding is a share of the distance of centres: of the bounds it would reach many rows."""
+    rows = {name: 0.5 + NARROW * (t - 0.5) for name, t in tables(4).items()}
+    there = Federation(tmp_path / "kits", rows, k=2)
+    if wide:
+        monkeypatch.setattr(agreement, "_nearest_two", lambda points: 1.0)
+    step = NARROW / 20
+    answered = first_round(there, tmp_path, "a" * 16, step).sums is not None
+    assert answered is wide
+    assert step < TOLERANCE, "it is a twentieth of the range of the rows"
+
+
+def test_variances_are_rounded_by_themselves() -> None:
+    """A column of narrow rows has variances far below those of others."""
+    ours = {"down.variance": np.array([[0.08, 1e-14], [0.08, 2e-14]])}
+    assert agreement._arrays_agree(ours, {"down.variance": ours["down.variance"] * (1 + 1e-12)})
+    changed = ours["down.variance"] + np.array([[0.0, 1e-12], [0.0, 0.0]])
+    assert not agreement._arrays_agree(ours, {"down.variance": changed})

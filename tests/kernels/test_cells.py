@@ -22,7 +22,7 @@ from fedclust.kernels import (
 from fedclust.kernels.grid import Grid, make_grid
 from fedclust.typing import FloatArray
 
-COLUMNS = (1, 3, 16, 17, 40)  # both sides of the limit between the two kinds of loops
+COLUMNS = (1, 3, 16, 17, 40, 130)  # each kind of loops
 
 
 @pytest.fixture(params=["compiled", "plain"])

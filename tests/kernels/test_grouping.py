@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedclust.kernels import group_rows
+from fedclust.kernels import group_rows, hide_small_sums
+from fedclust.kernels.steps import HardSums
 from fedclust.typing import FloatArray
 
 
@@ -83,3 +84,28 @@ def test_too_few_rows_give_no_group(n: int) -> None:
     found = grouped(np.arange(2.0 * n).reshape(n, 2), 4)
     assert found.means.shape == (0, 2)
     assert len(found.weight) == len(found.records) == 0
+
+
+@given(seed=st.integers(0, 10_000), shift=st.floats(-0.4, 0.4))
+def test_a_rounded_sum_tells_no_more_than_its_step(seed: int, shift: float) -> None:
+    """An outlying row that moves within a step changes nothing that is sent.
+
+    Steps in units of the client's own means would move with the row, and give it away.
+    """
+    rng = np.random.default_rng(seed)
+    centers = np.vstack([rng.normal(size=(20, 3)), [[50.0, 50.0, 50.0]]])
+    middle = np.median(centers, axis=0)
+    width = 0.25 * np.median(np.abs(centers - middle), axis=0)
+    row = middle + (np.array([100, 200, 300]) + 0.5 + shift) * width
+    many = rng.normal(size=(40, 3))
+
+    def sent(outlying: FloatArray) -> HardSums:
+        records = np.array([40.0, 1.0])
+        total = np.vstack([many.sum(axis=0), outlying])
+        return hide_small_sums(HardSums(records, records, total), 3, centers)
+
+    for one, other in zip(
+        sent(row), sent(middle + ([100, 200, 300] + 0.5 * np.ones(3)) * width), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert (np.abs(sent(row).total[1] - row) > 0.05 * width).all()

@@ -72,14 +72,14 @@ def test_evidence_shows_the_indices_that_decide(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="the number of clusters was given"):
         plot.EvidenceDisplay.from_run(write_run(tmp_path / "given"))
     with pytest.raises(ConfigError, match="fit with n_clusters='auto'"):
-        plot.EvidenceDisplay.from_estimator(FederatedKMeans(2))
+        plot.EvidenceDisplay.from_estimator(FederatedKMeans(2), np.eye(3))
 
 
 def test_the_dendrogram_is_cut_into_the_clusters(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     tables = {n: rng.normal([[2, 2], [8, 3], [5, 9]] * 40, 0.4) for n in ("a", "b", "c")}
     model = FederatedKMeans("auto", privacy="secure", bounds=(0, 12), random_state=0).fit(tables)
-    display = plot.DendrogramDisplay.from_estimator(model)
+    display = plot.DendrogramDisplay.from_estimator(model, tables)  # as the other displays
     (cut,) = [line.get_ydata()[0] for line in display.ax_.lines]
     branches = [path.vertices for group in display.ax_.collections for path in group.get_paths()]
     crossing = sum(  # branches that go down through the cut

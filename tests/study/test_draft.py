@@ -180,3 +180,17 @@ def test_the_first_rows_of_large_files_are_looked_at(
     found = draft({"a": tmp_path / "a.csv"}, tmp_path / "s.toml")
     assert "2 of 3 values are numbers; the other is '-' in the first rows" in found.notes[0]
     assert "x = {}\n# y = { derive" in found.text
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"), [("{} kg", "kg"), ("{}%", "%"), ("${}", "$"), ("{} \u20ac", "\u20ac")]
+)
+def test_numbers_with_a_unit_are_named(tmp_path: Path, form: str, unit: str) -> None:
+    for name in ("a", "b"):
+        rows = [f"P{row}q,{row},{form.format(row + 0.5)}" for row in range(20)]
+        (tmp_path / f"{name}.csv").write_text("code,x,y\n" + "\n".join(rows))
+    clients = {name: tmp_path / f"{name}.csv" for name in ("a", "b")}
+    found = draft(clients, tmp_path / "s.toml")
+    words = f"a.csv, b.csv: all values are numbers with {unit!r}; remove it to cluster by this"
+    assert [n for n in found.notes if "numbers with" in n] == [f"column 'y': {words} column"]
+    assert f"# y: {words} column" in found.text

@@ -160,6 +160,27 @@ def test_a_fitted_estimator_has_the_report_of_its_study(tmp_path: Path, kind: An
     assert all(sent[client] > model.bytes_sent_[client] for client in sent)
 
 
+def test_a_report_takes_the_rows_of_the_fit_in_any_order_of_columns() -> None:
+    tables = {name: frame[["age", "dose"]].dropna() for name, frame in frames().items()}
+    model = FederatedKMeans(2, random_state=0).fit(tables)
+    moved = {name: frame[["dose", "age"]] for name, frame in tables.items()}
+    assert describe_fit(model, moved).profile == describe_fit(model, tables).profile
+    other = {name: frame.rename(columns={"age": "size"}) for name, frame in tables.items()}
+    with pytest.raises(DataError, match="X has the columns size, dose, the fit had age, dose"):
+        describe_fit(model, other)
+    joined = pd.concat(frame.assign(clinic=name) for name, frame in tables.items())
+    named = FederatedKMeans(2, random_state=0).fit(joined, clients="clinic")
+    assert (
+        describe_fit(named, joined).profile.clients == describe_fit(model, tables).profile.clients
+    )
+
+
+def test_features_can_be_a_list_of_names(tmp_path: Path) -> None:
+    done = run(tmp_path, frames(), n_clusters=2, features=["age", "dose"])
+    assert [column.name for column in done.model.preparation.columns] == ["age", "dose"]
+    assert repr(done) == f"<Outcome: 2 clusters; see {done.folder / 'report.html'}>"
+
+
 def test_what_has_no_report_says_so(tmp_path: Path) -> None:
     tables = {name: frame[["age", "dose"]].dropna() for name, frame in frames().items()}
     model = FederatedKMeans(2, random_state=0).fit(tables)

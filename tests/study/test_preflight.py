@@ -1,5 +1,6 @@
 """Preflight reports all problems of all clients before anything is computed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from typer.testing import CliRunner
 
 from fedclust import DataError
 from fedclust.cli import app
+from fedclust.client.problems import group_problems
 from fedclust.study import Problem, read_study, survey_study
 from fedclust.study.run import run_study
 
@@ -230,3 +232,27 @@ def test_many_different_words_take_bounded_memory(
     path = write(tmp_path, SMALLEST + "[features]\npatient = {}\n[data]\nbatch_rows = 7\n")
     details = {p.detail for p in survey_study(read_study(path)).problems if p.blocking}
     assert any("0 of 40 values are numbers; the others: 35 x 'other words'" in d for d in details)
+
+
+def test_the_same_problem_of_many_clients_is_one_line(tmp_path: Path) -> None:
+    """The lines of the files differ, and are all in the JSON."""
+    names = [f"s{number:02d}" for number in range(20)]
+    for number, name in enumerate(names):
+        rows = [f"{row},{row % 7}" for row in range(30)]
+        rows[number] = "5,12h"
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + "\n".join(rows))
+    listed = "\n".join(f'{name} = "{name}.csv"' for name in names)
+    path = tmp_path / "study.toml"
+    path.write_text(f"[clients]\n{listed}\n[clustering]\nn_clusters = 2\nalgorithm = 'lossless'\n")
+    (group,) = group_problems(p for p in survey_study(read_study(path)).problems if p.blocking)
+    assert str(group) == (
+        "clients 's00', 's01' and 18 others: column 'y': has some values that are not numbers; "
+        "correct them, or list them under na_values (s00: 29 of 30 values are numbers; the other "
+        "is '12h'; first in s00.csv:2; similar at the others: fedclust check --json)"
+    )
+    shown = CliRunner().invoke(app, ["check", str(path)])
+    assert shown.exit_code == 1
+    assert "Rows: 600 at 20 clients, 30 each." in shown.output
+    assert len(shown.output.splitlines()) < 20
+    found = json.loads(CliRunner().invoke(app, ["check", str(path), "--json"]).stdout)
+    assert [p["problem"].count(f"{p['client']}.csv:") for p in found["problems"]] == [1] * 20

@@ -14,11 +14,11 @@ from ..core import Data, Dims, Empty, OneRoundQuery, Record, Role, Schema, Summe
 from ..core.random import stream
 from ..kernels import (
     HardSums,
+    compare_solutions,
     divide_or_keep,
     group_rows,
     hard_sums,
     hide_small_sums,
-    inertia,
     search_centers,
 )
 from ..typing import FloatArray, Rng
@@ -121,9 +121,9 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
     """Many small clusters of all rows: k-means that keeps the clusters' weights.
 
     A client sends no sum of fewer than three rows: rows of a smaller cluster join a larger one,
-    or are rounded if they are outlying. A client with fewer than three rows for
-    each of the `wanted` clusters sends all sums as they are, because the clustering that follows
-    shows as much of its rows.
+    or are rounded if they are outlying, in steps that depend on the centres alone. A client with
+    fewer than three rows for each of the `wanted` clusters sends all sums as they are, because
+    the clustering that follows shows as much of its rows.
     """
 
     # Clusters of the clustering that follows.
@@ -148,7 +148,9 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         records = message.support
         if records is None or records.sum() < _FEWEST_ROWS * self.wanted:
             return message
-        hidden = hide_small_sums(HardSums(records, message.weight, message.total), _FEWEST_ROWS)
+        sums = HardSums(records, message.weight, message.total)
+        known = message.total[:1] * 0 if self.init is None else self.init  # by the server
+        hidden = hide_small_sums(sums, _FEWEST_ROWS, known)
         return Sums(hidden.weight, hidden.total, hidden.records)
 
     def server_step(self, state: MicroState, merged: Sums, rng: Rng) -> MicroState:
@@ -220,12 +222,8 @@ class RivalSteps(RivalQuery[RivalSums]):
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> RivalSums:
         starts = self.split(down.centers)
-        values = np.array([inertia(data.X, centers, data.weight) for centers in starts])
-        weight, total = np.empty(0), np.empty((0, data.X.shape[1]))
-        if self.step:
-            sums = [hard_sums(data.X, centers, data.weight) for centers in starts]
-            weight, total = (np.concatenate(part) for part in list(zip(*sums, strict=True))[1:])
-        return RivalSums(values, weight, total, np.array([float(len(data))]))
+        found = compare_solutions(data.X, starts, data.weight, step=self.step)
+        return RivalSums(*found, np.array([float(len(data))]))
 
     def model(self, state: RivalSums) -> Rivals:
         moved = self.init

@@ -10,6 +10,8 @@ from rich.table import Table
 
 from .printing import cell, say, show
 
+_LISTED = 12  # clients whose rows are listed one by one
+
 if TYPE_CHECKING:
     from ..client.files import RowCounts
     from ..study import Survey
@@ -95,6 +97,8 @@ def _show(console: Console, survey: "Survey", hash: str, *, drops: bool) -> None
 
     known = {client: counts for client, counts in survey.counts.items() if counts is not None}
     rows = ", ".join(f"{client} {_count(counts, drops)}" for client, counts in known.items())
+    if len(known) > _LISTED:
+        rows = _summarize_rows(list(known.values()), drops)
     columns = ", ".join(column.name for column in survey.columns)
     hidden = "hidden by the tier" if survey.counts else "none"
     for line in (f"Rows: {rows or hidden}. Columns: {columns}.", *survey.notes):
@@ -112,6 +116,16 @@ def _show(console: Console, survey: "Survey", hash: str, *, drops: bool) -> None
     verdict = "can run" if survey.passes else "cannot run yet: fix the blocking problems"
     console.print(f"The study {verdict}.")
     show(console, f"Across machines, its hash is {hash}")
+
+
+def _summarize_rows(counts: "list[RowCounts]", drops: bool) -> str:
+    """How many rows many clients have."""
+    from ..client.files import RowCounts
+
+    total = RowCounts(sum(c.rows for c in counts), sum(c.complete for c in counts))
+    least, most = min(c.rows for c in counts), max(c.rows for c in counts)
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{_count(total, drops)} at {len(counts)} clients, {each} each"
 
 
 def _count(counts: "RowCounts", drops: bool) -> str:

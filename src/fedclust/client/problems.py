@@ -91,11 +91,25 @@ class ProblemGroup(NamedTuple):
 
 
 def group_problems(problems: Iterable[Problem]) -> list[ProblemGroup]:
-    """Equal problems of several clients as one, in the order of the first."""
-    groups: dict[Problem, list[str]] = {}
+    """Equal problems of several clients as one, in the order of the first.
+
+    Where many clients have the same problem with other details, such as other lines of their
+    files, one group has the details of the first.
+    """
+    alike: dict[Problem, list[Problem]] = {}
     for problem in problems:
-        groups.setdefault(replace(problem, client=""), []).append(problem.client)
-    return [
-        ProblemGroup(tuple(clients), replace(problem, client=clients[0]))
-        for problem, clients in groups.items()
-    ]
+        alike.setdefault(replace(problem, client="", detail=""), []).append(problem)
+    return [group for same in alike.values() for group in _group_by_detail(same)]
+
+
+def _group_by_detail(problems: list[Problem]) -> list[ProblemGroup]:
+    """Groups of problems that differ in nothing but clients and details."""
+    groups: dict[str, list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault(problem.detail, []).append(problem)
+    if len(groups) <= _NAMED + 1:
+        return [ProblemGroup(tuple(p.client for p in same), same[0]) for same in groups.values()]
+    first = problems[0]
+    detail = f"{first.client}: {first.detail}; similar at the others: fedclust check --json"
+    clients = tuple(problem.client for problem in problems)
+    return [ProblemGroup(clients, replace(first, detail=detail))]

@@ -204,7 +204,7 @@ def run_seeding(
         return _run_seeding_plan(plan, channel, schema, sampling, runner)
 
     if named and isinstance(init, MicroSeeding):
-        search = StartSearch(algorithm, init, n_clients, run_plan, seed, schema.missing)
+        search = StartSearch(algorithm, init, n_clients, run_plan, seed, schema)
         return _with_init(algorithm, search.find(tier)), search.runs
     done = run_plan(init, seed)
     return _with_init(algorithm, done.model), [done]
@@ -216,9 +216,8 @@ def _select_seeding(
     """The seeding of a name; the default depends on the tier, then on the algorithm."""
     names = (*OTHER_STARTS, *SEEDINGS)
     if init not in names:
-        raise ConfigError(
-            f"init={init!r} is not one of {', '.join(names)}{did_you_mean(init, names)}"
-        )
+        near = "; did you mean 'client'?" if "random" in init else did_you_mean(init, names)
+        raise ConfigError(f"init={init!r} is not one of {', '.join(names)}{near}")
     if init in (*OTHER_STARTS, algorithm.seeding):
         seeding = tier.seeding(algorithm, schema, n_clients)
         if seeding is not None or init == "cells":

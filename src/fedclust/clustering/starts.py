@@ -14,8 +14,8 @@ import numpy as np
 
 from ..algorithms.centers import CenterAlgorithm
 from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Summary
-from ..core import AnyAlgorithm, Run, derive_seed, stream
-from ..kernels import k_means, search_centers, search_fuzzy_centers
+from ..core import AnyAlgorithm, Run, Schema, derive_seed, stream
+from ..kernels import k_means, search_centers, search_fuzzy_centers, sq_distances
 from ..metrics import Evaluation
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
@@ -24,7 +24,10 @@ from .preparation.statistics import Moments
 _FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are more
 _MICRO_PER_CLUSTER = 5
 _CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
-_ROUNDS = (1, 2)  # of micro-clusters, with a search after each part
+_MICRO_ROUNDS = 3
+_SEARCHED = (1, 3)  # rounds of micro-clusters after which the server searches
+_OUTLYING = 16  # points beyond which centres are tried, in each round of micro-clusters
+_BEYOND = (0.5, 1.0, 2.0, 4.0)  # how far beyond, in distances to the nearest heavier point
 _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
 _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
 _KEPT = 4  # a quarter of the rivals stays after each step
@@ -41,7 +44,7 @@ class StartSearch:
     n_clients: int
     run: Callable[[AnyAlgorithm, int], Run]  # a plan with this algorithm and seed
     seed: int
-    missing: bool = False  # whether rows may have missing cells
+    schema: Schema
     runs: list[Run] = field(default_factory=list)
 
     def find(self, tier: Tier) -> FloatArray:
@@ -50,7 +53,7 @@ class StartSearch:
         is_open = _is_open(tier, self.algorithm)
         refine = is_open and self.algorithm.lossless
         seeding = self.seeding
-        if self.missing:
+        if self.schema.missing:
             moments = self._run(Moments(None if tier.exact else seeding.min_count)).model
             seeding = replace(seeding, fill=moments.mean)
         if is_open:
@@ -60,15 +63,17 @@ class StartSearch:
         found = [first.centers]
         if refine:
             centers = _spread(summary, _count_micro(k), rng)
-            for n_rounds in _ROUNDS:
+            for number in range(1, _MICRO_ROUNDS + 1):
+                centers = np.concatenate([centers, self._guess(summary, len(centers))])
                 # A single client is the pooled case: it has nobody to hide its sums from.
                 wanted = k if self.n_clients > 1 else _MOST_CENTERS
                 micro = MicroClusters(
-                    len(centers), centers, max_rounds=n_rounds, wanted=wanted, fill=seeding.fill
+                    len(centers), centers, max_rounds=1, wanted=wanted, fill=seeding.fill
                 )
                 state = self._run(micro).state
-                centers, summary = state.centers, Summary.of(state.centers, state.weight)
-                found += _search(summary, k, rng)
+                centers, _ = summary = Summary.of(state.centers, state.weight)
+                if number in _SEARCHED:
+                    found += _search(summary, k, rng)
         elif is_open:
             each = [_search(one, k, rng) for one in summaries]
             found += [
@@ -80,12 +85,17 @@ class StartSearch:
             return self._less_fuzzy(fuzzy, self._race(found)) if self._doubts(tier) else fuzzy
         return self._race(found) if is_open else found[0]
 
+    def _guess(self, summary: Summary, n: int) -> FloatArray:
+        """Centres to try besides n others, within the public bounds and the limits of clients."""
+        guesses = _reach_beyond(summary)[: max(0, _MOST_CENTERS - n)]
+        return guesses if self.schema.low is None else np.clip(guesses, *self.schema.box())
+
     def _doubts(self, tier: Tier) -> bool:
         """Whether fuzzy centres of the summary are compared with those of the race.
 
         Filled cells draw the summary together, so that fuzzy centres may fall on each other.
         """
-        return self.missing and _is_open(tier, self.algorithm)
+        return self.schema.missing and _is_open(tier, self.algorithm)
 
     def _less_fuzzy(self, *starts: FloatArray) -> FloatArray:
         """The start with the lowest fuzzy objective over all rows."""
@@ -132,11 +142,12 @@ class StartCost(NamedTuple):
 
 def limit_cost(k: int) -> StartCost:
     """What the default start of a clustering costs at most."""
-    starts = min(1 + len(_ROUNDS) * _count_rivals(k), max(2, _MOST_CENTERS // k))
+    starts = min(1 + len(_SEARCHED) * _count_rivals(k), max(2, _MOST_CENTERS // k))
     race = _plan_race(starts, k)
     compared = starts + sum(kept for kept, _ in race[:-1])
-    rounds = 1 + sum(_ROUNDS) + len(race)
-    return StartCost(rounds, k + sum(_ROUNDS) * _count_micro(k) + k * compared)
+    rounds = 1 + _MICRO_ROUNDS + len(race)
+    micro = _count_micro(k) + _MICRO_ROUNDS * _OUTLYING * len(_BEYOND)
+    return StartCost(rounds, k + _MICRO_ROUNDS * micro + k * compared)
 
 
 def _count_rivals(k: int) -> int:
@@ -182,6 +193,22 @@ def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:
     beside = copies + rng.normal(size=copies.shape) * points.std(axis=0) / 2
     # Clients refuse centres outside their public bounds, which the points are within.
     return np.concatenate([points, np.clip(beside, points.min(axis=0), points.max(axis=0))])
+
+
+def _reach_beyond(summary: Summary) -> FloatArray:
+    """Places beyond the outlying points, where single rows may be that the groups hide.
+
+    The mean of a group is nearer to the other rows than the outermost of its own rows, which a
+    centre beyond the mean attracts. Outlying are points far from all heavier ones.
+    """
+    points, weight = summary
+    order = np.argsort(-weight, kind="stable")
+    points = points[order]
+    apart = np.where(np.tri(len(points), k=-1) > 0, sq_distances(points, points), np.inf)
+    heavier, distance = apart[1:].argmin(axis=1), apart[1:].min(axis=1)
+    far = np.argsort(-distance, kind="stable")[:_OUTLYING]
+    away = points[far + 1] - points[heavier[far]]
+    return np.concatenate([points[far + 1] + times * away for times in _BEYOND])
 
 
 def _count_micro(k: int) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .algorithm import Data
 from .batches import Batches
-from .errors import ConfigError
+from .errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from ..kernels.gpu import Device
@@ -26,7 +26,9 @@ WORTH_COPYING = 2**22  # numbers: with `auto`, smaller tables stay on the CPU
 def choose_device(setting: str) -> str:
     """The device that a setting asks for; the environment decides what the setting leaves open."""
     if setting not in DEVICES:
-        raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {setting!r}")
+        cuda = "cu" in str(setting).casefold()  # "cuda", "CUDA:0", "cupy"
+        near = "; did you mean 'gpu'?" if cuda else did_you_mean(setting, DEVICES)
+        raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {setting!r}{near}")
     wanted = os.environ.get(VARIABLE, "") or "auto"
     if setting != "auto":
         return setting
@@ -63,6 +65,19 @@ def _fits(data: Data) -> bool:
     """Whether the kernels take such rows."""
     floats = data.X.dtype.kind == "f" and data.X.ndim == 2
     return floats and data.X.size > 0 and not data.has_missing
+
+
+def check_device(setting: str) -> str:
+    """Say which device a setting leads to; refuse a GPU that is asked for and cannot be used."""
+    device = choose_device(setting)
+    if device == "cpu":
+        return "CPU"
+    found, reason = find_gpu()
+    if found is not None:
+        return f"GPU {found.name}" if device == "gpu" else f"GPU {found.name} for large tables"
+    if device == "gpu":
+        raise ConfigError(f"device = 'gpu': {reason}; use 'auto' or 'cpu'")
+    return "CPU"
 
 
 @cache

@@ -14,6 +14,12 @@ from .values import is_missing
 _TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
 _DOTTED = re.compile(rf"(\d{{1,2}})\.(\d{{1,2}})\.(\d{{4}}){_TIME}", re.ASCII)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_NAMED = re.compile(rf"(\d{{1,2}})[-. ]+([A-Za-z]{{3,9}})[-., ]+(\d{{4}}){_TIME}", re.ASCII)
+_NAME_FIRST = re.compile(rf"([A-Za-z]{{3,9}})\.? (\d{{1,2}}),? (\d{{4}}){_TIME}", re.ASCII)
 _EITHER = re.compile(rf"(\d{{1,2}})([-/])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
 
 
@@ -25,13 +31,19 @@ def parse_date(text: str, order: str | None = None) -> datetime:
     """A date, and a time if there is one; an offset from UTC is ignored.
 
     Raises ValueError for other text, and `AmbiguousDate` if the order of day and month has to be
-    known. Dates with points are day-first.
+    known. Dates with points are day-first. Names of months are English.
     """
     text = text.strip()
     if found := _YEAR_FIRST.fullmatch(text):
         year, _, month, day, *time = found.groups()
     elif found := _DOTTED.fullmatch(text):
         day, month, year, *time = found.groups()
+    elif found := _NAMED.fullmatch(text):
+        day, month, year, *time = found.groups()
+        month = _number_of(month)
+    elif found := _NAME_FIRST.fullmatch(text):
+        month, day, year, *time = found.groups()
+        month = _number_of(month)
     elif found := _EITHER.fullmatch(text):
         first, _, second, year, *time = found.groups()
         if order is None:
@@ -41,6 +53,15 @@ def parse_date(text: str, order: str | None = None) -> datetime:
         raise ValueError("not a date")
     hour, minute, seconds = (int(part or 0) for part in time)
     return datetime(int(year), int(month), int(day), hour, minute, min(seconds, 59))
+
+
+def _number_of(month: str) -> str:
+    """The number of a month, by its English name or an abbreviation."""
+    name = month.lower()
+    for number, full in enumerate(_MONTHS, 1):
+        if full.startswith(name):
+            return str(number)
+    raise ValueError("not a month")
 
 
 def is_date(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Base class of the estimators over split rows."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -24,42 +24,45 @@ from ..core import (
     ClientSampling,
     ConfigError,
     Data,
-    DataError,
     Runner,
     Schema,
     checks,
     did_you_mean,
 )
-from ..data.client_tables import tables_by_client
 from ..data.values import refuse_non_numeric
 from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
 from ._auto import check_clusters, cluster_auto, cluster_given, given_clusters, is_auto
 from ._bounds import clip, estimated_bounds, given_bounds, is_estimate
+from ._output import TransformsTables
 from ._parameters import (
     KnownParameters,
+    check_missing,
     clusters_rows,
     count_starts,
     draw_seed,
     reorder_start,
     supported_keys,
+    unsupported,
 )
 from ._progress import FitRound, Progress, noted_compilation
-from ._rows import TABLE, Rows, label, read_rows
-from ._tables import collect, reorder_columns, without
-
-MISSING = ("refuse", "partial")
+from ._rows import TABLE, Rows, join_tables, label, read_rows
+from ._tables import collect, map_tables, reorder_columns, without
 
 
-class Federated(
+class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
     KnownParameters,
+    TransformsTables,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
     BaseEstimator,
+    auto_wrap_output_keys=None,  # as its own `transform` does that for each table
 ):
     """Base class: splits rows by client, runs the federation, labels the rows."""
+
+    __metadata_request__fit: ClassVar = {"clients": True}  # a pipeline passes the owners on
 
     _lossless: ClassVar[str]
     _soft: ClassVar[bool]
@@ -124,7 +127,7 @@ class Federated(
         fewest = check_clusters(self)
         checks.number(self, "sampling", 0.0, 1.0, above=True)
         checks.integer(self, "min_clients")
-        self._check_missing()
+        check_missing(self)
         n_init, tier, progress = count_starts(self), self._tier(), Progress(self)
         self._owner_column = clients if isinstance(clients, str) else None
         rows = self._encode_all(read_rows(self, self._read(collect(X)), clients, sample_weight))
@@ -181,24 +184,31 @@ class Federated(
         if name not in self._places:  # the names of listed tables are padded, such as 01
             name = name.zfill(len(self.clients_[0]))
         if name not in self._places:
+            near = did_you_mean(client, self.clients_)
             raise ConfigError(
-                f"unknown client {client!r}; known clients: {', '.join(self.clients_)}"
+                f"unknown client {client!r}; known clients: {', '.join(self.clients_)}{near}"
             )
         labels: IntArray = self.labels_[self._places[name]]
         return labels
 
-    def transform(self, X: Any) -> FloatArray:
-        """Distance of each row to each centre.
+    def transform(self, X: Any) -> Any:
+        """Distance of each row to each centre; of a mixture, the probability of each cluster.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
 
         Returns
         -------
-        distances : array of shape (n_samples, n_clusters)
+        rows : array of shape (n_samples, n_clusters), or a list or dict of such arrays
         """
-        return np.sqrt(sq_distances(self._rows(X), self.cluster_centers_))
+        return super().transform(X)
+
+    def _transform(self, X: Any, client: str | None) -> FloatArray:
+        return self._embed(self._rows(X, client))
+
+    def _embed(self, rows: FloatArray) -> FloatArray:  # what `transform` makes of rows
+        return np.sqrt(sq_distances(rows, self.cluster_centers_))
 
     def _read(self, X: Any) -> Any:  # the tables as numbers
         return X
@@ -207,24 +217,21 @@ class Federated(
         """The rows as they are clustered, on the device that clusters them."""
         return rows.put_on(self.device)
 
-    def _map(self, function: Any, X: Any) -> Any:
+    def _map(self, function: Callable[[FloatArray], Any], X: Any) -> Any:
         """Apply a function to the rows of one table, or of each of several."""
         check_is_fitted(self)
-        X = collect(X)
-        tables = tables_by_client(X)
-        if tables is None:
-            return function(self._rows(X))
-        found = [function(self._rows(table, client)) for client, (table, _) in tables.items()]
-        return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
+        return map_tables(lambda table, client: function(self._rows(table, client)), X)
+
+    def _all_rows(self, X: Any, sample_weight: Any) -> tuple[FloatArray, Any]:
+        """The rows of one table, or of several together, and their weights."""
+        check_is_fitted(self)
+        return join_tables(self._rows, collect(X), sample_weight)
 
     def _rows(self, X: Any, client: str | None = None) -> FloatArray:
         """Check new rows: one table, or the table of one of several clients."""
-        check_is_fitted(self)
-        X, who = collect(X), "X" if client is None else f"client {client!r}"
-        if tables_by_client(X) is not None:
-            raise DataError("X: expected one table, got several; pass one client's table at a time")
+        who = "X" if client is None else f"client {client!r}"
         X = self._read(X if self._owner_column is None else without(X, self._owner_column))
-        self._check_missing()
+        check_missing(self)
         names = getattr(self, "feature_names_in_", None)
         if client is not None and names is not None:
             X = reorder_columns(X, names.tolist(), who, "the fit")
@@ -241,11 +248,6 @@ class Federated(
     def _partial(self) -> bool:
         """Whether rows may have missing cells."""
         return bool(self.missing == "partial")
-
-    def _check_missing(self) -> None:
-        if self.missing not in MISSING:
-            known = " or ".join(map(repr, MISSING))
-            raise ConfigError(f"missing must be {known}, got {self.missing!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -279,24 +281,15 @@ class Federated(
         if isinstance(algorithm, type) and issubclass(algorithm, Algorithm):
             algorithm = cast(Any, algorithm)(given_clusters(self))
         if not clusters_rows(algorithm) or algorithm.soft != self._soft:
-            raise self._unsupported(algorithm)
+            raise unsupported(self, algorithm)
         return self._configure(algorithm)
 
     def _by_key(self, key: str) -> AnyAlgorithm:
         if key == "lossless":
             return make(self._lossless, given_clusters(self))
         if key not in supported_keys(soft=self._soft):
-            raise self._unsupported(key)
+            raise unsupported(self, key)
         return make(key, given_clusters(self))
-
-    def _unsupported(self, algorithm: Any) -> ConfigError:
-        key = getattr(algorithm, "key", str(algorithm))
-        supported = ["lossless", *supported_keys(soft=self._soft)]
-        plain = "; the plain algorithm is 'lossless'" if "mean" in key else ""
-        return ConfigError(
-            f"algorithm: {type(self).__name__} does not support {key!r}; use one of "
-            f"{', '.join(supported)}{plain or did_you_mean(key, supported)}"
-        )
 
     def _configure(self, algorithm: AnyAlgorithm) -> AnyAlgorithm:
         """Apply the estimator's parameters to the algorithm; refuse those it does not have."""

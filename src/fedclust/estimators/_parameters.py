@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..algorithms import ALGORITHMS, SEEDINGS
-from ..core import Algorithm, AnyAlgorithm, checks, did_you_mean
+from ..core import Algorithm, AnyAlgorithm, ConfigError, checks, did_you_mean
 from ..typing import IntArray
 
 # Parameters of scikit-learn's and others' clusterers, and what to use here instead.
@@ -34,7 +34,9 @@ _ELSEWHERE = {
     "tolerance": "use tol",
     "warm_start": "to continue from earlier labels, pass init=earlier.labels_",
 }
+_PLAIN = ("auto", "cmeans", "elkan", "fcm", "full", "lloyd")  # names for it in other packages
 _LARGEST_SEED = 2**31 - 1
+_MISSING = ("refuse", "partial")
 
 
 class KnownParameters:
@@ -70,6 +72,28 @@ def supported_keys(*, soft: bool) -> list[str]:
     """Keys of algorithms that find labels, or memberships; mixtures have their own estimator."""
     traits = ((key, kind.traits) for key, kind in ALGORITHMS.items())
     return [key for key, t in traits if t.soft == soft and not t.likelihood]
+
+
+def unsupported(estimator: Any, algorithm: Any) -> ConfigError:
+    """An error that names the algorithms of the estimator."""
+    key = str(getattr(algorithm, "key", algorithm))
+    known = ["lossless", *supported_keys(soft=estimator._soft)]
+    plain = "mean" in key.casefold() or key.casefold() in _PLAIN
+    near = "; the plain algorithm is 'lossless'" if plain else did_you_mean(key, known)
+    return ConfigError(
+        f"algorithm: {type(estimator).__name__} does not support {key!r}; use one of "
+        f"{', '.join(known)}{near}"
+    )
+
+
+def check_missing(estimator: Any) -> None:
+    """Refuse what ``missing`` cannot be."""
+    if estimator.missing not in _MISSING:
+        known = " or ".join(map(repr, _MISSING))
+        raise ConfigError(
+            f"missing must be {known}, got {estimator.missing!r}; FederatedImputer fills missing "
+            "cells with means"
+        )
 
 
 def reorder_start(algorithm: AnyAlgorithm, order: IntArray) -> AnyAlgorithm:

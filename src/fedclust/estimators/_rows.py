@@ -1,5 +1,6 @@
 """The rows of a fit over split rows: checked, and split between clients."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -36,6 +37,11 @@ class Rows:
         moved = {id(self.by_client[name].X): one.X for name, one in data.items()}
         return replace(self, by_client=data, tables=[moved.get(id(X), X) for X in self.tables])
 
+    def take_columns(self, order: list[int]) -> Self:
+        """The rows with their columns in another order."""
+        data = {n: replace(one, X=one.X[:, order].copy()) for n, one in self.by_client.items()}
+        return replace(self, by_client=data, tables=[X[:, order].copy() for X in self.tables])
+
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each row."""
         return np.concatenate([label(X, centers) for X in self.tables])
@@ -68,6 +74,19 @@ def label(X: FloatArray, centers: FloatArray) -> IntArray:
     labels = nearest(X, centers)[0]
     labels[np.isnan(X).all(axis=1)] = -1
     return labels
+
+
+def join_tables(
+    read: Callable[[Any, str | None], FloatArray], X: Any, sample_weight: Any
+) -> tuple[FloatArray, Any]:
+    """The rows of one table, or of several one after the other, and the weight of each row."""
+    tables = tables_by_client(X, weights=sample_weight)
+    if tables is None:
+        return read(X, None), sample_weight
+    rows = np.concatenate([read(table, client) for client, (table, _) in tables.items()])
+    if sample_weight is None:
+        return rows, None
+    return rows, np.concatenate([weight for _, weight in tables.values()])
 
 
 def read_rows(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:

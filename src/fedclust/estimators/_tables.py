@@ -1,6 +1,6 @@
 """Tables as users pass them: lazy frames, a column of owners, columns in another order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -8,6 +8,17 @@ from narwhals.exceptions import NarwhalsError
 
 from ..core import DataError, did_you_mean
 from ..core.host import to_host
+from ..data.client_tables import tables_by_client
+
+
+def map_tables(function: Callable[[Any, str | None], Any], X: Any) -> Any:
+    """The function of a table and its client, for one table or for each of several."""
+    X = collect(X)
+    tables = tables_by_client(X)
+    if tables is None:
+        return function(X, None)
+    found = [function(table, client) for client, (table, _) in tables.items()]
+    return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
 
 
 def collect(X: Any) -> Any:

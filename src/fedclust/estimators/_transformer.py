@@ -1,6 +1,6 @@
 """Base class of the transformers that learn from all clients."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,16 +9,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, Data, Plan, Schema, run
-from ..data.client_tables import tables_by_client
 from ..data.values import refuse_non_numeric
 from ..typing import FloatArray
+from ._output import TransformsTables
 from ._parameters import KnownParameters
 from ._rows import TABLE, read_rows
-from ._tables import collect, reorder_columns, with_owners, without
+from ._tables import collect, map_tables, reorder_columns, with_owners, without
 
 
-class FederatedTransformer(KnownParameters, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class FederatedTransformer(
+    KnownParameters, TransformsTables, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Base class: splits rows by client, learns from their messages, changes each table."""
+
+    __metadata_request__fit: ClassVar = {"clients": True}  # a pipeline passes the owners on
 
     missing: ClassVar[str] = "partial"  # NaN is a missing value, which counts nowhere
 
@@ -50,20 +54,6 @@ class FederatedTransformer(KnownParameters, OneToOneFeatureMixin, TransformerMix
         self._learn(lambda query: run(Plan(query), channel, schema).model)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Change the rows of one table, or of each of several.
-
-        Parameters
-        ----------
-        X : table, or list of tables, or dict of name to table
-
-        Returns
-        -------
-        rows : array, or a list or dict of arrays
-            A data frame if X has the column of owners.
-        """
-        return self._map(self._apply, X)
-
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns of the result.
 
@@ -91,32 +81,26 @@ class FederatedTransformer(KnownParameters, OneToOneFeatureMixin, TransformerMix
         """The changed rows."""
         raise NotImplementedError
 
+    def _transform(self, X: Any, client: str | None) -> Any:
+        return self._change(self._apply, X, client)
+
     def _map(self, function: Callable[[FloatArray], FloatArray], X: Any) -> Any:
         check_is_fitted(self)
-        X = collect(X)
-        tables = tables_by_client(X)
-        if tables is None:
-            return self._change(function, X, "X")
-        names = getattr(self, "feature_names_in_", None)
-        found = [
-            self._change(
-                function,
-                table if names is None else reorder_columns(table, list(names), client, "the fit"),
-                client,
-            )
-            for client, (table, _) in ((f"client {name!r}", pair) for name, pair in tables.items())
-        ]
-        return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
+        return map_tables(lambda table, client: self._change(function, table, client), X)
 
-    def _change(self, function: Callable[[FloatArray], FloatArray], X: Any, who: str) -> Any:
-        owner = self._owner_column
-        features = X if owner is None else without(X, owner)
+    def _change(
+        self, function: Callable[[FloatArray], FloatArray], X: Any, client: str | None
+    ) -> Any:
+        names, owner = getattr(self, "feature_names_in_", None), self._owner_column
+        who = "X" if client is None else f"client {client!r}"
+        features = own = X if owner is None else without(X, owner)
+        if client is not None and names is not None:
+            features = reorder_columns(own, names.tolist(), who, "the fit")
         refuse_non_numeric(features, who)
         rows = validate_data(self, features, reset=False, **TABLE)
-        names = getattr(self, "feature_names_in_", None)
         Data.of(rows, client=who, names=names, missing=True)  # refuses infinite values
         changed = function(rows.astype(np.float64))
-        if owner is None or features is X:
+        if owner is None or own is X:
             return changed
         return with_owners(X, owner, changed, self.get_feature_names_out()[:-1])
 

@@ -1,7 +1,6 @@
 """A one-hot encoder that learns categories from all clients."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -12,12 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import ConfigError, DataError, checks
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
 from ..typing import Array
+from ._output import TransformsTables
 from ._parameters import KnownParameters
-from ._tables import align_columns, collect, reorder_columns, take_owners, with_owners, without
+from ._tables import (
+    align_columns,
+    collect,
+    column_names,
+    reorder_columns,
+    take_owners,
+    with_owners,
+    without,
+)
 from ._transformer import without_owner
 
 
-class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
+class FederatedOneHotEncoder(KnownParameters, TransformsTables, TransformerMixin, BaseEstimator):
     """Encode categories as columns of 0 and 1, the same columns for every client.
 
     The names of rare categories can identify a person. A client therefore names only categories
@@ -53,6 +61,8 @@ class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
     ['pet_cat', 'pet_dog', 'pet_eel']
     """
 
+    __metadata_request__fit: ClassVar = {"clients": True}  # a pipeline passes the owners on
+
     def __init__(
         self, *, categories: Any = "auto", min_count: int = 5, handle_unknown: str = "ignore"
     ) -> None:
@@ -87,7 +97,11 @@ class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
         if not isinstance(self.categories, str):
             categories: Any = [np.asarray(one) for one in self.categories]
         else:
-            categories = [_union(columns) for columns in zip(*named, strict=True)]
+            names = column_names(next(iter(tables.values())))
+            categories = [
+                _union(columns, place if names is None else repr(names[place]), least)
+                for place, columns in enumerate(zip(*named, strict=True))
+            ]
         self._encoder = OneHotEncoder(
             categories=categories, handle_unknown="ignore", sparse_output=False
         )
@@ -102,34 +116,6 @@ class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
-
-    def transform(self, X: Any) -> Any:
-        """Encode the rows of one table, or of each of several.
-
-        Parameters
-        ----------
-        X : table, or list of tables, or dict of name to table
-
-        Returns
-        -------
-        rows : array, or a list or dict of arrays
-            A data frame if X has the column of owners.
-        """
-        check_is_fitted(self)
-        X = collect(X)
-        tables = tables_by_client(X)
-        if tables is None:
-            return self._encode(X)
-        names = getattr(self, "feature_names_in_", None)
-        found = [
-            self._encode(
-                table
-                if names is None
-                else reorder_columns(table, list(names), f"client {client!r}", "the fit")
-            )
-            for client, (table, _) in tables.items()
-        ]
-        return dict(zip(X, found, strict=True)) if isinstance(X, Mapping) else found
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns of the result.
@@ -147,11 +133,13 @@ class FederatedOneHotEncoder(KnownParameters, TransformerMixin, BaseEstimator):
         given, kept = without_owner(self._owner_column, input_features)
         return np.array([*self._encoder.get_feature_names_out(given), *kept], dtype=object)
 
-    def _encode(self, X: Any) -> Any:
-        owner = self._owner_column
-        features = X if owner is None else without(X, owner)
+    def _transform(self, X: Any, client: str | None) -> Any:
+        names, owner = getattr(self, "feature_names_in_", None), self._owner_column
+        features = own = X if owner is None else without(X, owner)
+        if client is not None and names is not None:
+            features = reorder_columns(own, names.tolist(), f"client {client!r}", "the fit")
         encoded = self._encoder.transform(features)
-        if owner is None or features is X:
+        if owner is None or own is X:
             return encoded
         return with_owners(X, owner, encoded, self.get_feature_names_out()[:-1])
 
@@ -185,13 +173,13 @@ def _name_categories(table: Any, least: int) -> list[Array]:
     return [one[part >= least] for one, part in zip(encoder.categories_, parts, strict=True)]
 
 
-def _union(columns: tuple[Array, ...]) -> Array:
+def _union(columns: tuple[Array, ...], name: object, least: int) -> Array:
     """All clients' categories of a column, in order."""
     found = np.concatenate([np.asarray(one) for one in columns])
     if len(found) == 0:
         raise DataError(
-            "no client has a category with enough rows in some column; lower min_count, or give "
-            "categories"
+            f"column {name}: no category has {least} rows of one client; lower min_count, give "
+            "categories, or leave the column out if it has numbers"
         )
     categories: Array = OneHotEncoder().fit(found[:, None]).categories_[0]
     return categories

@@ -110,19 +110,20 @@ verbose, callback, random_state
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or a list or dict of such, optional
 
         Returns
         -------
         score : float
         """
+        rows, weight = self._all_rows(X, sample_weight)
         return -fuzzy_objective(
-            self._rows(X),
+            rows,
             self.cluster_centers_,
             fuzzifier=self._fuzzifier,
-            sample_weight=sample_weight,
+            sample_weight=weight,
             missing=self._partial,
         )
 

@@ -125,17 +125,13 @@ class FederatedKMeans(Federated):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or a list or dict of such, optional
 
         Returns
         -------
         score : float
         """
-        return -inertia(
-            self._rows(X),
-            self.cluster_centers_,
-            sample_weight=sample_weight,
-            missing=self._partial,
-        )
+        rows, weight = self._all_rows(X, sample_weight)
+        return -inertia(rows, self.cluster_centers_, sample_weight=weight, missing=self._partial)

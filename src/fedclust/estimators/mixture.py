@@ -140,20 +140,16 @@ class FederatedMixture(Federated):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table of shape (n_samples, n_features), or list of tables, or dict of name to table
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or a list or dict of such, optional
         """
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        rows, weight = self._all_rows(X, sample_weight)
+        each = score_mixture(self._encode(rows), self._density)[0]
+        return float(np.average(each, weights=weight))
 
-    def transform(self, X: Any) -> FloatArray:
-        """The probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-        """
-        return np.asarray(self.predict_proba(X))
+    def _embed(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(posteriors(self._encode(rows), self._density))
 
     # Columns of categories
 

@@ -4,7 +4,9 @@ Names, integers, texts and shapes must be equal. Real numbers may differ by roun
 and BLAS libraries add in different orders. The server's numbers are then used, so that the masks
 of all clients cancel. Within the tolerance the server can do nothing with them: it chooses the last
 bits of a number once for all steps and runs (`roundings`), so that it cannot compare two choices,
-and a sum changes only if a row lies within the tolerance of the border of two clusters.
+and a sum changes only if a row lies within the tolerance of the border of two clusters. Centres may
+differ by a share of the distance of the two nearest ones, and not of the bounds, and variances by
+a share of themselves: a study with very wide bounds would otherwise leave the server a free choice.
 """
 
 import json
@@ -20,11 +22,13 @@ from ..core import Plan
 from ..core.codec import ROUND, encode_plan
 from ..core.identity import once_per_object
 from ..core.wire import Frame
+from ..kernels import sq_distances
 from ..privacy.crypto import digest
 from ..privacy.queries import array_parts, plan_digest
 from ..typing import Array
 
-TOLERANCE = 2.0**-32  # of the largest value of an array: rounding is a thousand times smaller
+TOLERANCE = 2.0**-32  # rounding is a thousand times smaller
+_ROUNDING = 2.0**-44  # of the largest value: no finer than the grid of integer sums
 
 
 def as_frame(request: AnyRequest) -> Frame:
@@ -124,7 +128,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _arrays_agree(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
-    return ours.keys() == theirs.keys() and all(_close(ours[n], theirs[n]) for n in ours)
+    return ours.keys() == theirs.keys() and all(_close(n, ours[n], theirs[n]) for n in ours)
 
 
 def _identical(ours: Array, theirs: Array) -> bool:
@@ -132,7 +136,7 @@ def _identical(ours: Array, theirs: Array) -> bool:
     return a.dtype == theirs.dtype and a.shape == theirs.shape and a.tobytes() == theirs.tobytes()
 
 
-def _close(ours: Array, theirs: Array) -> bool:
+def _close(name: str, ours: Array, theirs: Array) -> bool:
     a, b = np.asarray(ours), np.asarray(theirs)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
@@ -140,5 +144,22 @@ def _close(ours: Array, theirs: Array) -> bool:
         return bool(np.array_equal(a, b))
     if np.array_equal(a, b):
         return True
-    largest = float(np.abs(a).max(initial=0.0))
-    return bool(np.isfinite(b).all() and (np.abs(a - b) <= TOLERANCE * largest).all())
+    return bool(np.isfinite(b).all() and (np.abs(a - b) <= _tolerance(name, a)).all())
+
+
+def _tolerance(name: str, a: Array) -> Any:
+    """How much the numbers of an array may differ, by what they mean."""
+    size = np.abs(a)
+    largest = size.max(axis=0, initial=0.0)  # of each column
+    match name.rpartition(".")[2]:
+        case "centers" | "init" | "seeds" if a.ndim == 2:
+            return max(_ROUNDING * float(largest.max()), TOLERANCE * _nearest_two(a))
+        case "variance" | "share" | "density":
+            return np.maximum(_ROUNDING * largest, TOLERANCE * size)
+    return TOLERANCE * float(np.max(largest))
+
+
+def _nearest_two(points: Array) -> float:
+    """The smallest distance of two different points; zero if there is none."""
+    apart = np.sqrt(sq_distances(points, points))
+    return float(apart[apart > 0].min()) if apart.any() else 0.0

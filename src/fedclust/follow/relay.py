@@ -31,14 +31,7 @@ from ..study.settings import Study
 from ..typing import Array
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
-from .entries import (
-    Entry,
-    encode_entry,
-    from_words,
-    layout_of,
-    messages_of,
-    to_words,
-)
+from .entries import Entry, encode_entry, from_words, layout_of, messages_of, to_words
 from .transcript import Transcript
 
 T = TypeVar("T")

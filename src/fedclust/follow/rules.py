@@ -21,6 +21,7 @@ from ..client.consent import (
 )
 from ..clustering.preparation import scale_by_bounds, widen
 from ..clustering.rows import OTHER_STARTS
+from ..clustering.summary import count_micro
 from ..core import AnyAlgorithm, Code, ConfigError, Plan, Refusal, Schema, Transform
 from ..privacy import ClientPolicy
 from ..privacy.masking import PairwiseMasks
@@ -50,6 +51,7 @@ def allow_study(
     allow_columns(config, [column.name for column in study.features or ()])
     for plan, schema in _plans(study, tier, algorithm):
         allow_plan(config, plan, schema.n_features, answered=0)
+    _allow_summary(config, study, tier)
     _allow_requests(config, study, tier)
     _allow_descriptions(config, policy, study)
     _allow_budget(config, policy, study, tier, begun=begun)
@@ -112,6 +114,18 @@ def _allow_over_columns(config: ClientConfig, study: Study, tier: Tier) -> None:
     rounds = study.clustering.n_init * int(algorithm.max_rounds)
     if rounds > most:
         raise ConsentRefusal(_explain_rounds(rounds, most))
+
+
+def _allow_summary(config: ClientConfig, study: Study, tier: Tier) -> None:
+    """Refuse a study whose summary has more small groups of rows than clusters are allowed."""
+    if study.clustering.n_clusters != "auto" or tier.noisy:
+        return
+    n, most = count_micro(study.n_clusters[1]), config.consent.max_clusters
+    if n > most:
+        raise ConsentRefusal(
+            f'n_clusters = "auto" takes a summary of up to {n} small groups of rows, and '
+            f"client.toml allows max_clusters = {most}; give a number of clusters in the study"
+        )
 
 
 def _allow_requests(config: ClientConfig, study: Study, tier: Tier) -> None:

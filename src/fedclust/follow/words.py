@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from .. import __version__
 from ..clustering.preparation import Column
 from ..clustering.summary import count_micro, count_queries
+from ..clustering.summary.noisy import MICRO as NOISY_MICRO
 from ..study.conflicts import limit_rounds
 from ..study.read import resolve_tier
 from ..study.settings import Study, make_algorithm
@@ -113,13 +114,18 @@ def _leaves_over_columns() -> str:
 def _published(study: Study, tier: Tier) -> str:
     if study.data.split == "columns":
         return f"sizes of the clusters, indices of their quality, {_RUN}"
+    summary = ""
+    if study.clustering.n_clusters == "auto":
+        n = NOISY_MICRO if tier.noisy else count_micro(study.n_clusters[1])
+        summary = f"a summary with the means and sizes of up to {n} small groups of rows, "
     if tier.noisy:
-        return f"centres of the clusters, {_RUN}"
+        return f"centres of the clusters, {summary}{_RUN}"
     return (
         "centres, sizes, means, standard deviations and shapes of the clusters over the rows of "
-        f"all clients together, indices of their quality, {_RUN}. Numbers are rounded so that "
-        f"{_few(study.privacy.min_count)} more or fewer make no visible difference, and centres "
-        f"and means of fewer than {study.privacy.min_count} rows are withheld"
+        f"all clients together, {summary}indices of their quality, {_RUN}. Numbers are rounded so "
+        f"that {_few(study.privacy.min_count)} more or fewer, unless they are far from all others, "
+        f"make no visible difference, and centres and means of fewer than "
+        f"{study.privacy.min_count} rows are withheld"
     )
 
 

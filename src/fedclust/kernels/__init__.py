@@ -19,6 +19,7 @@ from .local import (
     random_seeds,
 )
 from .mixture import Density, mixture_sums, most_probable, posteriors, score_mixture
+from .rivals import compare_solutions
 from .search import fuzzy_objective, search_centers, search_fuzzy_centers
 from .steps import (
     FuzzySums,
@@ -40,6 +41,7 @@ __all__ = [
     "HardSums",
     "LocalClustering",
     "RowGroups",
+    "compare_solutions",
     "divide_or_keep",
     "farthest_first",
     "fuzzy_c_means",

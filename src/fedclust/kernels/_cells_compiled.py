@@ -9,6 +9,8 @@ from . import _cell_fuzzy_loops, _cell_loops
 from ._centers import DOUBT, PreparedCenters, prepare
 from .grid import Grid
 
+_TILED = 128  # columns; with more, tiles leave the cache, and matrix products are faster
+
 __all__ = [
     "exact_fuzzy_block",
     "exact_hard_block",
@@ -57,6 +59,8 @@ def fuzzy_block(
     weight, total = np.zeros(ready.C.shape), np.zeros(ready.C.shape)
     if ready.dims:
         _cell_fuzzy_loops.fuzzy_direct(X, w, ready.C, fuzzifier, ready.dims, weight, total)
+    elif X.shape[1] <= _TILED:
+        _cell_fuzzy_loops.fuzzy_tiles(X, w, ready.C, fuzzifier, weight, total)
     else:
         _cell_fuzzy_loops.fuzzy_product(X, w, *ready.moved, fuzzifier, weight, total)
     return weight, total

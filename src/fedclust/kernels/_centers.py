@@ -38,9 +38,19 @@ class PreparedCenters(NamedTuple):
     moved: Any
 
 
+_last: tuple[FloatArray, PreparedCenters] | None = None
+
+
 def prepare(centers: FloatArray, dtype: Any) -> PreparedCenters:
     """Centres in the precision of the rows and the layout for their number of features."""
-    C = np.ascontiguousarray(centers, dtype)
-    if C.shape[1] <= DIRECT_FEATURES:
-        return PreparedCenters(C, (0,) * C.shape[1], None)
-    return PreparedCenters(C, (), _shift_centers(C))
+    global _last
+    if centers.shape[1] <= DIRECT_FEATURES:
+        return PreparedCenters(np.ascontiguousarray(centers, dtype), (0,) * centers.shape[1], None)
+    # All clients of a process get the same centres in a round, so the last ones are kept.
+    known = _last
+    if known is not None and known[1].C.dtype == dtype and np.array_equal(known[0], centers):
+        return known[1]
+    C = np.array(centers, dtype, order="C")
+    ready = PreparedCenters(C, (), _shift_centers(C))
+    _last = centers.copy(), ready
+    return ready

@@ -5,46 +5,16 @@ All tiles are full, including the last, so that a row's contribution does not de
 
 import numpy as np
 
-from ._tiles import PAD, TILE, exact, exact_inline, fast
-
-_LOG2E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_LOWEST = -708.0  # exp of less is not a normal number
-_POWERS = 2.0 ** np.arange(-1022, 1)
-
-
-@exact_inline
-def _exp(x):
-    """The exponential of a number that is not positive, in code that vectorises.
-
-    A Taylor series of degree 13 on [-0.35, 0.35], to about the last bit.
-    """
-    at = x if x > _LOWEST else _LOWEST
-    n = np.rint(at * _LOG2E)
-    r = (at - n * _LN2_HIGH) - n * _LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    return p * _POWERS[np.int64(n) + 1022] if x > _LOWEST else 0.0
+from ._power_loops import _LOW, _exponential, _logarithm
+from ._tiles import PAD, TILE, exact, fast
 
 
 @exact
 def _load(X, start, size, xt):
     """The values of a tile; returns whether any is missing."""
     missing = 0
-    for t in range(size):
-        for f in range(X.shape[1]):
+    for f in range(X.shape[1]):
+        for t in range(size):
             x = X[start + t, f]
             xt[f, t] = x
             missing += x != x
@@ -64,21 +34,28 @@ def _observe(xt, mt):
 @exact
 def _deviances(xt, base, middle, weight, D):
     F = xt.shape[0]
+    rest = F % 4
     for c in range(D.shape[0]):
-        for t in range(TILE):
-            D[c, t] = base[c]
-        for f in range(0, F - F % 4, 4):  # four at a time: D is loaded and stored less often
+        if rest == 2:
+            m0, m1, h0, h1 = middle[c, 0], middle[c, 1], weight[c, 0], weight[c, 1]
+            for t in range(TILE):
+                a, b = xt[0, t] - m0, xt[1, t] - m1
+                D[c, t] = base[c] + (h0 * (a * a) + h1 * (b * b))
+        else:
+            for t in range(TILE):
+                D[c, t] = base[c]
+            for f in range(rest):
+                m, h = middle[c, f], weight[c, f]
+                for t in range(TILE):
+                    e = xt[f, t] - m
+                    D[c, t] += h * (e * e)
+        for f in range(rest, F, 4):  # four at a time: D is loaded and stored less often
             m0, m1, m2, m3 = middle[c, f], middle[c, f + 1], middle[c, f + 2], middle[c, f + 3]
             h0, h1, h2, h3 = weight[c, f], weight[c, f + 1], weight[c, f + 2], weight[c, f + 3]
             for t in range(TILE):
                 a, b = xt[f, t] - m0, xt[f + 1, t] - m1
                 d, e = xt[f + 2, t] - m2, xt[f + 3, t] - m3
                 D[c, t] += (h0 * (a * a) + h1 * (b * b)) + (h2 * (d * d) + h3 * (e * e))
-        for f in range(F - F % 4, F):
-            m, h = middle[c, f], weight[c, f]
-            for t in range(TILE):
-                e = xt[f, t] - m
-                D[c, t] += h * (e * e)
 
 
 @exact
@@ -86,7 +63,8 @@ def _cell_deviances(xt, mt, base, middle, weight, cost, D):
     for c in range(D.shape[0]):
         for t in range(TILE):
             D[c, t] = base[c]
-        for f in range(xt.shape[0]):
+    for f in range(xt.shape[0]):  # a column of a tile stays in the cache for all clusters
+        for c in range(D.shape[0]):
             m, h, g = middle[c, f], weight[c, f], cost[c, f]
             for t in range(TILE):
                 e = xt[f, t] - m
@@ -114,11 +92,13 @@ def _posteriors(D, v, hard, low, total, logs):
         return
     for c in range(k):
         for t in range(TILE):
-            a = _exp(0.5 * (low[t] - D[c, t]))
+            y = 0.5 * (low[t] - D[c, t])
+            raised = _exponential(y if y > _LOW else _LOW)
+            a = raised if y > _LOW else 0.0
             total[t] += a
             D[c, t] = a
     for t in range(TILE):
-        logs[t] = (np.log(total[t]) - 0.5 * low[t]) * v[t]
+        logs[t] = (_logarithm(total[t]) - 0.5 * low[t]) * v[t]
         total[t] = v[t] / total[t]
     for c in range(k):
         for t in range(TILE):
@@ -153,7 +133,8 @@ def _add_cells(xt, mt, D, middle, mass, cells, moved, square):
         for t in range(TILE):
             r += D[c, t]
         mass[c] += r
-        for f in range(xt.shape[0]):
+    for f in range(xt.shape[0]):
+        for c in range(D.shape[0]):
             n = 0.0
             a = 0.0
             b = 0.0

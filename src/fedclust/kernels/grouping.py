@@ -9,7 +9,7 @@ from .local import DistinctRows, draw
 from .steps import _UNIT, HardSums, divide_or_keep, hard_sums, nearest, sq_distances
 
 _STEPS = 3  # Lloyd steps over the drawn groups
-_STEP = 0.25  # to which outlying means are rounded, in mean deviations of all means
+_STEP = 0.25  # to which outlying means are rounded, in typical distances of centres
 _FAR = 4.0  # a small group takes rows that are at most this much farther than its neighbour
 
 
@@ -56,22 +56,21 @@ def group_rows(
     return RowGroups(means, add(distinct.weight[kept]), add(distinct.records[kept]))
 
 
-def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
-    """Change sums so that none shows fewer than `min_count` rows.
+def hide_small_sums(sums: HardSums, min_count: int, centers: FloatArray) -> HardSums:
+    """Change sums by centres so that none shows fewer than `min_count` rows.
 
     A smaller sum joins the nearest one that has enough rows. If all of these are far, its mean is
-    rounded towards the middle of all means, in steps of a quarter of their mean deviation from it.
-    So no mean leaves the range of the rows.
+    rounded towards the middle of the centres, in steps of a quarter of their typical distance from
+    it. The steps depend on the centres alone, which the receiver knows anyway. Steps that depended
+    on the hidden sum would give it away.
     """
     small = np.flatnonzero((sums.records > 0) & (sums.records < min_count))
     if len(small) == 0:
         return sums
     records, masses, total = (np.array(part, dtype=np.float64) for part in sums)
     means = total / np.where(masses > 0, masses, 1.0)[:, None]
-    used, filled = records > 0, np.flatnonzero(records >= min_count)
-    middle = means[used].mean(axis=0)
-    spread = np.abs(means[used] - middle).mean(axis=0)
-    width = np.where(spread > 0, spread * _STEP, 1.0)
+    filled = np.flatnonzero(records >= min_count)
+    middle, width = _steps_around(centers)
     joins, near = small, np.zeros(len(small), dtype=bool)
     with np.errstate(over="ignore"):
         if len(filled):
@@ -84,6 +83,15 @@ def hide_small_sums(sums: HardSums, min_count: int) -> HardSums:
         np.add.at(part, joins[near], part[small[near]])
         part[small[near]] = 0
     return HardSums(records, masses, total)
+
+
+def _steps_around(centers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The middle of centres, and the width of the steps to which outlying means are rounded."""
+    middle: FloatArray = np.median(centers, axis=0)
+    apart = np.abs(centers - middle)
+    typical, mean = np.median(apart, axis=0), apart.mean(axis=0)
+    spread = np.where(typical > 0, typical, mean)
+    return middle, np.where(spread > 0, spread * _STEP, 1.0)
 
 
 def _draw_spread(rows: FloatArray, weight: FloatArray, n: int, rng: Rng) -> IntArray:

@@ -19,6 +19,9 @@ _STEPS = 100  # Lloyd steps of a start
 _STEPS_AFTER_SWAP = 10
 _FEWEST_SWAPS = 24  # tried, or one for each centre if these are more
 _FUZZY_STEPS = 100
+_FUZZY_STEPS_AFTER_SWAP = 30
+_MOST_FUZZY_SWAPS = 64
+_FUZZY_POLISH = 2  # of the solutions: the best ones
 _SAME = 1e-6  # relative difference of objectives below which solutions are the same
 _SMALLEST_GAIN = 1e-12
 
@@ -54,7 +57,35 @@ def search_fuzzy_centers(
     found = [
         fuzzy_c_means(points, start, fuzzifier, weight, steps=_FUZZY_STEPS)[0] for start in starts
     ]
-    return _rank(found, lambda centers: fuzzy_objective(points, centers, fuzzifier, weight))
+
+    def objective(centers: FloatArray) -> float:
+        return fuzzy_objective(points, centers, fuzzifier, weight)
+
+    found = _rank(found, objective)
+    if 1 < k < len(points):
+        found += [_swap_fuzzy(points, weight, one, fuzzifier, rng) for one in found[:_FUZZY_POLISH]]
+    return _rank(found, objective)
+
+
+def _swap_fuzzy(
+    points: FloatArray, weight: FloatArray, centers: FloatArray, fuzzifier: float, rng: Rng
+) -> FloatArray:
+    """Replace centres by points drawn by their share of the objective, while that lowers it."""
+    value, k = fuzzy_objective(points, centers, fuzzifier, weight), len(centers)
+    for attempt in range(min(max(_FEWEST_SWAPS, 2 * k), _MOST_FUZZY_SWAPS)):
+        U = memberships(points, centers, fuzzifier) ** fuzzifier
+        share = weight * (U * sq_distances(points, centers)).sum(axis=1)
+        if not share.any():
+            break
+        changed = centers.copy()
+        changed[attempt % k] = points[draw(share, 1, rng)[0]]
+        changed = fuzzy_c_means(points, changed, fuzzifier, weight, steps=_FUZZY_STEPS_AFTER_SWAP)[
+            0
+        ]
+        after = fuzzy_objective(points, changed, fuzzifier, weight)
+        if after < value * (1 - _SMALLEST_GAIN):
+            centers, value = changed, after
+    return fuzzy_c_means(points, centers, fuzzifier, weight, steps=_FUZZY_STEPS)[0]
 
 
 def fuzzy_objective(

@@ -23,7 +23,7 @@ _SMALL = 2**14  # elements: for fewer, starting a thread costs more time than it
 _pool: ThreadPoolExecutor | None = None
 _thread = threading.local()
 _blas_lock = threading.Lock()
-_blas_limit: Any = None  # set while at least one caller needs BLAS on one thread
+_blas_before: list[tuple[Any, int]] = []  # libraries that are limited, and their threads before
 _blas_limit_users = 0  # number of such callers
 
 
@@ -84,10 +84,13 @@ def map_in_parallel(step: Callable[[Item], T], items: Sequence[Item]) -> list[T]
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread until the last concurrent caller has left this block."""
-    global _blas_limit, _blas_limit_users
+    global _blas_before, _blas_limit_users
     with _blas_lock:
         if _blas_limit_users == 0:
-            _blas_limit = _controller().limit(limits=1, user_api="blas")
+            # The controller's own way to limit describes all libraries, which takes longer than a
+            # step of a small client.
+            _blas_before = [(library, library.get_num_threads()) for library in _blas()]
+            _set_threads([(library, 1) for library, n in _blas_before if n != 1])
         _blas_limit_users += 1
     try:
         yield
@@ -95,17 +98,23 @@ def one_blas_thread() -> Iterator[None]:
         with _blas_lock:
             _blas_limit_users -= 1
             if _blas_limit_users == 0:
-                _blas_limit.restore_original_limits()
+                _set_threads([(library, n) for library, n in _blas_before if n != 1])
+
+
+def _set_threads(wanted: list[tuple[Any, int]]) -> None:
+    for library, n in wanted:
+        library.set_num_threads(n)
 
 
 @cache
-def _controller() -> Any:
+def _blas() -> list[Any]:
+    """The BLAS libraries of this process."""
     from threadpoolctl import ThreadpoolController
 
     if find_spec("numba") is not None:  # numba uses the BLAS of SciPy,
         import scipy.linalg  # noqa: F401  # which can be limited only once it is loaded
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _workers() -> ThreadPoolExecutor:

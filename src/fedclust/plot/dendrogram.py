@@ -75,12 +75,16 @@ class DendrogramDisplay:
         return cls(run.summary, len(run.model.ids)).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, *, clients: Any = None, ax: Any = None
+    ) -> Self:
         """Draw from an estimator whose number of clusters was chosen by a summary.
 
         Parameters
         ----------
         estimator : FederatedKMeans or FederatedFuzzyCMeans
+        X, clients : ignored
+            The summary is in the estimator.
         ax : Axes, optional
             Axes to draw into; a new figure if None.
 

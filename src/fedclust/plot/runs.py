@@ -70,12 +70,16 @@ class EvidenceDisplay:
         return cls(choice).plot(axes)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, axes: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, *, clients: Any = None, axes: Any = None
+    ) -> Self:
         """Draw from an estimator that was fitted with ``n_clusters="auto"``.
 
         Parameters
         ----------
         estimator : FederatedKMeans or FederatedFuzzyCMeans
+        X, clients : ignored
+            The evidence is in the estimator.
         axes : array of Axes, optional
             As in `from_run`.
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from ..clustering.model import Model
-from ..clustering.preparation import round_to
+from ..clustering.preparation import Preparation, round_means, round_to, spread_of_shares
 from ..clustering.rows import Clustering
 from ..core import AnyAlgorithm, Channel, EmptyRound, Run, Runner, Schema
 from ..metrics import PartialProfile, Profile
@@ -111,30 +111,46 @@ class ClusterStatistics:
         covariance: FloatArray = between
         return covariance
 
-    def coarsen(self, minimum: int, *, moves: bool, overall: bool, centers: bool) -> Self:
+    def coarsen(
+        self, minimum: int, ready: Preparation, *, moves: bool, overall: bool, centers: bool
+    ) -> Self:
         """Round so that `minimum` rows more or fewer make no visible difference.
 
-        Means that are the centres (`moves` is false) stay equal to them.
+        Means that are the centres (`moves` is false) stay equal to them. A category that few rows
+        have hardly varies, but a row that has it differs by its whole height.
         """
-        step = minimum * self.overall_spread / np.maximum(self.cells, 1.0)
-        center, mean = self.center, round_to(self.mean, step)
+        heights, floor = ready.heights, ready.floor
+        step = minimum * np.maximum(self.overall_spread, heights) / np.maximum(self.cells, 1.0)
+        center, mean = self.center, round_means(self.mean, step, heights, floor)
         if centers:
-            center = np.where(self.size[:, None] > 0, round_to(center, step), center)
+            center = np.where(
+                self.size[:, None] > 0, round_means(center, step, heights, floor), center
+            )
             mean = mean if moves else center
+        spread = _coarse_spread(self.spread, mean, step, heights, floor)
         of_all, spread_of_all = self.overall_mean, self.overall_spread
         if overall:  # twice the step of the scale, or both would cancel
-            step_of_all = 2 * minimum * spread_of_all / np.maximum(self.cells.sum(axis=0), 1.0)
-            of_all, spread_of_all = (round_to(v, step_of_all) for v in (of_all, spread_of_all))
+            varies = np.maximum(spread_of_all, heights)
+            step_of_all = 2 * minimum * varies / np.maximum(self.cells.sum(axis=0), 1.0)
+            of_all = round_means(of_all, step_of_all, heights, floor)
+            spread_of_all = _coarse_spread(spread_of_all, of_all, step_of_all, heights, floor)
         return replace(
             self,
             center=center,
             mean=mean,
-            spread=round_to(self.spread, step),
+            spread=spread,
             entropy=round_to(self.entropy, minimum / np.maximum(self.size, 1.0)),
             overall_mean=of_all,
             overall_spread=spread_of_all,
             rounded=True,
         )
+
+
+def _coarse_spread(
+    spread: FloatArray, mean: FloatArray, step: FloatArray, heights: FloatArray, floor: FloatArray
+) -> FloatArray:
+    """Rounded deviations; of categories those of the rounded mean."""
+    return np.where(heights > 0, spread_of_shares(mean, heights, floor), round_to(spread, step))
 
 
 def compute_statistics(
@@ -159,7 +175,8 @@ def compute_statistics(
     other_rows = (moves and not soft) or totals.coverage != "all"
     if sums.size.any() and (other_rows or not publishes_all):
         overall = not (totals.same_rows and publishes_all)
-        found = found.coarsen(minimum, moves=moves, overall=overall, centers=not publishes_all)
+        ready, centers = model.preparation, not publishes_all
+        found = found.coarsen(minimum, ready, moves=moves, overall=overall, centers=centers)
     withheld = choose_withheld_clusters(sums.size.astype(int), minimum, soft=soft)
     few = found.shown & (sums.size < minimum) & (not publishes_all)
     mean, center = found.mean.copy(), np.where(few[:, None], np.nan, found.center)

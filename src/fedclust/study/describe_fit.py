@@ -14,11 +14,12 @@ from .. import __version__
 from ..channels import LocalChannel
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
+from ..clustering.summary import publish
 from ..core import AnyAlgorithm, ConfigError, DataError, config
 from ..core.files import write_text
 from ..estimators import FederatedFuzzyCMeans, FederatedKMeans
 from ..estimators._rows import Rows, read_rows
-from ..estimators._tables import collect
+from ..estimators._tables import collect, column_names
 from ..report import RunFiles, render
 from ..results import PhaseRecord, RoundRecord, RunDescription, RunProfile
 from ..tiers import Tier, tier_of
@@ -127,27 +128,40 @@ def describe_fit(
     history = tuple(RoundRecord(**line) for line in estimator.history_)
     study = f"[study]\ntitle = {json.dumps(title)}\n"
     choice = getattr(estimator, "choice_", None)
+    digits = EXACT if tier.publishes_all else Precision(min_count, sum(n or 0 for n in model.sizes))
+    summary = choice.summary if choice else None
     return RunFiles(
         model,
         about,
         history,
         profile,
-        choice.summarize() if choice else None,
+        digits.round_choice(choice.summarize()) if choice else None,
         study,
-        choice.summary if choice else None,
+        publish(summary, digits.few, model.preparation) if summary else None,
     )
 
 
 def _read(estimator: Any, X: Any, clients: Any) -> Rows:
     """The rows of each client, checked against those of the fit."""
+    X, owner = collect(X), getattr(estimator, "_owner_column", None)
+    if clients is None and owner in (column_names(X) or ()):
+        clients = owner
     reader = clone(estimator)
-    rows = read_rows(reader, collect(X), clients, None)
+    rows = read_rows(reader, X, clients, None)
     if reader.n_features_in_ != estimator.n_features_in_:
         raise DataError(
             f"X has {reader.n_features_in_} features, the fit had {estimator.n_features_in_}; pass "
             "the rows of the fit"
         )
-    return rows
+    given, fitted = (getattr(one, "feature_names_in_", None) for one in (reader, estimator))
+    if given is None or fitted is None or list(given) == list(fitted):
+        return rows
+    if set(given) != set(fitted):
+        raise DataError(
+            f"X has the columns {', '.join(given)}, the fit had {', '.join(fitted)}; pass the rows "
+            "of the fit"
+        )
+    return rows.take_columns([list(given).index(name) for name in fitted])
 
 
 def _describe(

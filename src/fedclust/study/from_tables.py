@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def run_study(
     n_clusters: int | str = "auto",
     algorithm: str = "lossless",
     privacy: str | Mapping[str, Any] = "none",
-    features: Mapping[str, Any] | None = None,
+    features: Mapping[str, Any] | Sequence[str] | None = None,
     clustering: Mapping[str, Any] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     title: str = "",
@@ -57,9 +57,9 @@ def run_study(
         As ``algorithm`` under [clustering] in a study file.
     privacy : str or dict, default="none"
         A tier, or the keys of [privacy].
-    features : dict of name to dict, optional
-        As [features]: the columns to cluster by, with units, public bounds or categories. All
-        numeric columns that every client has if None.
+    features : list of names, or dict of name to dict, optional
+        The columns to cluster by; all numeric columns that every client has if None. A dict has
+        units, public bounds or categories, as [features].
     clustering : dict, optional
         Further keys of [clustering], such as ``{"k_range": (2, 8), "fuzzy": True, "seed": 1}``.
     settings : dict of name to dict, optional
@@ -107,7 +107,7 @@ def run_study(
     wanted: dict[str, Mapping[str, Any]] = {
         "clustering": {"algorithm": algorithm, "n_clusters": n_clusters, **(clustering or {})},
         "privacy": tier,
-        **({"features": features} if features else {}),
+        **({"features": _features(features)} if features else {}),
         **({"study": {"title": title}} if title else {}),
     }
     for name, table in {"outputs": {"labels_in": "run"}, **(settings or {})}.items():
@@ -139,6 +139,14 @@ def _run(
     if folder.exists() and not force:
         raise ConfigError(f"{folder} exists already; give another folder, or force=True")
     return run_files(study, folder, force=True, on_phase=on_phase, on_round=on_round)
+
+
+def _features(given: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any]:
+    """The settings of each feature; a name alone has none."""
+    if isinstance(given, Mapping):
+        return given
+    names = [given] if isinstance(given, str) else given
+    return {str(name): {} for name in names}
 
 
 def _tables_of(data: Any, clients: str | None) -> dict[str, Any]:

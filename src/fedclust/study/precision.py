@@ -10,6 +10,7 @@ from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..core import RoundSummary
 from ..kernels import Density
+from ..results import ChoiceRecord
 from ..typing import FloatArray
 
 Value = TypeVar("Value", float, float | None)
@@ -29,6 +30,14 @@ class Precision:
         step: Any = np.array(self.few * abs(value) / self.rows)
         return float(round_to(np.array(value), step))
 
+    def round_choice(self, choice: ChoiceRecord) -> ChoiceRecord:
+        """The evidence for a number of clusters, which is made of indices."""
+        scores = (
+            replace(score, indices={n: self.round(v) for n, v in score.indices.items()})
+            for score in choice.scores
+        )
+        return replace(choice, scores=tuple(scores))
+
     def round_history(self, history: Sequence[RoundSummary]) -> list[RoundSummary]:
         """Rounds with one digit of how far centres moved: a single row may have moved them."""
         if not self.rows:
@@ -40,13 +49,28 @@ EXACT = Precision()
 
 
 def publish_density(model: Model, few: int) -> FloatArray | None:
-    """Densities around the published centres, with digits that `few` rows do not change."""
+    """Densities around the published centres, with digits that `few` rows do not change.
+
+    Shares and deviations are rounded, and not their logarithms, which are near zero where a share
+    is near one, and would then have many digits.
+    """
     if model.density is None:
         return None
     size = np.array([n or 0 for n in model.sizes])
-    step = np.abs(model.density) * (few / np.maximum(size, 1))[:, None]
-    rounded = Density.unpack(round_to(model.density, step))
-    middle = np.where(rounded.middle == 0, 0.0, model.centers)
-    density = rounded._replace(middle=middle).pack()
+    exact = Density.unpack(model.density)
+    part = (few / np.maximum(size, 1))[:, None]
+    number = (exact.middle != 0).any(axis=0) | (exact.cost != 0).any(axis=0)
+    spread = 1.0 / np.sqrt(np.where(number, exact.weight, 1.0))
+    variance = round_to(spread, spread * part) ** 2
+    share = np.clip(model.centers, np.minimum(part / 4, 1.0), 1.0)  # of a category
+    held = np.exp(-exact.base / 2)  # of all rows
+    step = np.full(len(held), few / max(size.sum(), 1))
+    rounded = Density(
+        base=-2.0 * np.log(np.clip(round_to(held, step), step / 4, 1.0)),
+        middle=np.where(number, model.centers, 0.0),
+        weight=np.where(number, 1.0 / variance, -2.0 * np.log(share)),
+        cost=np.where(number, np.log(2.0 * np.pi * variance), 0.0),
+    )
+    density = rounded.pack()
     density[np.isnan(model.centers).any(axis=1)] = 0.0  # withheld: new rows go to other clusters
     return density

@@ -50,6 +50,10 @@ class Outcome:
         """Rows of all clients; None: the tier hides it."""
         return add_counts(self.offered.values())
 
+    def __repr__(self) -> str:
+        page = self.folder / "report.html"
+        return f"<Outcome: {len(self.model.ids)} clusters; see {page}>"
+
 
 def run_study(
     study: Study,
@@ -177,8 +181,11 @@ def carry_out(
     model = layout.complete(described, replace(about, study_hash=study_hash))
     history = described.precision.round_history(clustered.history)
     summary = clustered.choice.summary if clustered.choice else None
-    shown = publish(summary, described.precision.few) if summary else None
-    directory.finish(model, history, described.profile, clustered.choice, shown)
+    few = described.precision.few
+    shown = publish(summary, few, model.preparation) if summary else None
+    evidence = clustered.choice.summarize() if clustered.choice else None
+    evidence = described.precision.round_choice(evidence) if evidence else None
+    directory.finish(model, history, described.profile, evidence, shown)
     return Outcome(
         directory.path,
         model,

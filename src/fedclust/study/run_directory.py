@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..clustering.choose_k import Choice
 from ..clustering.model import SUMMARY, ColumnsModel, Model
 from ..clustering.summary import DataSummary
 from ..core import ConfigError, FedclustError, RoundSummary, WriteError
 from ..core.files import explain, write_text
 from ..progress import PROGRESS, unfinished_folder
-from ..results import RoundRecord, RunProfile, read_record, write_lines, write_record
+from ..results import ChoiceRecord, RoundRecord, RunProfile, read_record, write_lines, write_record
 from .inputs import Inputs, read_inputs
 from .journal import Journal, OnRound
 from .settings import Study
@@ -145,7 +144,7 @@ class RunDirectory:
         model: Model | ColumnsModel,
         history: Sequence[RoundSummary],
         profile: RunProfile,
-        choice: Choice | None,
+        choice: ChoiceRecord | None,
         summary: DataSummary | None = None,
     ) -> None:
         """Write the remaining files, and give the folder its final name.
@@ -158,7 +157,7 @@ class RunDirectory:
         write_record(scratch / "profile.json", profile)
         write_lines(scratch / "history.jsonl", [RoundRecord(**asdict(line)) for line in history])
         if choice:
-            write_record(scratch / "choice.json", choice.summarize())
+            write_record(scratch / "choice.json", choice)
         if summary:
             write_record(scratch / SUMMARY, summary.as_config())
         if self._study.outputs.report:

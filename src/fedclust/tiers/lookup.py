@@ -7,7 +7,7 @@ the tier; within one process `register_tier` does the same. In a federation ever
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from ..core import AnyAlgorithm, ConfigError, Schema, Transform
+from ..core import AnyAlgorithm, ConfigError, Schema, Transform, did_you_mean
 from ..core.registry import Registry
 from .base import Guarantee, Tier
 
@@ -81,7 +81,7 @@ def tier_of(privacy: Privacy) -> Tier:
     if not isinstance(privacy, str) or privacy not in TIERS:
         raise ConfigError(
             f"privacy must be one of {', '.join(map(repr, TIERS))}, a tier, or a tuple of "
-            f"transforms, got {privacy!r}"
+            f"transforms, got {privacy!r}{did_you_mean(privacy, TIERS)}"
         )
     return TIERS[privacy]()
 

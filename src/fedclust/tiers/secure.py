@@ -59,10 +59,10 @@ class Secure(Tier):
 
     def _words(self) -> str:
         return (
-            f"The server learns totals over at least {self.min_cohort} clients and nothing of a "
-            "single client, as long as it does not pose as clients. The result is exact. Nothing "
-            "is guaranteed about single records: totals of several rounds can differ by one, and "
-            "that one is then known, though not whose it is."
+            f"The server learns totals over at least {self.min_cohort} clients and no number of a "
+            "single client, as long as the other clients are not its own. The result is exact. "
+            "Single records are not protected: if totals of two rounds differ by one record, the "
+            "server knows that record, though not whose it is."
         )
 
     def for_columns(self) -> Tier:

@@ -46,7 +46,7 @@ ADVICE = (
 
 RUNS = 70  # of each algorithm: ten on each of seven sets
 MEASURED = {
-    "llf-cm": Measured(1.000, 0.000, 1.001, 10, 88_860),
+    "llf-cm": Measured(1.000, 0.000, 1.002, 9, 108_561),
     "fkm": Measured(1.054, 0.018, 1.355, 7, 4_003),
     "k-fed": Measured(1.294, 0.152, 2.662, 1, 593),
     "one-shot": Measured(1.081, 0.024, 1.366, 1, 593),
@@ -54,8 +54,8 @@ MEASURED = {
     "ewf": Measured(1.080, 0.034, 1.336, 41, 28_575),
     "robust-cm": Measured(1.081, 0.041, 1.545, 21, 57_309),
     "vertical-llf-cm": Measured(1.052, 0.055, 1.282, 17, 702_424),
-    "llf-fcm": Measured(1.002, 0.003, 1.053, 70, 93_470),
-    "ffcm-avg1": Measured(1.002, 0.003, 1.053, 70, 93_470),
+    "llf-fcm": Measured(1.000, 0.000, 1.001, 71, 106_830),
+    "ffcm-avg1": Measured(1.000, 0.000, 1.001, 71, 106_830),
     "ffcm-avg2": Measured(1.155, 0.131, 3.251, 65, 38_170),
     "ffcf": Measured(1.046, 0.016, 1.206, 1, 2_197),
     "gdf-fcm": Measured(1.144, 0.040, 1.892, 94, 81_593),

@@ -1,5 +1,6 @@
 """The clients' files as `fedclust init` sees them: their columns, and what users should know."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,6 +29,12 @@ from ...typing import Array
 
 _SAMPLE_BYTES = 2**28  # of larger files only the first rows are read
 _SHOWN = 2  # places in one note
+_SIGN = r"[$\u20ac\u00a3\u00a5]"
+_UNIT = rf"[^\W\d_][^\s\d]{{0,7}}|[%\u2030\u00b0][CF]?|{_SIGN}"
+_NUMBER = r"[-+]?[0-9][0-9.,' ]*"
+_MEASURE = re.compile(  # "23.6 kg", "12%", "$2,255.70"
+    rf"\s*(?:{_NUMBER}(?P<unit>{_UNIT})|(?P<sign>{_SIGN})\s*{_NUMBER})\s*"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +118,7 @@ def notes_about_column(name: str, tables: Tables) -> Iterator[str]:
     having = {client: table for client, table in tables.items() if name in table.columns}
     yield from _notes(having, lambda table: _strays(name, table))
     yield from _notes(having, lambda table: _lost_words(name, table))
+    yield from _notes(having, lambda table: _units(name, table))
     filled = [table for table in having.values() if table.n_rows]
     text = [table for table in filled if not table.kinds[name].numeric]
     if 0 < len(text) < len(filled):
@@ -156,6 +164,16 @@ def _strays(name: str, table: ClientTable) -> str:
     first = f"; first in line {where.rpartition(':')[2]}" if ":" in where else ""
     sampled = "" if table.complete else " in the first rows"
     return f"{found}{sampled}{first}"
+
+
+def _units(name: str, table: ClientTable) -> str:
+    """A column whose values are all numbers with a unit, a currency or a percent sign."""
+    if table.kinds[name] is not Kind.TEXT or not (words := table.words(name)):
+        return ""
+    units = {found["unit"] or found["sign"] for w in words if (found := _MEASURE.fullmatch(w))}
+    if len(units) != 1 or not all(map(_MEASURE.fullmatch, words)):
+        return ""
+    return f"all values are numbers with {units.pop()!r}; remove it to cluster by this column"
 
 
 def _lost_words(name: str, table: ClientTable) -> str:

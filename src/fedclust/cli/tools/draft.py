@@ -86,7 +86,9 @@ def draft(
     )
     features = list(_owned(id, tables) if by_columns else _shared(shared, id, tables))
     if all(line.startswith("#") for line in features):
-        raise DataError(f"the clients' files share no numeric column{_near(tables)}")
+        raise DataError(
+            f"the clients' files share no numeric column{_near(tables) or _held(tables)}"
+        )
     orders = {} if options.dates else _date_orders(tables)
     common = len(set(orders.values())) == 1
     data = [*_data(id, by_columns), *_given(given), *_dates(orders)]

@@ -14,7 +14,7 @@ from .prepare import (
     scale_by_bounds,
 )
 from .ranges import ESTIMATE, ColumnRange, declared, estimate_bounds, limit_bounds, widen
-from .statistics import Histogram, MedianOfMeans, Moments, round_to
+from .statistics import Histogram, MedianOfMeans, Moments, round_means, round_to, spread_of_shares
 
 __all__ = [
     "ESTIMATE",
@@ -33,6 +33,8 @@ __all__ = [
     "limit_bounds",
     "prepare",
     "prepare_over",
+    "round_means",
     "round_to",
+    "spread_of_shares",
     "widen",
 ]

@@ -92,6 +92,17 @@ class Preparation:
         low, high = ((box - self.offset) / self.scale for box in (encoded.low, encoded.high))
         return replace(encoded, low=low, high=high)
 
+    @property
+    def heights(self) -> FloatArray:
+        """(P,) how much larger a category is where a row has it; zero for numbers."""
+        return np.where(self._blocks() > 0, 1.0 / self.scale, 0.0)
+
+    @property
+    def floor(self) -> FloatArray:
+        """(P,) a category that a row does not have, and for numbers the value of zero."""
+        floor: FloatArray = -self.offset / self.scale
+        return floor
+
     def _blocks(self) -> IntArray:
         """For each prepared column 0 for a number, or the position from 1 of its categories."""
         places = [
@@ -283,7 +294,8 @@ def _learn_moments(
         _refuse_few(columns, np.zeros(P), min_count, query)
         raise
     _refuse_few(columns, moments.count, min_count, query)
-    return moments.coarsen(min_count) if rounded else moments
+    hot = [bool(column.categories) for column in columns for _ in column.encoded_names]
+    return moments.coarsen(min_count, np.array(hot, dtype=float)) if rounded else moments
 
 
 def _with_noise(tier: Tier, channel: Channel, schema: Schema, *, whole_rows: bool) -> AnyAlgorithm:

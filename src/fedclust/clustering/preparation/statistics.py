@@ -41,11 +41,43 @@ class MomentState(Record):
     variance: Annotated[FloatArray, Dims("F")]
     round: int
 
-    def coarsen(self, min_count: int) -> Self:
-        """Round means and deviations so that `min_count` values make no visible difference."""
+    def coarsen(self, min_count: int, heights: FloatArray) -> Self:
+        """Round means and deviations so that `min_count` values make no visible difference.
+
+        `heights` (F,) are those of categories, and zero for numbers.
+        """
         spread = np.sqrt(self.variance)
-        step = min_count * spread / np.maximum(self.count, 1.0)
-        return replace(self, mean=round_to(self.mean, step), variance=round_to(spread, step) ** 2)
+        step = min_count * np.maximum(spread, heights) / np.maximum(self.count, 1.0)
+        mean = round_means(self.mean, step, heights)
+        spread = np.where(heights > 0, spread_of_shares(mean, heights), round_to(spread, step))
+        return replace(self, mean=mean, variance=spread**2)
+
+
+def round_means(
+    mean: FloatArray, step: FloatArray, heights: FloatArray, low: FloatArray | float = 0.0
+) -> FloatArray:
+    """Round means; those of categories as shares, so that none and all are no shares of their own.
+
+    Categories are `low`, or `heights` above it; numbers have no height.
+    """
+    safe = np.where(heights > 0, heights, 1.0)
+    part = np.minimum(step / safe, 1.0)
+    share = round_to(np.clip((mean - low) / safe, 0.0, 1.0 - part / 4), part)
+    rounded: FloatArray = np.where(heights > 0, low + heights * share, round_to(mean, step))
+    return rounded
+
+
+def spread_of_shares(
+    mean: FloatArray, heights: FloatArray, low: FloatArray | float = 0.0
+) -> FloatArray:
+    """The deviation of categories, which are `low` or `heights` above it, from their rounded mean.
+
+    Their own deviation would say more of a category that few rows have than the mean does.
+    """
+    safe = np.where(heights > 0, heights, 1.0)
+    share = np.clip((mean - low) / safe, 0.0, 1.0)
+    spread: FloatArray = heights * np.sqrt(share * (1.0 - share))
+    return spread
 
 
 def round_to(values: FloatArray, step: FloatArray) -> FloatArray:

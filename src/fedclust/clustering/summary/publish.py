@@ -5,28 +5,35 @@ from dataclasses import replace
 import numpy as np
 
 from ...kernels import sq_distances
-from ..preparation import round_to
+from ..preparation import Preparation, round_means, round_to, spread_of_shares
 from .value import DataSummary
 
 
-def publish(summary: DataSummary, min_count: int) -> DataSummary:
+def publish(summary: DataSummary, min_count: int, ready: Preparation | None = None) -> DataSummary:
     """The summary with `min_count` rows more or fewer making no visible difference.
 
     Micro-clusters of fewer rows join the nearest one. Means and spreads are rounded as centres of
-    clusters are, and borders to multiples of the minimum. Zero leaves it exact.
+    clusters are, and borders to multiples of the minimum. Zero leaves it exact. `ready` says which
+    columns are categories.
     """
     if min_count < 1:
         return summary
     joined = _join_small(summary, min_count)
     weight = joined.weight[:, None]
     around = joined.square.sum(axis=0) + weight[:, 0] @ (joined.centers - joined.mean) ** 2
-    step = min_count * np.sqrt(around / joined.rows) / weight
+    P = summary.centers.shape[1]
+    heights, floor = (ready.heights, ready.floor) if ready else np.zeros((2, P))
+    step = min_count * np.maximum(np.sqrt(around / joined.rows), heights) / weight
+    centers = round_means(joined.centers, step, heights, floor)
     spread = np.maximum(round_to(np.sqrt(joined.square / weight), step), 0.0)
+    constant = (joined.square == 0).all(axis=0)  # in all rows; a single one would say it of few
+    spread = np.where(constant, 0.0, spread)
+    spread = np.where(heights > 0, spread_of_shares(centers, heights, floor), spread)
     borders = np.floor(joined.borders / min_count + 0.5) * min_count
     return replace(
         joined,
-        centers=round_to(joined.centers, step),
-        square=np.where(joined.square > 0, spread**2 * weight, 0.0),
+        centers=centers,
+        square=spread**2 * weight,
         borders=borders,
     )
 

@@ -138,7 +138,7 @@ def _rows(file: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 continue
             if len(row) != width:
                 next_line = line == dialect.header_lines + 1
-                raise misfit(file, line, len(row), width, next_line=next_line)
+                raise misfit(file, line, row, width, next_line=next_line)
             yield line, row
 
 

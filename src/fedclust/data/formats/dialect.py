@@ -21,7 +21,7 @@ from ..settings import ReadOptions
 from ..text import parse_column
 from ._text import detect_encoding, is_compressed, read_head, skip_lines
 from .format import Reading
-from .header import name_columns, refuse_data_as_names
+from .header import find_names, name_columns, refuse_data_as_names
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _COMMENT = "#"
@@ -73,6 +73,8 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     lines, complete = read_head(file, encoding)
     ignored, delimiter = _first_lines(lines, options)
     comment, ignored = _comments(lines, ignored, options, delimiter)
+    if options.header_line is None:
+        ignored = _below_title(lines, ignored, comment, delimiter, options)
     kept = list(skip_lines(lines, ignored, comment))
     delimiter = delimiter or _delimiter(file, kept)
     rows = list(_rows(kept, delimiter))
@@ -86,7 +88,7 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     fitting = [row for _, row in rows[1:] if len(row) == len(first)]
     if len(rows) > 1 and not fitting:
         line, row = rows[1]
-        raise misfit(file, line, len(row), len(first), next_line=True)
+        raise misfit(file, line, row, len(first), next_line=True)
     cells = _columns(fitting, len(first))
     refuse_data_as_names(file, header_lines, first, cells, options.missing_words)
     names = name_columns(file, first)
@@ -107,10 +109,14 @@ def _detect(file: Path, options: ReadOptions, size: int, changed: int) -> Dialec
     )
 
 
-def misfit(file: Path, line: int, n: int, wanted: int, *, next_line: bool) -> DataError:
+def misfit(file: Path, line: int, row: Sequence[str], wanted: int, *, next_line: bool) -> DataError:
     """A line that does not have one value per column name."""
     hint = "; if the column names are in a later line, set header_line under [data]"
-    return DataError(f"{file}:{line}: {n} values for {wanted} columns{hint if next_line else ''}")
+    if not next_line:
+        comment = '; if it is a comment, set comment = "#" under [data]'
+        hint = comment if row[0].startswith(_COMMENT) else ""
+    values = "1 value" if len(row) == 1 else f"{len(row)} values"
+    return DataError(f"{file}:{line}: {values} for {wanted} columns{hint}")
 
 
 def _first_lines(lines: Sequence[str], options: ReadOptions) -> tuple[int, str | None]:
@@ -138,13 +144,38 @@ def _comments(
     after = lines[ignored:]
     n = next((i for i, line in enumerate(after) if not line.startswith(_COMMENT)), len(after))
     if n == 0:
-        return "", ignored
+        return (_COMMENT if _has_comments(after, delimiter) else ""), ignored
     body = after[n:]
     mark = delimiter or _best_delimiter(body)
     last = next(iter(_rows(after[n - 1 : n], mark)), (0, []))[1]
     data = next(iter(_rows(body, mark)), (0, []))[1]
     is_header = len(last) == len(data) and any(evidence_of(c.strip()) is not None for c in data)
     return ("", ignored + n - 1) if is_header else (_COMMENT, ignored)
+
+
+def _has_comments(lines: Sequence[str], delimiter: str | None) -> bool:
+    """Whether lines in the middle or at the end are comments: they do not fit the others."""
+    marked = [line for line in lines if line.startswith(_COMMENT)]
+    if not marked:
+        return False
+    others = list(skip_lines(lines, 0, _COMMENT))
+    mark = delimiter or _best_delimiter(others)
+    widths = {len(row) for _, row in _rows(others, mark)}
+    return len(widths) == 1 and widths.isdisjoint(len(row) for _, row in _rows(marked, mark))
+
+
+def _below_title(
+    lines: Sequence[str], ignored: int, comment: str, delimiter: str | None, options: ReadOptions
+) -> int:
+    """How many first lines are not data, with those of a title above the column names."""
+    kept, found = list(skip_lines(lines, ignored, comment)), []
+    for mark in (delimiter,) if delimiter else DELIMITERS:
+        rows = list(_rows(kept, mark))
+        if number := find_names([row for _, row in rows], options.missing_words):
+            found.append((len(rows[number][1]), rows[number - 1][0]))
+        elif rows and len(rows[0][1]) > 1 and {len(row) for _, row in rows} == {len(rows[0][1])}:
+            return ignored  # a table from its first line on
+    return max(found)[1] if found else ignored
 
 
 def _rows(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -15,7 +15,7 @@ from ..kinds import unreadable_kind
 from ..numbers import Evidence, Notation, NotationRules, collect_evidence
 from ..settings import ReadOptions
 from .format import Columns, Format, Reading
-from .header import name_columns, refuse_data_as_names
+from .header import find_names, is_table, name_columns, refuse_data_as_names
 
 Cell = Any  # text, a number, a truth value, a date, a time; "" for an empty cell
 Row = tuple[int, list[Cell]]  # and its number in the sheet
@@ -43,13 +43,14 @@ def _table(
     sheet, how = _sheet(file, options)
     first = options.header_line or 1
     filled = (
-        (number, row)
-        for number, row in enumerate(sheet, 1)
-        if number >= first and any(cell != "" for cell in row)
+        (number, row) for number, row in enumerate(sheet, 1) if number >= first and _filled(row)
     )
     rows = list(islice(filled, most))
     if not rows:
         raise DataError(f"{file}: the sheet is empty{how and f' ({how})'}")
+    if options.header_line is None and (title := find_names(_texts(rows), options.missing_words)):
+        rows = rows[title:]
+        how = f"{how}{', ' if how else ''}names of columns in row {rows[0][0]}"
     header = [_as_text(cell).strip() for cell in rows[0][1]]
     named = sum(bool(name) for name in header)
     if 2 * named < len(header):
@@ -57,10 +58,19 @@ def _table(
             f"{file}: row {rows[0][0]} has {named} names for {len(header)} columns; set "
             "header_line under [data] to the row of the column names"
         )
-    texts = [[_as_text(cell) for cell in row] for _, row in rows[1 : _HEAD + 1]]
+    texts = _texts(rows[1:])
     columns = list(zip(*texts, strict=True)) if texts else [()] * len(header)
     refuse_data_as_names(file, rows[0][0], header, columns, options.missing_words)
     return name_columns(file, header), rows[1:], how
+
+
+def _filled(row: Sequence[Cell]) -> bool:
+    return any(cell != "" for cell in row)
+
+
+def _texts(rows: Sequence[Row]) -> list[list[str]]:
+    """The first rows as a CSV file would have them."""
+    return [[_as_text(cell) for cell in row] for _, row in rows[:_HEAD]]
 
 
 def _columns(names: Sequence[str], rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
@@ -81,14 +91,33 @@ def _sheet(file: Path, options: ReadOptions) -> tuple[Iterable[list[Cell]], str]
             if options.sheet is not None and options.sheet not in names:
                 near = did_you_mean(options.sheet, names) or f"; it has {', '.join(names)}"
                 raise DataError(f"{file}: there is no sheet {options.sheet!r}{near}")
-            name = options.sheet or names[0]
+            name = options.sheet or _first_table(book, names, options)
             rows = book.get_sheet_by_name(name).iter_rows()
     except calamine.PasswordError:
         raise DataError(f"{file}: is protected by a password; save it without one") from None
     except calamine.CalamineError as problem:
-        raise DataError(f"{file}: not a readable Excel file ({problem})") from None
+        raise DataError(f"{file}: not a readable Excel file{_cause(file, problem)}") from None
     others = f"sheet {name!r} of {len(names)}" if len(names) > 1 else ""
     return rows, others
+
+
+def _cause(file: Path, problem: Exception) -> str:
+    """Why a file is no workbook; text with the wrong suffix is frequent."""
+    with file.open("rb") as opened:
+        head = opened.read(1024)
+    if head and all(byte >= 32 or byte in b"\t\r\n" for byte in head):
+        return ": it is text; name it .csv"
+    return f" ({problem})"
+
+
+def _first_table(book: Any, names: Sequence[str], options: ReadOptions) -> str:
+    """The first sheet with names of columns and numbers below, or the first one."""
+    if len(names) > 1:
+        for name in names:
+            rows = [(0, row) for row in book.get_sheet_by_name(name).iter_rows() if _filled(row)]
+            if is_table(_texts(rows), options.missing_words):
+                return name
+    return names[0]
 
 
 def _visible(book: Any, calamine: Any) -> list[str]:

@@ -1,5 +1,6 @@
-"""The first line of a table: names of columns, or data by mistake."""
+"""The line of the names of columns: the first one, or one below a title; data by mistake."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,9 @@ from ..numbers import evidence_of
 
 UNNAMED = "Unnamed: "  # and a number: columns without a name in the file
 _MOSTLY = 0.5
+_ALIKE = 0.8  # of the rows of a table that have the same number of values
+_FEWEST = 3  # rows and columns of a table below a title
+_TITLE = 20  # rows at most above the names
 
 
 def name_columns(file: Path, names: Sequence[str]) -> tuple[str, ...]:
@@ -17,6 +21,47 @@ def name_columns(file: Path, names: Sequence[str]) -> tuple[str, ...]:
         names = [n if n.strip() else f"{UNNAMED}{i}" for i, n in enumerate(names)]
     refuse_duplicates(file, names)
     return tuple(names)
+
+
+def find_names(rows: Sequence[Sequence[str]], missing: Collection[str]) -> int:
+    """The row of the column names: 0, or a later one below a title.
+
+    A title fills at most half of the columns. The names fill all of them, none is a number, and
+    below at least one of them are numbers.
+    """
+    width, n = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    if width < 2 or n < max(_FEWEST, _ALIKE * (len(rows) - _TITLE)):
+        return 0
+    for number, row in enumerate(rows[:_TITLE]):
+        filled = [cell.strip() for cell in row if cell.strip()]
+        if len(row) == len(filled) == width:
+            below = [later for later in rows[number + 1 :] if len(later) == width]
+            return number if _are_names(filled, list(zip(*below, strict=True)), missing) else 0
+        if 2 * len(filled) > width or (len(row) == width < _FEWEST):
+            return 0
+    return 0
+
+
+def is_table(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
+    """Whether there are names of columns, and numbers below at least one of them."""
+    first = find_names(rows, missing)
+    names = [name.strip() for row in rows[first : first + 1] for name in row if name.strip()]
+    alike = [row for row in rows[first + 1 :] if len(row) == len(rows[first])]
+    mostly_named = bool(rows) and 2 * len(names) > len(rows[first])
+    return mostly_named and _are_names(names, list(zip(*alike, strict=True)), missing)
+
+
+def _are_names(
+    names: Sequence[str], columns: Sequence[Sequence[str]], missing: Collection[str]
+) -> bool:
+    if any(_as_number(name) is not None for name in names) or len(set(names)) < len(names):
+        return False
+    for cells in columns:
+        present = [cell.strip() for cell in cells if cell.strip() not in missing]
+        numbers = sum(_as_number(cell) is not None for cell in present)
+        if numbers > _MOSTLY * len(present):
+            return True
+    return False
 
 
 def refuse_duplicates(file: Path, names: Sequence[str]) -> None:
