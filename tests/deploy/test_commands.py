@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -217,3 +218,18 @@ def test_an_interrupted_server_says_how_to_go_on(
     done = command("server", tmp_path / "s.toml", "--kits", tmp_path)
     assert done.exit_code == 130
     assert "run the same command with --resume" in done.output
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_a_gpu_that_is_asked_for_and_absent_is_said_before_the_client_connects(
+    tmp_path: Path,
+) -> None:
+    kit = client_kit(tmp_path)
+    settings = kit / "client.toml"
+    settings.write_text(settings.read_text() + '\n[compute]\ndevice = "gpu"\n')
+    done = command("client", kit)
+    assert done.exit_code == 1
+    assert "CuPy is not installed" in " ".join(done.output.split())
+    checks = json.loads(command("doctor", kit, "--json").output)
+    (device,) = [check for check in checks if check["name"] == "device"]
+    assert not device["ok"]

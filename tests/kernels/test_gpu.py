@@ -19,7 +19,7 @@ from fedclust.clustering.preparation import Column
 from fedclust.clustering.rows import cluster
 from fedclust.core import Batches, ConfigError, Data, Schema
 from fedclust.core import device as devices
-from fedclust.core.device import put_rows
+from fedclust.core.device import check_device, put_rows
 from fedclust.core.host import to_host
 from fedclust.kernels import fuzzy_sums, hard_sums, memberships, nearest
 from fedclust.kernels.gpu import CudaDevice, Device, DeviceRows, check, forget, place, placed, steps
@@ -494,3 +494,15 @@ def test_float_sums_of_the_hard_step_with_weights(device: Device) -> None:
     found, cpu = hard_sums(place(X, device), centers, w), hard_sums(X, centers, w)
     np.testing.assert_allclose(found.weight, cpu.weight, rtol=1e-13)
     np.testing.assert_allclose(found.total, cpu.total, rtol=1e-12, atol=1e-12)
+
+
+def test_the_device_is_named(
+    with_gpu: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_device("gpu") == "GPU emulated"
+    assert check_device("auto") == "GPU emulated for large tables"
+    assert check_device("cpu") == "CPU"
+    monkeypatch.setattr(devices, "find_gpu", lambda: (None, "no driver"))
+    assert check_device("auto") == "CPU"
+    with pytest.raises(ConfigError, match="no driver"):
+        check_device("gpu")

@@ -67,6 +67,19 @@ def _fits(data: Data) -> bool:
     return floats and data.X.size > 0 and not data.has_missing
 
 
+def check_device(setting: str) -> str:
+    """Say which device a setting leads to; refuse a GPU that is asked for and cannot be used."""
+    device = choose_device(setting)
+    if device == "cpu":
+        return "CPU"
+    found, reason = find_gpu()
+    if found is not None:
+        return f"GPU {found.name}" if device == "gpu" else f"GPU {found.name} for large tables"
+    if device == "gpu":
+        raise ConfigError(f"device = 'gpu': {reason}; use 'auto' or 'cpu'")
+    return "CPU"
+
+
 @cache
 def find_gpu() -> tuple["Device | None", str]:
     """The GPU, tried once in a process, or None and the reason."""

@@ -16,7 +16,8 @@ from ..client.config import CLIENT_FILE, ClientConfig, read_client_config
 from ..client.consent import allow_split_columns
 from ..client.identities import IDENTITY, PEERS, fingerprint, read_enrolment
 from ..clustering.preparation import Column
-from ..core import FedclustError
+from ..core import ConfigError, FedclustError
+from ..core.device import check_device
 from ..privacy.crypto import signing_public
 from ..tiers import TIERS
 from .damage import check_files
@@ -185,6 +186,7 @@ def _check_client(kit: Kit) -> Iterator[Check]:
         yield Check(one.column or "data", usable, one.text)
     if file.consent.split_columns:
         yield _split_columns(file)
+    yield _device(file)
     for setting, name in asdict(file.output).items():
         target = file.place(name)
         nearest = next(p for p in (target, *target.parents) if p.exists())
@@ -192,6 +194,13 @@ def _check_client(kit: Kit) -> Iterator[Check]:
             yield Check(setting, True, f"written to {target}")
         else:
             yield Check(setting, False, f"no permission to write {target}")
+
+
+def _device(file: ClientConfig) -> Check:
+    try:
+        return Check("device", True, f"steps run on the {check_device(file.compute.device)}")
+    except ConfigError as error:
+        return Check("device", False, str(error))
 
 
 def _split_columns(file: ClientConfig) -> Check:

@@ -9,6 +9,7 @@ from ..client.config import CLIENT_FILE, read_client_config
 from ..client.identities import IDENTITY, PEERS, read_enrolment, renew_identity
 from ..core import ConfigError, FedclustError
 from ..core.codec import one_line
+from ..core.device import check_device
 from .conditions import describe_offset
 from .damage import check_files
 from .kits import Kit, read_kit
@@ -36,6 +37,8 @@ def run_client(
     kit = read_kit(folder, "client")
     config = read_client_config(folder / CLIENT_FILE)
     files = config.files()
+    if config.compute.device == "gpu":
+        check_device("gpu")
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"no permission to write {folder}: the kit must belong to this user")
     for key in find_readable_keys(folder):
