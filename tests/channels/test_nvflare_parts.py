@@ -138,6 +138,20 @@ def test_the_transport_says_why_there_is_no_answer(
     assert found == {"west": expected, "north": "no answer in time"}
 
 
+def test_a_client_outside_of_the_job_costs_the_others_nothing(tmp_path: Path) -> None:
+    """NVFlare sends nothing at all if one of the targets is unknown to the job."""
+    engine = Engine(tmp_path, None)
+
+    def send(targets: list[str], request: Shareable, **_: Any) -> Any:
+        return None if "east" in targets else dict.fromkeys(targets, body(b"yes"))
+
+    engine.send_aux_request = send  # type: ignore[method-assign]
+    transport = AuxTransport(Context(engine), Signal())
+    for _ in range(2):
+        found = dict(transport.exchange(["east", "north"], b"q", 0.3))
+        assert found == {"east": "was not connected when the job began", "north": b"yes"}
+
+
 def test_a_client_that_was_silent_is_greeted_before_it_is_asked_again(tmp_path: Path) -> None:
     """Another silence then costs a greeting, and no request travels in vain."""
     engine, asked, alive = Engine(tmp_path, None), [], False

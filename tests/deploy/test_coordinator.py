@@ -11,7 +11,10 @@ from fedclust.channels import RemoteChannel
 from fedclust.cli import app
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import ConfigError, FedclustError, TooFewClients
-from fedclust.deploy.coordinator import run_federated
+from fedclust.deploy.conditions import Conditions, Watch
+from fedclust.deploy.coordinator import _Quorum, run_federated
+from fedclust.deploy.job import StudyJob
+from fedclust.study.read import resolve_tier
 
 from ..support.in_process import NAMES, InProcess, run_across, told, write_kits
 from ..support.pretended import QUICK, STUDY, Pretended, run, study
@@ -80,7 +83,7 @@ def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
     bounds = "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
     masked = run(tmp_path, STUDY.replace('tier = "none"', 'tier = "secure"') + bounds, force=True)
     assert masked[-1]["message"].startswith(
-        "With tier 'secure', columns are scaled by their public bounds"
+        "With tier 'secure', columns are scaled by their bounds"
     )
 
 
@@ -158,6 +161,38 @@ def test_too_few_clients_are_waited_for_and_then_said(server: Pretended, tmp_pat
     server.there = ["west"]
     with pytest.raises(TooFewClients, match="1 clients connected within 0.5 s \\(2 needed"):
         run(tmp_path)
+
+
+def test_a_client_without_which_the_others_cannot_go_on_is_named_in_the_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*_: Any) -> None:
+        raise TooFewClients("lost", indispensable=["west"])
+
+    monkeypatch.setattr(StudyJob, "_run_study", lose)
+    StudyJob("s.toml", "run", str(tmp_path), "r", 5.0, False, False).run(InProcess({}), [])
+    outcome = json.loads((tmp_path / "outcome.json").read_text())
+    assert outcome["again"]
+    assert outcome["indispensable"] == ["west"]
+
+
+def test_a_job_is_not_submitted_without_an_indispensable_client(
+    server: Pretended, tmp_path: Path
+) -> None:
+    """After a client was lost under masks, two others would be enough for the quorum only."""
+    said: list[dict[str, Any]] = []
+    watch = Watch(Conditions(tmp_path), (), 30.0, said.append)
+    one = study(tmp_path)
+    quorum = _Quorum.of(one, resolve_tier(one, "none"))
+    server.there = ["north", "south"]
+    assert quorum.wait(server, QUICK, watch) == ["north", "south"]
+    with pytest.raises(TooFewClients, match="without west: start 'fedclust client' there"):
+        quorum.wait(server, QUICK, watch, frozenset(["west"]))
+    assert "connected: north, south (2 needed; the others cannot go on without west)" in [
+        line["message"] for line in said
+    ]
+    server.there = list(NAMES)
+    assert quorum.wait(server, QUICK, watch, frozenset(["west"])) == list(NAMES)
 
 
 def test_a_process_that_does_not_come_up_is_on_record(server: Pretended, tmp_path: Path) -> None:

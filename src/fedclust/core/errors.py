@@ -101,7 +101,10 @@ class Rejected(MessageError):
 
 
 class TooFewClients(FedclustError, RuntimeError):
-    """Not enough clients answered; `missing` of them more are needed, or all if it is None."""
+    """Not enough clients answered; `missing` of them more are needed, or all if it is None.
+
+    Without an `indispensable` client the others cannot go on, however many they are.
+    """
 
     def __init__(
         self,
@@ -109,8 +112,9 @@ class TooFewClients(FedclustError, RuntimeError):
         reasons: Mapping[str, Reason] | None = None,
         *,
         missing: int | None = None,
+        indispensable: Iterable[str] = (),
     ) -> None:
-        self.reasons = dict(reasons or {})
+        self.reasons, self.indispensable = dict(reasons or {}), frozenset(indispensable)
         self._missing = len(self.reasons) if missing is None else missing
         super().__init__(text + describe_reasons(self.reasons))
 

@@ -159,26 +159,37 @@ class _Quorum:
         expected = frozenset(study.clients) or known
         return cls(max(configured, protected), text, study, expected)
 
-    def wait(self, session: Any, options: RunOptions, watch: Watch) -> list[str]:
-        """Wait until enough clients are connected and the grace period is over; return them."""
+    def wait(
+        self,
+        session: Any,
+        options: RunOptions,
+        watch: Watch,
+        indispensable: frozenset[str] = frozenset(),
+    ) -> list[str]:
+        """Wait until enough clients are connected and the grace period is over; return them.
+
+        Indispensable clients are waited for as well, however many others there are.
+        """
         end, enough_since, before = time.monotonic() + options.wait, None, None
         while True:
             blocked = watch.conditions.blocked()
             connected = self._select(session.clients(), blocked)
+            away = sorted(indispensable - set(connected))
             if connected != before:
-                text = f"connected: {', '.join(connected) or 'none yet'} ({self.text})"
+                without = f"; the others cannot go on without {', '.join(away)}" if away else ""
+                text = f"connected: {', '.join(connected) or 'none yet'} ({self.text}{without})"
                 watch.say({"message": text, "connected": connected})
                 before = connected
             watch.look(partial(self._describe_wait, connected, end))
             now = time.monotonic()
-            if len(connected) >= self.needed:
+            if len(connected) >= self.needed and not away:
                 enough_since = enough_since or now
                 complete = bool(self.expected) and self.expected <= set(connected)
                 if complete or now - enough_since >= options.grace:
                     self._name_missing(connected, blocked, watch)
                     return connected
             elif now > end:
-                raise TooFewClients(self._explain_timeout(connected, options.wait, watch))
+                raise TooFewClients(self._explain_timeout(connected, options.wait, away, watch))
             else:
                 enough_since = None
             time.sleep(_POLL_INTERVAL)
@@ -202,9 +213,16 @@ class _Quorum:
             text = f"not connected: {names}; if fedclust client runs there, its console says why"
             watch.say({"message": text})
 
-    def _explain_timeout(self, connected: Any, seconds: float, watch: Watch) -> str:
+    def _explain_timeout(
+        self, connected: Sequence[str], seconds: float, away: Sequence[str], watch: Watch
+    ) -> str:
         names = ", ".join(connected) or "none"
         absent = layout_of(self.study).describe_absent(connected)
+        if away:
+            absent += (
+                f"; the others cannot go on without {', '.join(away)}: start 'fedclust client' "
+                "there, then run the same command with --resume"
+            )
         wrong = "".join(f"; {one}" for one in watch.conditions.find())
         return (
             f"{len(connected)} clients connected within {seconds:g} s ({self.text}; connected: "
@@ -221,9 +239,10 @@ def _run_jobs(
     watch: Watch,
 ) -> None:
     """Submit jobs until one completes the study, or fails for good."""
+    indispensable: frozenset[str] = frozenset()
     for attempt in range(options.attempts):
         watch.check_space()
-        clients = quorum.wait(session, options, watch)
+        clients = quorum.wait(session, options, watch, indispensable)
         ProgressLog(paths.work / PROGRESS).write(connected=clients)
         try:
             outcome = _run_job(study, paths, session, clients, quorum.needed, options, watch)
@@ -238,6 +257,7 @@ def _run_jobs(
         if not outcome.get("again") or attempt == options.attempts - 1:
             raise FedclustError(str(outcome.get("error")))
         watch.say({"message": f"{outcome['error']}; submitting the job again"})
+        indispensable = frozenset(outcome.get("indispensable", ()))
 
 
 def _run_job(

@@ -76,6 +76,7 @@ class StudyJob:
             outcome: dict[str, Any] = {"done": True}
         except TooFewClients as error:
             outcome = {"done": False, "error": str(error), "again": not error.final}
+            outcome["indispensable"] = sorted(error.indispensable)
             outcome["undecided"] = any(r.code is Code.APPROVAL for r in error.reasons.values())
         except FedclustError as error:
             outcome = {"done": False, "error": str(error), "again": False}

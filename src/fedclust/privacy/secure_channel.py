@@ -114,6 +114,7 @@ class SecureChannel(Wrapper):
                 f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
                 f"cannot go on without: {why}",
                 {client: reason for client, reason in self.reasons().items() if client in silent},
+                indispensable=silent,
             )
         self.leave_out(silent)
         self._cohorts.append(left)

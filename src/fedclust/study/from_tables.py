@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -217,8 +218,8 @@ def _as_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [
         "\n".join(
             [
-                f"[{_text(name)}]",
-                *(f"{_text(key)} = {_value(v)}" for key, v in table.items() if v is not None),
+                f"[{_key(name)}]",
+                *(f"{_key(key)} = {_value(v)}" for key, v in table.items() if v is not None),
             ]
         )
         for name, table in tables.items()
@@ -228,7 +229,7 @@ def _as_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_text(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple | range):
         return f"[{', '.join(map(_value, value))}]"
     if hasattr(value, "item"):  # a number of NumPy
@@ -236,6 +237,12 @@ def _value(value: Any) -> str:
     return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
+def _key(name: object) -> str:
+    """A key in TOML, without quotes where it needs none."""
+    text = str(name)
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else _text(text)
+
+
 def _text(text: object) -> str:
-    """A name or a text in TOML, whose notation of strings is that of JSON."""
+    """A text in TOML, whose notation of strings is that of JSON."""
     return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -13,6 +13,7 @@ from . import BODY, HELLO, STUDY, TOPIC
 from .call import Call, read_answer
 
 _CALL = 2.0  # seconds for a hello
+_OUTSIDE = "was not connected when the job began"
 
 
 class AuxTransport:
@@ -30,10 +31,17 @@ class AuxTransport:
     def exchange(
         self, clients: Sequence[str], request: bytes, seconds: float
     ) -> Iterator[tuple[str, bytes | str]]:
-        """Yield each client's reply, or the reason why there is none."""
-        suspects = [client for client in clients if client in self._silent]
+        """Yield each client's reply, or the reason why there is none.
+
+        Clients outside of the job are not asked: the engine would then ask nobody.
+        """
+        inside = set(self.clients())
+        for client in sorted(set(clients) - inside):
+            yield client, _OUTSIDE
+        asked = [client for client in clients if client in inside]
+        suspects = [client for client in asked if client in self._silent]
         gone = set(suspects) - self._greet(suspects, min(_CALL, seconds))
-        present = [client for client in clients if client not in gone]
+        present = [client for client in asked if client not in gone]
         for client, answer in Call(self._send, present, request, seconds, self._silence).answers():
             if isinstance(answer, str):
                 self._silent[client] = answer
