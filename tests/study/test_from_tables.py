@@ -186,6 +186,16 @@ def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
         run(tmp_path, features=None)
 
 
+@pytest.mark.parametrize("library", [lambda frame: frame, pl.from_pandas])
+def test_a_model_labels_the_tables_of_all_clients(tmp_path: Path, library: Any) -> None:
+    tables = {name: library(frame.dropna()) for name, frame in frames().items()}
+    model = run(tmp_path, clustering={"fuzzy": True}).model
+    assert model.predict(tables) == {n: model.predict(one) for n, one in tables.items()}
+    assert model.predict_proba(tables)["north"].shape == (len(tables["north"]), 2)
+    columns = {name: tables["north"][name].to_numpy() for name in ("age", "dose", "sex")}
+    assert model.predict(columns) == model.predict(tables["north"])
+
+
 def test_what_has_no_report_says_so(tmp_path: Path) -> None:
     tables = {name: frame[["age", "dose"]].dropna() for name, frame in frames().items()}
     model = FederatedKMeans(2, random_state=0).fit(tables)

@@ -139,16 +139,26 @@ class Model:
             about=None,
         )
 
-    def predict(self, table: Any) -> list[int | None]:
-        """Cluster number of each row; None if the row was dropped for a missing value."""
+    def predict(self, table: Any) -> Any:
+        """Cluster number of each row; None if the row was dropped for a missing value.
+
+        Of a dict with the table of each client, a dict of these.
+        """
+        if _are_tables(table):
+            return {client: self.predict(one) for client, one in table.items()}
         rows, kept = self.rows(table)
         labels: list[int | None] = [None] * len(kept)
         for row, c in zip(np.flatnonzero(kept).tolist(), self.nearest(rows), strict=True):
             labels[row] = self.ids[c]
         return labels
 
-    def predict_proba(self, table: Any) -> FloatArray:
-        """Memberships (n, C), in the order of `ids`; NaN for rows dropped for a missing value."""
+    def predict_proba(self, table: Any) -> Any:
+        """Memberships (n, C), in the order of `ids`; NaN for rows dropped for a missing value.
+
+        Of a dict with the table of each client, a dict of these.
+        """
+        if _are_tables(table):
+            return {client: self.predict_proba(one) for client, one in table.items()}
         rows, kept = self.rows(table)
         U = np.full((len(kept), len(self.ids)), np.nan)
         U[kept] = self.memberships(rows)
@@ -223,6 +233,12 @@ class Model:
             part.id_column,
             None if part.density is None else np.array(part.density, dtype=float),
         )
+
+
+def _are_tables(table: Any) -> bool:
+    """Whether it is a dict of tables, not of columns."""
+    values = table.values() if isinstance(table, Mapping) else ()
+    return bool(values) and all(np.ndim(one) == 2 for one in values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
