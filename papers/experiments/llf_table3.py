@@ -130,8 +130,8 @@ PENDIGITS = (
     "and the printed XB, and no number of rounds from 5 to 60 does"
 )
 WAVEFORM = (
-    "from the authors' starts XB falls from 46 to .846, where it stays from round 31 on, and passes the printed values on "
-    "the way: the paper's features or rounds must differ from ours"
+    "from the authors' starts XB falls from 46 in round 5 to .854 in round 30, and rests at .846 from round 31 on; it is never "
+    "the .79 that is printed for all clients"
 )
 
 

@@ -120,3 +120,11 @@ def test_evidence_for_a_number_of_clusters_is_rounded_as_other_indices() -> None
     assert found[0]["silhouette"] == pytest.approx(0.70, abs=0.01)
     assert found[0]["inertia"] is None
     assert EXACT.round_choice(exact) == exact
+
+
+def test_a_likelihood_near_zero_has_no_more_digits() -> None:
+    """A part of its value would be less than what one row adds."""
+    digits = Precision(5, 450.0)
+    assert digits.round_sum(0.3) == digits.round_sum(1.7)
+    assert digits.round_sum(-900.0) == pytest.approx(-900.0, abs=10)
+    assert EXACT.round_sum(0.3) == 0.3

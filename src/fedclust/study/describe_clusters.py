@@ -215,8 +215,8 @@ def _measure_fit(fit: Fit, digits: Precision) -> tuple[QualityRecord, ...]:
     return tuple(
         QualityRecord(
             index=measure.name,
-            value=digits.round(value),
-            pooled=digits.round(value),
+            value=digits.round_sum(value),
+            pooled=digits.round_sum(value),
             better=measure.better,
         )
         for measure, value in values.items()

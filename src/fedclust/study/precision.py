@@ -30,6 +30,13 @@ class Precision:
         step: Any = np.array(self.few * abs(value) / self.rows)
         return float(round_to(np.array(value), step))
 
+    def round_sum(self, value: float) -> float:
+        """A sum of logarithms over rows: each changes it by about one, also near zero."""
+        if not np.isfinite(value) or not self.rows:
+            return value
+        step: Any = np.array(self.few * max(1.0, abs(value) / self.rows))
+        return float(round_to(np.array(value), step))
+
     def round_choice(self, choice: ChoiceRecord) -> ChoiceRecord:
         """The evidence for a number of clusters, which is made of indices."""
         scores = (

@@ -1,5 +1,7 @@
 """Elbow, overlap, reference cloud and merging, without clients."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +36,14 @@ def test_the_elbow_is_where_the_fall_ends() -> None:
     assert elbows.argmax() == 2
     assert elbows[[0, -1]].tolist() == [0.0, 0.0]
     assert elbow([1, 2, 3], [8.0, 4.0, 2.0]) == pytest.approx([0.0, 0.0, 0.0])  # no bend
+
+
+def test_a_group_of_few_rows_is_no_reason_for_one_more_cluster() -> None:
+    three, four = score(3, 0.8, 1.0), replace(score(4, 0.79, 1.0), smallest=0.004)
+    assert pick([three, four]) is four
+    assert pick([three, four], few=0.015) is three
+    assert pick([four], few=0.015) is four  # rather than none
+    assert pick([three, score(4, 0.79, 1.0)], near=0.0) is three  # the best silhouette alone
 
 
 def test_an_elbow_without_a_drop_is_zero() -> None:

@@ -37,6 +37,7 @@ def choose(
     sampling: ClientSampling = ALL_CLIENTS,
     seed: int = 0,
     near: float = rule.NEAR,
+    few: float = 0.0,
     on_step: Callable[[int, int, int], None] | None = None,
     runner: Runner = run,
 ) -> Choice:
@@ -51,6 +52,8 @@ def choose(
         Initialisation at the largest k: a seeding, or as many centres.
     near
         Largest difference of a silhouette close to the best.
+    few
+        Share of the rows: a smaller group is no reason for one more cluster.
     on_step
         Called as ``on_step(k, done, total)`` after each k, from the largest down.
     """
@@ -76,7 +79,7 @@ def choose(
         if on_step is not None and k > 1:
             on_step(k, len(steps), len(ascending))
     scores = _scores(steps)
-    chosen = rule.pick(scores, near)
+    chosen = rule.pick(scores, near, few)
     cloud = _cloud(steps, chosen.n_clusters, seed)
     verdict = rule.verdict(scores, chosen, cloud)
     return Choice(
@@ -148,4 +151,5 @@ def _score(step: Step, elbow: float) -> Score:
         elbow=float(elbow),
         stability=float(stability),
         weakest_cluster=float(weakest),
+        smallest=float(step.sizes.min() / max(step.sizes.sum(), 1e-300)),
     )

@@ -91,8 +91,12 @@ def favourites(scores: Sequence[Score]) -> dict[str, int]:
     return {name: ks[i] for name, i in chosen.items()}
 
 
-def pick(scores: Sequence[Score], near: float = NEAR) -> Score:
-    """Pick the largest stable k with a silhouette close to the best."""
+def pick(scores: Sequence[Score], near: float = NEAR, few: float = 0.0) -> Score:
+    """Pick the largest stable k with a silhouette close to the best.
+
+    A k with a cluster of less than the share `few` of all rows is not among them.
+    """
+    scores = [score for score in scores if score.smallest >= few] or scores
     silhouette = np.array([_silhouette(score) for score in scores])
     stable = _reappearing(scores)
     close = stable[silhouette[stable] >= silhouette.max() - near]

@@ -45,6 +45,7 @@ class Score:
     elbow: float  # distance of the log inertia below the line from one cluster to the most
     stability: float  # adjusted Rand index of two halves of the rows; NaN: not measured
     weakest_cluster: float  # smallest overlap (Jaccard) of a cluster between the halves
+    smallest: float = 1.0  # share of the rows in the smallest cluster
 
     def summarize(self) -> ScoreRecord:
         """The score without its centres, for a file."""

@@ -16,6 +16,7 @@ from .value import DataSummary, draw_rows
 
 _DRAWN = 1_500  # rows
 _ABOVE_ONE_BOX = 0.02  # silhouette above that of one box from which clusters are evident
+_FEW = 0.015  # of the rows: filled cells and outliers make groups as small as this
 _BOXES = 3  # drawn, of which the mean silhouette counts
 _MICRO_PER_CLUSTER = 2  # with fewer, a cluster of several micro-clusters cannot be told from one
 
@@ -39,7 +40,7 @@ def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
     schema = Schema(summary.centers.shape[1])
     # Noise leaves no spreads, and rows drawn around single points reappear in all halves.
     near = 0.0 if summary.noise else NEAR
-    choice = choose(make("llf-cm", usable[-1]), rows, schema, usable, near=near)
+    choice = choose(make("llf-cm", usable[-1]), rows, schema, usable, near=near, few=_FEW)
     why, weak = choice.why.replace("of the rows", "of rows drawn from the summary"), choice.weak
     box = _one_box(summary, choice.recommended)
     best = {score.n_clusters: score for score in choice.scores}[choice.recommended]
