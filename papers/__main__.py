@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from . import report
-from .experiment import Experiment
+from .experiment import Experiment, is_measured
 from .experiments import EXPERIMENTS
 from .harness import Job, execute, open_jobs
 from .store import Store
@@ -111,13 +111,14 @@ def _write(stores: Mapping[str, Store], folder: Path, out: Path) -> None:
 
 def _draw(store: Store, folder: Path) -> None:
     """Draw the figure if there are results and matplotlib is installed."""
-    if not store.runs or not store.experiment.panels:
+    results = store.results()
+    if not any(is_measured(panel, results) for panel in store.experiment.panels):
         return
     try:
         from .figures import draw
     except ImportError:
         return
-    draw(store.experiment, store.results(), folder)
+    draw(store.experiment, results, folder)
 
 
 def _print_verdicts(console: Console, stores: Mapping[str, Store]) -> None:

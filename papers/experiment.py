@@ -82,6 +82,17 @@ class Scatter:
     moves: tuple[str, str] | None = None  # task, prefix of where the centres were before
 
 
+def is_measured(panel: Panel | Scatter, results: Mapping[str, Mapping[int, Any]]) -> bool:
+    """Whether there is something to draw: a line needs two of its points."""
+    if isinstance(panel, Scatter):
+        return all(0 in results.get(task, {}) for task, _ in panel.centers)
+    needed = 1 if panel.boxes else 2
+    return any(
+        sum(bool(results.get(task)) for _, task, _ in line) >= min(needed, len(line))
+        for line in panel.lines.values()
+    )
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of means and spreads: a row per line, a column per tick."""

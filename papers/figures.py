@@ -12,7 +12,7 @@ matplotlib.use("Agg")  # draw to files, without a screen
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .experiment import Experiment, Line, Panel, Scatter
+from .experiment import Experiment, Line, Panel, Scatter, is_measured
 from .verdict import Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#999999")
@@ -32,7 +32,7 @@ _PUBLISHED: dict[str, Any] = {
 def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
     """Draw the figure of an experiment as SVG."""
     path = folder / f"{experiment.id}.svg"
-    panels = [p for p in experiment.panels if _has_data(p, results)]
+    panels = [p for p in experiment.panels if is_measured(p, results)]
     columns = _columns(panels)
     rows = math.ceil(len(panels) / columns) or 1
     with matplotlib.rc_context(_REPRODUCIBLE):
@@ -50,12 +50,6 @@ def _columns(panels: Sequence[Panel | Scatter]) -> int:
     if len(panels) in (1, 2, 4):
         return len(panels) if len(panels) < 3 else 2
     return 4 if len(panels) == 16 else 3
-
-
-def _has_data(panel: Panel | Scatter, results: Results) -> bool:
-    if isinstance(panel, Scatter):
-        return all(0 in results.get(task, {}) for task, _ in panel.centers)
-    return any(results.get(task) for line in panel.lines.values() for _, task, _ in line)
 
 
 def _draw_panel(axes: Any, panel: Panel | Scatter, results: Results) -> None:

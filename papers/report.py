@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from . import tables
-from .experiment import Claim, Experiment, Panel, Paper
+from .experiment import Claim, Experiment, Panel, Paper, is_measured
 from .experiments.papers import COMPARISON, INTRODUCTION, LEGEND, PAPERS
 from .store import Store
 from .verdict import (
@@ -110,9 +110,10 @@ def section_text(section: Section) -> str:
         lines += ["", f"[All values as CSV](papers/{experiment.id}.csv)"]
     for one in experiment.grids:
         lines += tables.grid(one, results)
-    if experiment.panels and results:
+    drawn = any(is_measured(panel, results) for panel in experiment.panels)
+    if drawn:
         lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
-    if experiment.panels and any(isinstance(p, Panel) and p.published for p in experiment.panels):
+    if drawn and any(isinstance(p, Panel) and p.published for p in experiment.panels):
         lines += ["", "Diamonds are published values."]
     if store.failed:
         names = sorted({why.partition(":")[0] for why in store.failed.values()})

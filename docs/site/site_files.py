@@ -1,13 +1,19 @@
 """What the site has besides pages: data of the search, llms.txt, Markdown twins, a front door."""
 
+import importlib
+import inspect
 import json
-import shutil
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sections import Section, all_sections, pages
+from sections import Section, all_sections, pages, plain
 
 ROOT = Path(__file__).parents[2]
+_MODULE = re.compile(
+    r"^```\{eval-rst\}\n\.\. automodule:: (\S+)\n.*?^```$", re.MULTILINE | re.DOTALL
+)
 _DOOR = (
     '<!doctype html><meta charset="utf-8"><title>fedclust</title>'
     '<meta http-equiv="refresh" content="0; url=docs/index.html">'
@@ -38,7 +44,7 @@ def write_files(app: Any, problem: Exception | None) -> None:
         for file in pages(ROOT):
             twin = out / file.relative_to(ROOT)
             twin.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, twin)
+            twin.write_text(twin_text(file), encoding="utf-8")
 
 
 def search_data(sections: list[Section]) -> str:
@@ -60,6 +66,43 @@ def llms_text(sections: list[Section]) -> str:
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]
         for page in sorted(page for page, section in first.items() if section.kind == kind):
-            sentence = first[page].text.split(". ")[0][:200].rstrip(".")
-            lines.append(f"- [{first[page].title}]({page}.md): {sentence}.")
+            sentence = first_sentence((ROOT / f"{page}.md").read_text(encoding="utf-8"))
+            lines.append(f"- [{first[page].title}]({page}.md){sentence and f': {sentence}'}")
     return "\n".join(lines) + "\n"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a page's first paragraph; empty if it begins otherwise."""
+    text = re.sub(r"^(```+|:::+).*?^\1`*:*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    paragraphs = (part.strip() for part in re.split(r"\n\s*\n", text))
+    found = next((one for one in paragraphs if one and one[0] not in "#|-*>%(<!1"), "")
+    sentence = re.split(r"(?<=[.?!])\s", plain(found))[0]
+    return sentence[:197] + "..." if len(sentence) > 200 else sentence
+
+
+def twin_text(file: Path) -> str:
+    """A page in Markdown, with the names that a reference describes."""
+    text = file.read_text(encoding="utf-8")
+    return _MODULE.sub(lambda found: "\n".join(_names(found[1])), text)
+
+
+def _names(package: str) -> Iterator[str]:
+    """The public names of a package, with their docstrings and methods."""
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        one = getattr(module, name)
+        if not callable(one):
+            yield f"## {package}.{name}\n"
+            continue
+        yield f"## {package}.{name}{_signature(one)}\n\n{inspect.getdoc(one) or ''}\n"
+        for key, method in inspect.getmembers(one) if inspect.isclass(one) else ():
+            ours = str(getattr(method, "__module__", "")).startswith("fedclust")
+            if ours and not key.startswith("_") and callable(method):
+                yield f"### {name}.{key}{_signature(method)}\n\n{inspect.getdoc(method) or ''}\n"
+
+
+def _signature(one: Any) -> str:
+    try:
+        return str(inspect.signature(one))
+    except (TypeError, ValueError):
+        return ""

@@ -83,7 +83,7 @@ def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
     bounds = "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
     masked = run(tmp_path, STUDY.replace('tier = "none"', 'tier = "secure"') + bounds, force=True)
     assert masked[-1]["message"].startswith(
-        "With tier 'secure', columns are scaled by their public bounds"
+        "With tier 'secure', columns are scaled by their bounds"
     )
 
 

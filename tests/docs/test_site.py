@@ -79,10 +79,28 @@ def test_every_public_name_has_its_place() -> None:
         assert lost == [], package
 
 
+def test_methods_that_are_inherited_have_their_place() -> None:
+    text = (SITE / "docs" / "reference" / "fedclust.html").read_text()
+    for kind in ("FederatedKMeans", "FederatedMixture", "FederatedStandardScaler"):
+        for method in ("fit", "transform", "fit_transform"):
+            assert f'id="fedclust.{kind}.{method}"' in text, (kind, method)
+    plots = (SITE / "docs" / "reference" / "plot.html").read_text()
+    assert 'id="fedclust.plot.MapDisplay.from_estimator"' in plots
+
+
 def test_pages_have_twins_in_markdown() -> None:
     for line in (SITE / "llms.txt").read_text().splitlines():
         if line.startswith("- ["):
             assert (SITE / line.split("](")[1].split(")")[0]).exists(), line
+
+
+def test_twins_of_the_reference_describe_every_name() -> None:
+    for package in PACKAGES:
+        twin = SITE / "docs" / "reference" / f"{package.removeprefix('fedclust.')}.md"
+        text = twin.read_text()
+        names = importlib.import_module(package).__all__
+        assert [n for n in names if f"## {package}.{n}" not in text] == [], package
+    assert "### FederatedKMeans.fit(" in (SITE / "docs" / "reference" / "fedclust.md").read_text()
 
 
 def test_the_front_door_leads_in() -> None:

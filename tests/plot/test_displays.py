@@ -115,4 +115,4 @@ def test_what_a_run_does_not_have_is_said(tmp_path: Path) -> None:
         plot.ProfileDisplay.from_run(folder)
     (folder / "history.jsonl").write_text("")
     display = plot.ConvergenceDisplay.from_run(folder)
-    assert "did not move" in display.ax_.texts[0].get_text()
+    assert "do not record" in display.ax_.texts[0].get_text()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .folders import change, write_run
+from .folders import STUDY, change, write_run
 from .shapes import page_of
 
 
@@ -121,6 +121,20 @@ def test_the_end_of_the_run_is_told_as_it_was(tmp_path: Path) -> None:
     page = page_of(tmp_path)
     assert "The rounds do not record how far the centres moved" in page.text("convergence")
     assert "shifts" not in page.figures
+    still = [json.dumps({**json.loads(line), "shift": 0.0}) for line in lines]
+    (tmp_path / "history.jsonl").write_text("\n".join(still))
+    change(tmp_path, "model.json", converged=True)
+    assert "It began with the final centres" in page_of(tmp_path).text("convergence")
+
+
+def test_commands_fit_the_study_file_however_it_is_written(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    study = tmp_path / "study.toml"
+    for begin in ("[clients]", '["clients"]'):
+        study.write_text(begin + STUDY.removeprefix("[clients]"))
+        assert "fedclust run study.toml" in page_of(tmp_path).text("again")
+    study.write_text(STUDY[STUDY.index("[clustering]") :])
+    assert "fedclust server" in page_of(tmp_path).text("again")
 
 
 @pytest.mark.parametrize(

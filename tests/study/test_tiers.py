@@ -55,7 +55,7 @@ def test_every_tier_can_be_studied(tmp_path: Path, tier: str) -> None:
     assert record["guarantee"][:40] in report
 
 
-SCALE = "columns are scaled by their public bounds instead of by mean and standard deviation"
+SCALE = "columns are scaled by their bounds instead of by mean and standard deviation"
 START = "the initial centres come from the seeding 'cells'"
 
 

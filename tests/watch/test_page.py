@@ -55,19 +55,20 @@ def text(browser: Tab) -> str:
 
 
 def test_the_page_shows_a_run_while_it_happens(tmp_path: Path, browser: Tab) -> None:
-    run = FakeRun(tmp_path / "run", names=[HOSTILE, "Bern", "Basel"])
+    run = FakeRun(tmp_path / "run", names=[HOSTILE, "Bern", "Basel", "\u202eoslO"])
     run.ask(ago=3)
     run.end_round(ago=2)
-    run.ask(ago=1, answers=[HOSTILE, "Basel"])
+    run.ask(ago=1, answers=[HOSTILE, "Basel", "\u202eoslO"])
     with page(run.folder) as (address, process):
         for width, dark in ((1280, False), (1280, True), (390, False)):
             browser.open(address, width=width, dark=dark)
-            assert "Waiting for Bern; 2 of 3 clients have answered" in text(browser)
+            assert "Waiting for Bern; 3 of 4 clients have answered" in text(browser)
             assert browser.value("document.documentElement.scrollWidth") <= width
             assert browser.complaints() == []
             origin = address.rsplit("/", 2)[0]
             assert all(url.startswith(origin) for url in browser.requests())
         assert HOSTILE in text(browser)  # a name full of HTML is a name
+        assert "\\u202eoslO" in text(browser)  # and one that turns the direction of text
         assert not browser.value("window.hacked")
         first = browser.value("document.querySelector('#rows tr th').textContent")
         assert first == "Bern"

@@ -69,6 +69,19 @@ def test_the_page_names_the_client_that_is_waited_for(tmp_path: Path) -> None:
     assert {row.bytes for row in view.clients} == {"512 B"}
 
 
+def test_no_time_is_left_while_a_client_is_silent(tmp_path: Path) -> None:
+    run = FakeRun(tmp_path / "run")
+    for ago in (43, 42, 41):
+        run.ask(ago)
+        run.end_round(ago)
+    run.ask(ago=40, answers=["Basel", "Zürich"])
+    assert "time left" in facts(look(run))
+    run.write(incident={"client": "Bern", "plan": "llf-cm", "round": 3, "what": "no sign of life"})
+    run.write(asked={"clients": ["Bern"], "kind": "llf-cm", "number": 3})
+    assert rows(look(run))["Bern"] == "waiting"
+    assert "time left" not in facts(look(run))
+
+
 def test_a_request_that_is_repeated_has_been_open_since_it_was_first_sent(tmp_path: Path) -> None:
     run = FakeRun(tmp_path / "run")
     run.ask(ago=90, answers=["Basel"])

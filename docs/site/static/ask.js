@@ -18,11 +18,16 @@
     vertical: ["columns"], horizontal: ["rows"], log: ["disclosures"], monitor: ["watch"], dashboard: ["watch"],
     progress: ["watch"], live: ["watch"], mean: ["meaning"], start: ["first"], begin: ["first"], tutorial: ["first"],
     officer: ["dpo"], protection: ["dpo"], audit: ["disclosures"], numbering: ["numbers"], visualise: ["plot"],
+    hierarchical: ["hierarchy", "tree"], dendrogram: ["hierarchy", "tree"], drop: ["silence"], dropout: ["silence"], offline: ["silence", "connect"], unreachable: ["silence", "connect"],
+    traffic: ["bytes"], bandwidth: ["bytes"], sent: ["bytes"], iid: ["uneven"], heterogeneous: ["uneven"], imbalanced: ["uneven"], unequal: ["uneven"],
+    configuration: ["toml", "study"], config: ["toml", "study"], memory: ["large"], heat: ["profile"], heatmap: ["profile", "plot"],
+    malicious: ["trust", "attack"], honest: ["trust"], attacker: ["attack"], cheat: ["lie"], minimum: ["fewest", "quorum"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
   };
   const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
-  const WEIGHT = { title: 6, heading: 4, text: 1 };
-  const K1 = 1.2, B = 0.6;
+  const WEIGHT = { title: 3, heading: 3, text: 1 };
+  const K1 = 1.2, B = 0.4;
+  const COVER = 0.3, OTHERS = 0.3; // shares of: all words are there; the next sections of the page
 
   const stem = (word) => {
     const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
@@ -70,25 +75,39 @@
     return all;
   };
 
-  // The best section of each page, best first.
+  // The best section of each page, best first. What has all words that were asked for counts more, and so does a page
+  // with several sections on them.
   const find = (index, question, most = 15) => {
-    const score = new Map();
+    const sections = new Map(); // section -> [score, asked words that it has]
+    const pages = new Map(); // page -> words that it has
+    let asked = 0;
     wanted(question).forEach((share, term) => {
       const found = index.places.get(term) || [];
       const rare = Math.log(1 + (index.rows.length - found.length + 0.5) / (found.length + 0.5));
+      const inPages = new Set();
+      if (share === 1) asked += rare;
       found.forEach(([number, weight]) => {
         const norm = K1 * (1 - B + (B * index.lengths[number]) / index.mean);
+        const [score, words] = sections.get(number) || [0, 0];
         const gain = (share * rare * weight * (K1 + 1)) / (weight + norm);
-        score.set(number, (score.get(number) || 0) + gain);
+        sections.set(number, [score + gain, words + (share === 1 ? rare : 0)]);
+        inPages.add(index.rows[number][0]);
       });
+      inPages.forEach((page) => pages.set(page, (pages.get(page) || 0) + share * rare));
     });
-    const best = new Map();
-    score.forEach((value, number) => {
+    const cover = (words) => 1 - COVER + (COVER * words) / Math.max(asked, 1e-9);
+    const best = new Map(); // page -> its sections
+    sections.forEach(([score, words], number) => {
       const [page, , , , , kind] = index.rows[number];
-      const weighted = value * KIND[kind];
-      if (!best.has(page) || best.get(page)[1] < weighted) best.set(page, [number, weighted]);
+      if (!best.has(page)) best.set(page, []);
+      best.get(page).push([number, score * KIND[kind] * cover(words)]);
     });
-    const sorted = [...best.values()].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    const total = ([page, found]) => {
+      found.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+      const next = found.slice(1, 4).reduce((sum, [, score]) => sum + score, 0);
+      return [found[0][0], (found[0][1] + OTHERS * next) * cover(pages.get(page))];
+    };
+    const sorted = [...best.entries()].map(total).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     return sorted.slice(0, most).map(([number]) => index.rows[number]);
   };
 

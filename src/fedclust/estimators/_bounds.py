@@ -60,7 +60,8 @@ def estimated_bounds(
     if np.isnan(found.low).any():
         listed = ", ".join(map(str, places[np.isnan(found.low)].tolist()))
         raise DataError(
-            f"too few values to estimate the bounds of column {listed}; pass bounds=(low, high)"
+            f"too few values to estimate the bounds of column {listed}"
+            f"{' under this noise' if tier.noisy else ''}; pass bounds=(low, high)"
         )
     low[places], high[places] = found.low, found.high
     return low, high

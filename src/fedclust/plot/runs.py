@@ -7,7 +7,7 @@ from ..core import ConfigError
 from ..report import read_run
 from ..report.amounts import size_unit
 from ..report.figures import deciding, known_scores, threshold
-from ..report.words import index_name, moved
+from ..report.words import index_name, moved, stillness_words
 from ..results import ChoiceRecord
 from ._base import ACCENT, PHASES, SOFT, STYLE, WARN, Display, pyplot
 
@@ -162,7 +162,7 @@ class ConvergenceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         known = [(one.round + 1, one.shift) for one in self.run.history if one.shift]
         if not known:
-            words = f"The {moved(self.run)} did not move, or the rounds do not record it."
+            words = stillness_words(self.run)
             ax.text(0.5, 0.5, words, ha="center", transform=ax.transAxes, color=SOFT)
             ax.set_axis_off()
             return

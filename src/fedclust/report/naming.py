@@ -20,6 +20,7 @@ class StudyWords:
     title: str
     description: str
     names: tuple[str, ...]  # of clusters, in the order of their numbers
+    tables: tuple[str, ...]  # which the file has
 
 
 def study_words(run: RunFiles) -> StudyWords:
@@ -34,6 +35,7 @@ def study_words(run: RunFiles) -> StudyWords:
         str(study.get("title") or run.about.study),
         str(study.get("description", "")),
         tuple(map(str, names)) if isinstance(names, list) else (),
+        tuple(tables),
     )
 
 

@@ -75,6 +75,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "run": run,
         "title": study.title,
         "description": study.description,
+        "tables": study.tables,
         "who": "owner" if run.columns_split else "client",
         "one": "record" if run.columns_split else "row",
         "model": run.model,

@@ -181,8 +181,9 @@ def agreement_words(profile: RunProfile) -> str:
     """How far the clusters are the clients; empty if that is not known."""
     if profile.agreement is None:
         return ""
+    agreement = round(profile.agreement, 2) + 0.0  # no minus before zero
     return (
-        f"The agreement of clusters and clients is {profile.agreement:.2f} (adjusted Rand index; "
+        f"The agreement of clusters and clients is {agreement:.2f} (adjusted Rand index; "
         "0: none, 1: each cluster is a client)."
     )
 
@@ -229,6 +230,14 @@ def convergence_words(run: RunFiles) -> str:
     if run.about.converged:
         return f"The run converged after {rounds}."
     return f"The run stopped after {rounds} before it converged{end}."
+
+
+def stillness_words(run: RunFiles) -> str:
+    """Why no movement is drawn; empty if some is."""
+    known = [line.shift for line in run.history if line.shift is not None]
+    if not known:
+        return f"The rounds do not record how far the {moved(run)} moved."
+    return "" if any(known) else f"It began with the final {moved(run)}: none of them moved."
 
 
 def preparation_words(run: RunFiles) -> list[str]:

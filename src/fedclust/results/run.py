@@ -24,8 +24,7 @@ class PrivacyRecord:
         parts = []
         if self.scales_by_bounds:
             parts.append(
-                "columns are scaled by their public bounds instead of by mean and standard "
-                "deviation"
+                "columns are scaled by their bounds instead of by mean and standard deviation"
             )
         if self.start:
             how = "a summary" if self.start == "summary" else f"the seeding {self.start!r}"

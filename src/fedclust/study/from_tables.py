@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..clustering.model import Model
 from ..core import ConfigError, DataError, did_you_mean
 from ..core.extras import install_command, missing_extras
 from ..data.client_tables import as_column, rows_by_owner
@@ -58,8 +61,8 @@ def run_study(
     privacy : str or dict, default="none"
         A tier, or the keys of [privacy].
     features : list of names, or dict of name to dict, optional
-        The columns to cluster by; all numeric columns that every client has if None. A dict has
-        units, public bounds or categories, as [features].
+        The columns to cluster by; all numeric columns that every client has if None, and a warning
+        names the others. A dict has units, public bounds or categories, as [features].
     clustering : dict, optional
         Further keys of [clustering], such as ``{"k_range": (2, 8), "fuzzy": True, "seed": 1}``.
     settings : dict of name to dict, optional
@@ -119,7 +122,25 @@ def run_study(
         study = read_study(path)  # refuses names that are no file names
         for client, own in own_tables.items():
             _write(own, scratch / files[client], client)
-        return _run(study, target, force, on_phase, on_round)
+        done = _run(study, target, force, on_phase, on_round)
+    if not features:
+        _warn_of_unused(done, own_tables, study)
+    return done
+
+
+def _warn_of_unused(done: Outcome, tables: Mapping[str, Any], study: Study) -> None:
+    """Say which columns no feature is made of."""
+    if not isinstance(done.model, Model):
+        return
+    used = {column.name for column in done.model.preparation.columns} | {study.data.id}
+    unused = sorted({name for table in tables.values() for name in table.columns} - used)
+    if unused:
+        warnings.warn(
+            f"columns without numbers, or not of every client, were not used: {', '.join(unused)}; "
+            "list the columns to use in features, and give categories for words",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 @contextmanager
@@ -217,8 +238,8 @@ def _as_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [
         "\n".join(
             [
-                f"[{_text(name)}]",
-                *(f"{_text(key)} = {_value(v)}" for key, v in table.items() if v is not None),
+                f"[{_key(name)}]",
+                *(f"{_key(key)} = {_value(v)}" for key, v in table.items() if v is not None),
             ]
         )
         for name, table in tables.items()
@@ -228,7 +249,7 @@ def _as_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_text(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple | range):
         return f"[{', '.join(map(_value, value))}]"
     if hasattr(value, "item"):  # a number of NumPy
@@ -236,6 +257,12 @@ def _value(value: Any) -> str:
     return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
+def _key(name: object) -> str:
+    """A key in TOML, without quotes where it needs none."""
+    text = str(name)
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else _text(text)
+
+
 def _text(text: object) -> str:
-    """A name or a text in TOML, whose notation of strings is that of JSON."""
+    """A text in TOML, whose notation of strings is that of JSON."""
     return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -149,7 +149,8 @@ def _facts(state: RunState) -> Iterator[Fact]:
     limit = state.about.get("max_rounds") if state.phase == "clustering" else None
     if state.round is not None:
         yield Fact("round", f"{state.round + 1:,}", f"of at most {limit:,}" if limit else "")
-    if (left := state.seconds_left) is not None and not _is_over(state):
+    stalled = any(client.why for client in state.waiting(Standing.WAITING))
+    if (left := state.seconds_left) is not None and not stalled and not _is_over(state):
         yield Fact("time left", duration(left), "at most")
     yield Fact("last line", "", since=state.when)
     yield Fact("received", data_size(state.received), f"sent {data_size(state.sent)}")

@@ -63,7 +63,8 @@ def estimate_bounds(
     found = find_ranges(
         schema, places, channel, tier, whole_rows=whole_rows, min_count=min_count, runner=runner
     )
-    _refuse_unknown([column.name for column in columns if column.box is None], found)
+    names = [column.name for column in columns if column.box is None]
+    _refuse_unknown(names, found, noisy=tier.noisy)
     unknown = iter(range(len(places)))
     return tuple(_with_bounds(c, found, next(unknown)) for c in columns if c.box is None)
 
@@ -103,12 +104,13 @@ def find_ranges(
     return found
 
 
-def _refuse_unknown(names: Sequence[str], found: RangeState) -> None:
+def _refuse_unknown(names: Sequence[str], found: RangeState, *, noisy: bool) -> None:
     few = [name for name, low in zip(names, found.low.tolist(), strict=True) if np.isnan(low)]
     if few:
         raise DataError(
-            f"too few values to estimate the bounds of column {', '.join(map(repr, few))}; give "
-            "low and high under [features]"
+            f"too few values to estimate the bounds of column {', '.join(map(repr, few))}"
+            f"{' under this noise' if noisy else ''}; give low and high under [features]"
+            f"{', or use a larger epsilon' if noisy else ''}"
         )
 
 

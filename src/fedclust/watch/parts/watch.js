@@ -5,8 +5,12 @@
   const COLOURS = 24; // classes own-0 to own-23
   const ORDER = { alarm: 0, waiting: 1, calm: 2, done: 2 };
   const at = (id) => document.getElementById(id);
+  // Controls, also those that turn the direction of text, are shown as what they are.
+  const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+  const visible = (letter) => `\\u${letter.codePointAt(0).toString(16).padStart(4, "0")}`;
   const write = (node, text) => {
-    if (node.textContent !== text) node.textContent = text;
+    const shown = String(text).replace(HIDDEN, visible);
+    if (node.textContent !== shown) node.textContent = shown;
   };
   let offset = 0; // milliseconds by which the clock of the server is ahead
 
@@ -200,10 +204,11 @@
     document.title = `${view.headline.text.slice(0, 60)} · ${view.title}`;
     write(at("over"), view.over);
     write(at("title"), view.title);
-    const end = /[.!?]$/.test(view.headline.text) ? "" : ".";
+    const waits = view.headline.tone === "waiting";
+    const end = /[.!?]$/.test(view.headline.text) ? "" : waits && view.headline.since ? "," : ".";
     write(at("said"), view.headline.text + end);
     at("headline").className = `state ${view.headline.tone}`;
-    clock(at("ago"), view.headline.since, view.headline.tone === "waiting" ? "for " : "", view.headline.tone === "waiting" ? "" : " ago");
+    clock(at("ago"), view.headline.since, waits ? "for " : "", waits ? "" : " ago");
     facts(view.facts);
     clients(view.clients);
     totals(view.totals);
