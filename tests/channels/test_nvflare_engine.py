@@ -160,6 +160,18 @@ def test_only_an_answered_heartbeat_is_a_contact(
     assert time.time() - (tmp_path / "contact").stat().st_mtime < 60
 
 
+def test_a_lost_heartbeat_holds_up_the_next_one_for_seconds_only(tmp_path: Path) -> None:
+    """Its connection may be gone, as when a second machine uses the same kit."""
+    waits: list[float | None] = []
+    send = engine._noting_heartbeats(
+        lambda self, *args, **kw: waits.append(kw.get("timeout")), str(tmp_path / "contact")
+    )
+    for topic, timeout in (("heart_beat", 30.0), ("heart_beat", 2.0), ("get_task", 30.0)):
+        send(None, topic=topic, timeout=timeout)
+    send(None, topic="heart_beat")
+    assert waits == [6.0, 2.0, 30.0, 6.0]
+
+
 def test_lines_that_repeat_are_thinned() -> None:
     thinned = engine.Thinned(most=3, window=0.2)
 

@@ -136,6 +136,8 @@ class TestDoctor:
             text = self.bad(kit)["certificate"]
             assert f"{name} is damaged; unpack the kit again" in text
             assert "http" not in text
+        path.unlink()
+        assert f"{name} is missing; unpack the kit again" in self.bad(kit)["certificate"]
         for place in range(150, 400, 50):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
             assert "http" not in self.bad(kit).get("certificate", "")

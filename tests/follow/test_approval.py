@@ -474,6 +474,19 @@ def test_another_version_is_a_sentence_on_both_sides(
     assert list(watch.find_new()) == [IsRefused("s", why)]
 
 
+def test_an_owner_reads_which_refusals_need_somebody_to_act(tmp_path: Path) -> None:
+    """Such as data that changed during a study; another copy of the request cures the others."""
+    there = Federation(tmp_path, tables(1))
+    kit = there.folder / "c00"
+    watch = Watch(read_client_config(kit / "client.toml"))
+    changed = {"kind": "round", "study": "s", "refused": "its data changed", "code": "changed"}
+    others = ({"code": "behind"}, {"code": "approval"}, {"code": "tired"}, {"code": None})
+    with open(kit / "disclosures.jsonl", "a", encoding="utf-8") as file:
+        for line in (changed, *({**changed, **one} for one in others), changed):
+            file.write(json.dumps(line) + "\n")
+    assert list(watch.find_new()) == [IsRefused("s", "its data changed", whole=False)]
+
+
 def test_a_client_that_is_upgraded_during_a_run_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,8 @@ class Attendant:
         from ..follow.words import describe_study
 
         if isinstance(event, IsRefused):
-            show_words(self._console, [f"refused the study {event.study!r}: {event.why}"])
+            what = "the study" if event.whole else "a request of the study"
+            show_words(self._console, [f"refused {what} {event.study!r}: {event.why}"])
         elif isinstance(event, Begins):
             name = event.study.path.stem
             show(self._console, f"follows the study {name!r}, hash {event.hash}")

@@ -83,7 +83,7 @@ def _read(folder: Path) -> Kit:
         about = json.loads(path.read_text(encoding="utf-8"))
         role, name, federation = about["role"], about["name"], dict(about["federation"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: not readable ({error})") from None
+        raise ConfigError(f"{path}: not readable ({error}); unpack the kit again") from None
     settings = TomlFile(path, {"federation": federation}).section(FederationSettings, "federation")
     return Kit(folder, role, name, settings)
 

@@ -5,8 +5,9 @@ The client's processes write files; the command that runs them reads what is new
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..client.config import ClientConfig
 from ..core import Code, FedclustError
@@ -36,13 +37,25 @@ class Begins:
 
 @dataclass(frozen=True)
 class IsRefused:
-    """The client refuses a study."""
+    """The client refuses a study, or a request of one, until somebody acts."""
 
     study: str
     why: str
+    whole: bool = True  # the study, not a request of it
 
 
 Event = Waits | Begins | IsRefused
+
+
+def _is_shown(line: Mapping[str, Any]) -> bool:
+    """Whether the owner should read of a refusal: no other copy of the request would cure it."""
+    try:
+        code = Code(str(line.get("code", "")))
+    except ValueError:  # of another version
+        return False
+    if line.get("kind") == FOLLOW:
+        return code is not Code.APPROVAL
+    return code.final and code is not Code.APPROVAL
 
 
 class Watch:
@@ -67,9 +80,10 @@ class Watch:
 
     def _find_refused(self) -> Iterator[IsRefused]:
         for line in self._log.read_new():
-            if line.get("kind") != FOLLOW or line.get("code") in (None, Code.APPROVAL.value):
+            if "refused" not in line or not _is_shown(line):
                 continue
-            found = IsRefused(str(line.get("study", "")), str(line.get("refused", "")))
+            whole = line.get("kind") == FOLLOW
+            found = IsRefused(str(line.get("study", "")), str(line["refused"]), whole)
             if found not in self._told:
                 self._told.add(found)
                 yield found

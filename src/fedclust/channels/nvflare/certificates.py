@@ -46,13 +46,15 @@ def days_left(startup: Path, role: str, name: str | None = None) -> int:
 
 def _load(path: Path, parse: Callable[[bytes], T]) -> T:
     """What a file has; parsers say why it is damaged in words that help nobody here."""
-    raw = path.read_bytes()
     try:
-        return parse(raw)
+        return parse(path.read_bytes())
+    except FileNotFoundError:
+        what = "missing"
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise ValueError(
-            f"{path.name} is damaged; unpack the kit again, or ask the coordinator for a renewal"
-        ) from None
+        what = "damaged"
+    raise ValueError(
+        f"{path.name} is {what}; unpack the kit again, or ask the coordinator for a renewal"
+    )
 
 
 def check_handshake(startup: Path, host: str, port: int) -> str:

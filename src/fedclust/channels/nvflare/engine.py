@@ -31,6 +31,7 @@ from nvflare.fuel.f3.sfm import conn_manager
 from nvflare.private.defs import CellChannelTopic
 
 _RECONNECT = 2  # seconds between two attempts at most
+_BEAT = 6.0  # seconds for the answer to a heartbeat
 _MOST, _WINDOW = 10, 600.0  # the same line is logged at most so often within so many seconds
 _JOBS = ("worker_process", "runner_process")  # modules that run a job
 _CLIENT, _SERVER = "client_train", "server_train"  # modules that run an engine
@@ -116,11 +117,17 @@ def _quoted(words: str, path: str) -> str:
 
 
 def _noting_heartbeats(send: Callable[..., Any], contact: str) -> Callable[..., Any]:
-    """Send requests, and note when the server answers a heartbeat."""
+    """Send requests, and note when the server answers a heartbeat.
+
+    A heartbeat that is lost with its connection does not hold up the next one for long.
+    """
 
     def send_request(self: Any, *args: Any, **values: Any) -> Any:
+        beats = values.get("topic") == CellChannelTopic.HEART_BEAT
+        if beats:
+            values["timeout"] = min(values.get("timeout") or _BEAT, _BEAT)
         reply = send(self, *args, **values)
-        if values.get("topic") == CellChannelTopic.HEART_BEAT and _is_ok(reply):
+        if beats and _is_ok(reply):
             with contextlib.suppress(OSError):  # a full disk does not end the connection
                 _touch(contact)
         return reply
