@@ -82,6 +82,27 @@ def test_fuzzy_centres_stay_apart_where_most_cells_are_missing() -> None:
     assert adjusted_rand_score(y[observed], labels[observed]) > 0.9
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_an_outlying_value_does_not_spoil_the_start(scaled: bool) -> None:
+    """Filled with the mean, which the value moves, missing cells would be a cluster."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 600)
+    X = rng.normal(size=(600, 5)) + 4.0 * rng.normal(size=(3, 5))[y]
+    holes = rng.random(X.shape) < 0.2
+    X[7, 1], holes[7] = 1e6, False
+    if scaled:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    start = np.vstack([*(X[(y == c) & (np.arange(600) != 7)].mean(axis=0) for c in range(3)), X[7]])
+    X[holes] = np.nan
+    found, known = (
+        FederatedKMeans(4, init=init, missing="partial", random_state=0)
+        .fit(X, clients=np.arange(600) % 4)
+        .inertia_
+        for init in ("auto", start)
+    )
+    assert found < 1.02 * known
+
+
 def test_all_patients_of_four_hospitals_are_labelled() -> None:
     """With complete rows only, 299 of 920 patients would take part."""
     data = load("heart_disease")

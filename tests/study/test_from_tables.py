@@ -181,6 +181,11 @@ def test_features_can_be_a_list_of_names(tmp_path: Path) -> None:
     assert repr(done) == f"<Outcome: 2 clusters; see {done.folder / 'report.html'}>"
 
 
+def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="were not used: sex; list the columns to use in features"):
+        run(tmp_path, features=None)
+
+
 def test_what_has_no_report_says_so(tmp_path: Path) -> None:
     tables = {name: frame[["age", "dose"]].dropna() for name, frame in frames().items()}
     model = FederatedKMeans(2, random_state=0).fit(tables)

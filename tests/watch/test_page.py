@@ -1,6 +1,7 @@
 """The page in a real browser, and what its server gives to whom."""
 
 import http.client
+import signal
 import socket
 import subprocess
 import sys
@@ -174,6 +175,23 @@ def test_killing_the_page_at_any_round_changes_no_bit_of_the_run(tmp_path: Path)
     assert files(watched) == files(alone)
     assert np.array_equal(got.model.centers, want.model.centers)
     assert got.model.sizes == want.model.sizes
+
+
+def test_the_command_ends_without_a_word_while_somebody_watches(tmp_path: Path) -> None:
+    run = FakeRun(tmp_path / "run")
+    command = [sys.executable, "-m", "fedclust", "watch", str(run.folder)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().split()[0])
+        with closing(http.client.HTTPConnection("127.0.0.1", address.port, timeout=10)) as reader:
+            reader.request("GET", f"{address.path}events")
+            with reader.getresponse() as events:
+                assert b"retry" in events.readline()
+                process.send_signal(signal.SIGINT)
+                _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (0, "")
 
 
 def test_a_port_that_is_taken_or_impossible_is_explained(tmp_path: Path) -> None:

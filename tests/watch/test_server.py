@@ -131,6 +131,10 @@ def test_an_event_is_sent_at_once_and_after_each_change(monkeypatch: pytest.Monk
             seen.append(await anext(events))
         return seen
 
+    async def count(over: bool) -> int:
+        return len([one async for one in Feed(source).events(lambda: over)])
+
+    assert asyncio.run(count(over=True)) == 1  # a stream ends with its page
     seen = asyncio.run(watch())
     assert seen[0].startswith("retry:")
     assert "hearts" in seen[1]

@@ -140,6 +140,23 @@ def test_what_later_versions_add_and_what_is_broken_is_passed_over(tmp_path: Pat
     assert rows(look(run))["Bern"] == "answered"
 
 
+def test_records_that_owners_share_are_counted_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for owner in ("bank", "clinic"):
+        lines = [f"p{i:03d},{x}" for i, x in enumerate(rng.normal(rng.choice([0, 9], 60)))]
+        (tmp_path / f"{owner}.csv").write_text("\n".join([f"id,of {owner}", *lines]) + "\n")
+    study = tmp_path / "s.toml"
+    study.write_text(
+        '[clients]\nbank = "bank.csv"\nclinic = "clinic.csv"\n'
+        '[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n'
+        '[data]\nsplit = "columns"\nid = "id"\n'
+        '[features]\n"of bank" = {}\n"of clinic" = {}\n'
+    )
+    run_study(read_study(study), tmp_path / "run")
+    text = RunWatch(tmp_path / "run").look().headline.text
+    assert text.startswith("Finished: 2 clusters of the 60 records of 2 clients")
+
+
 def test_a_study_in_one_process_can_be_watched_from_its_first_round(tmp_path: Path) -> None:
     study, folder, views = read_study(write_study(tmp_path)), tmp_path / "run", []
     watch = RunWatch(folder)

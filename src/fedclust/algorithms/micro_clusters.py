@@ -19,21 +19,51 @@ from ..kernels import (
     group_rows,
     hard_sums,
     hide_small_sums,
+    nearest,
     search_centers,
 )
 from ..typing import FloatArray, Rng
 from .centers import Candidates, CenterAlgorithm, Centers, CenterState, OneRound, Sums, U
 
 _FEWEST_ROWS = 3  # of a client in a micro-cluster
+_BEYOND_HALF = 1.5  # how far usual values reach beyond the middle half, in its widths
 
 
-def fill_missing(rows: FloatArray, fill: FloatArray | None) -> FloatArray:
-    """Rows with values in place of missing cells: those given, or the means of these rows."""
-    missing = np.isnan(rows)
-    if fill is None:
-        held = np.maximum((~missing).sum(axis=0), 1)
-        fill = np.where(missing, 0.0, rows).sum(axis=0) / held
-    filled: FloatArray = np.where(missing, fill, rows)
+class UsualValues(NamedTuple):
+    """What is usual in each column: a few outlying rows change none of it."""
+
+    middle: FloatArray  # (F,) mean of the middle half of the values
+    low: FloatArray  # (F,)
+    high: FloatArray  # (F,)
+
+    @classmethod
+    def of(cls, rows: FloatArray, least: int, pooled: FloatArray | None = None) -> "UsualValues":
+        """Those of rows; columns with fewer than `least` values have the pooled mean."""
+        ordered = np.sort(rows, axis=0)  # missing cells come last
+        observed = (~np.isnan(rows)).sum(axis=0)
+        middle = np.zeros(rows.shape[1]) if pooled is None else pooled.astype(np.float64)
+        low, high = np.full_like(middle, -np.inf), np.full_like(middle, np.inf)
+        for f in np.flatnonzero(observed >= least):
+            aside = min(observed[f] // 4, (observed[f] - least) // 2)
+            half = ordered[aside : observed[f] - aside, f]
+            beyond = _BEYOND_HALF * (half[-1] - half[0])
+            middle[f], low[f], high[f] = half.mean(), half[0] - beyond, half[-1] + beyond
+        return cls(middle, low, high)
+
+
+def fill_missing(
+    rows: FloatArray, usual: UsualValues, centers: FloatArray | None = None
+) -> FloatArray:
+    """Rows with values in place of missing cells: of their nearest centres where these are usual.
+
+    The nearest centre over observed cells can be an outlying one. Its values would carry the row
+    away, so there, and without centres, the middle of the column stands in.
+    """
+    fill = usual.middle
+    if centers is not None:
+        near = centers[nearest(rows, centers)[0]]
+        fill = np.where((near >= usual.low) & (near <= usual.high), near, fill)
+    filled: FloatArray = np.where(np.isnan(rows), fill, rows)
     return filled
 
 
@@ -69,7 +99,7 @@ class MicroSeeding(OneRound[Candidates]):
     groups: Annotated[int | None, Role.CLUSTERS] = None
     # Distinct rows in a group.
     min_count: Annotated[int, Role.RECORDS] = 3
-    # Values in place of missing cells, such as the means of all clients; None: the client's own.
+    # Means of all clients, in place of missing cells in columns of which a client has few values.
     fill: Annotated[FloatArray | None, Role.COLUMNS] = None
 
     key: ClassVar[str] = "micro-clusters"
@@ -93,7 +123,9 @@ class MicroSeeding(OneRound[Candidates]):
 
     def client_step(self, down: Empty, data: Data, rng: Rng) -> Candidates:
         fixed = stream(0, "groups", 0)
-        rows = fill_missing(data.X, self.fill) if data.has_missing else data.X
+        rows = data.X
+        if data.has_missing:
+            rows = fill_missing(rows, UsualValues.of(rows, self.min_count, self.fill))
         found = group_rows(rows, self._n_groups, fixed, data.weight, min_count=self.min_count)
         return Candidates(found.means, found.weight, found.records)
 
@@ -128,8 +160,6 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
 
     # Clusters of the clustering that follows.
     wanted: Annotated[int, Role.CLUSTERS] = 1
-    # Values in place of missing cells, as in `MicroSeeding`.
-    fill: Annotated[FloatArray | None, Role.COLUMNS] = None
 
     key: ClassVar[str] = "micro-c-means"
     # Rounding changes with the centres, so the totals of two rounds may differ.
@@ -139,7 +169,9 @@ class MicroClusters(CenterAlgorithm[MicroState, Sums]):
         return MicroState(centers, 0, np.inf, np.zeros(len(centers)))
 
     def client_step(self, down: Centers, data: Data, rng: Rng) -> Sums:
-        rows = fill_missing(data.X, self.fill) if data.has_missing else data.X
+        rows = data.X
+        if data.has_missing:
+            rows = fill_missing(rows, UsualValues.of(rows, _FEWEST_ROWS), down.centers)
         sums = hard_sums(rows, down.centers, data.weight)
         return Sums(sums.weight, sums.total, sums.records)
 

@@ -67,9 +67,7 @@ class StartSearch:
                 centers = np.concatenate([centers, self._guess(summary, len(centers))])
                 # A single client is the pooled case: it has nobody to hide its sums from.
                 wanted = k if self.n_clients > 1 else _MOST_CENTERS
-                micro = MicroClusters(
-                    len(centers), centers, max_rounds=1, wanted=wanted, fill=seeding.fill
-                )
+                micro = MicroClusters(len(centers), centers, max_rounds=1, wanted=wanted)
                 state = self._run(micro).state
                 centers, _ = summary = Summary.of(state.centers, state.weight)
                 if number in _SEARCHED:

@@ -4,11 +4,13 @@ import json
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..clustering.model import Model
 from ..core import ConfigError, DataError, did_you_mean
 from ..core.extras import install_command, missing_extras
 from ..data.client_tables import as_column, rows_by_owner
@@ -59,8 +61,8 @@ def run_study(
     privacy : str or dict, default="none"
         A tier, or the keys of [privacy].
     features : list of names, or dict of name to dict, optional
-        The columns to cluster by; all numeric columns that every client has if None. A dict has
-        units, public bounds or categories, as [features].
+        The columns to cluster by; all numeric columns that every client has if None, and a warning
+        names the others. A dict has units, public bounds or categories, as [features].
     clustering : dict, optional
         Further keys of [clustering], such as ``{"k_range": (2, 8), "fuzzy": True, "seed": 1}``.
     settings : dict of name to dict, optional
@@ -120,7 +122,25 @@ def run_study(
         study = read_study(path)  # refuses names that are no file names
         for client, own in own_tables.items():
             _write(own, scratch / files[client], client)
-        return _run(study, target, force, on_phase, on_round)
+        done = _run(study, target, force, on_phase, on_round)
+    if not features:
+        _warn_of_unused(done, own_tables, study)
+    return done
+
+
+def _warn_of_unused(done: Outcome, tables: Mapping[str, Any], study: Study) -> None:
+    """Say which columns no feature is made of."""
+    if not isinstance(done.model, Model):
+        return
+    used = {column.name for column in done.model.preparation.columns} | {study.data.id}
+    unused = sorted({name for table in tables.values() for name in table.columns} - used)
+    if unused:
+        warnings.warn(
+            f"columns without numbers, or not of every client, were not used: {', '.join(unused)}; "
+            "list the columns to use in features, and give categories for words",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 @contextmanager

@@ -76,8 +76,10 @@ def _outcome(model: Mapping[str, Any], profile: Mapping[str, Any]) -> str:
     """The outcome in one sentence."""
     clusters = several(len(profile["clusters"]), "cluster")
     used = [client["used"] for client in profile["clients"]]
-    rows = f" of {sum(used):,} rows" if all(n is not None for n in used) else ""
     clients = several(len(used), "client")
+    rows = f" of {sum(used):,} rows" if all(n is not None for n in used) else ""
+    if model.get("split") == "columns":  # of the same records
+        rows = f" of the {int(model['n_records']):,} records"
     rounds = several(int(model["rounds"]), "round")
     if model["ended_by_tier"]:
         end = f"the tier ended it after {rounds}"

@@ -47,11 +47,11 @@ class Feed:
                 self._event = f"event: view\ndata: {view.as_json()}\n\n"
         return self._number, self._event
 
-    async def events(self, is_gone: Callable[[], object]) -> AsyncIterator[str]:
-        """The newest event, and each one after it."""
+    async def events(self, is_over: Callable[[], bool]) -> AsyncIterator[str]:
+        """The newest event, and each one after it, until the page ends."""
         shown, beat = -1, 0.0
         yield "retry: 1000\n\n"
-        while True:
+        while not is_over():
             number, event = self.look()
             if number != shown:
                 shown, beat = number, 0.0
@@ -63,8 +63,8 @@ class Feed:
             beat += self._interval
 
 
-def make_app(source: Source, token: str) -> Guard:
-    """The application, which answers nobody without the token."""
+def make_app(source: Source, token: str, is_over: Callable[[], bool] = lambda: False) -> Guard:
+    """The application, which answers nobody without the token; streams end when it is over."""
     feed = Feed(source)
     texts = {
         name: (_PARTS / name).read_text(encoding="utf-8") for name in ("watch.html", "watch.js")
@@ -82,9 +82,7 @@ def make_app(source: Source, token: str) -> Guard:
         return Response("\n".join([style, *colours]), media_type="text/css")
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(
-            feed.events(request.is_disconnected), media_type="text/event-stream"
-        )
+        return StreamingResponse(feed.events(is_over), media_type="text/event-stream")
 
     routes = [("", page), ("watch.js", script), ("watch.css", css), ("events", events)]
     paths = [Route(f"/{token}/{name}", end, methods=["GET"]) for name, end in routes]
@@ -97,7 +95,7 @@ def serve(source: Source, port: int, on_ready: Callable[[str], object]) -> None:
     listener = _listen(port)
     address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/"
     settings = uvicorn.Config(
-        make_app(source, token),
+        make_app(source, token, lambda: server.should_exit),
         log_level="error",
         access_log=False,
         lifespan="off",
@@ -107,9 +105,10 @@ def serve(source: Source, port: int, on_ready: Callable[[str], object]) -> None:
         ws="none",
         timeout_graceful_shutdown=1,
     )
+    server = uvicorn.Server(settings)
     with listener:
         on_ready(address)
-        uvicorn.Server(settings).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 def _listen(port: int) -> socket.socket:
