@@ -94,13 +94,21 @@ class Store:
         for run in runs.values():
             if run.versions not in versions:
                 versions.append(run.versions)
-        names = next(iter(runs.values())).values
+        found = dict.fromkeys(q for run in runs.values() for q in run.values)
+        names = [*found, *sorted(self.experiment.quantities(task.name) - set(found))]
         return {
             "runs": identify(task),
             "seeds": list(runs),
             "seconds": [r.seconds and float(f"{r.seconds:.2g}") for r in runs.values()],
             "versions": [versions.index(run.versions) for run in runs.values()],
-            "values": {q: [_shorten(q, run.values[q]) for run in runs.values()] for q in names},
+            # A run that ended early has no values of later rounds.
+            "values": {
+                q: [
+                    _shorten(q, v) if (v := run.values.get(q)) is not None else None
+                    for run in runs.values()
+                ]
+                for q in names
+            },
         }
 
     def results(self) -> Results:
@@ -126,7 +134,7 @@ def _complete(found: Mapping[str, Any], experiment: Experiment, task: Task) -> b
 def _runs_of(found: Mapping[str, Any], versions: Sequence[Mapping[str, str]]) -> Runs:
     return {
         seed: Finished(
-            {q: values[i] for q, values in found["values"].items()},
+            {q: values[i] for q, values in found["values"].items() if values[i] is not None},
             found["seconds"][i],
             versions[found["versions"][i]],
         )

@@ -181,8 +181,9 @@ def _split(values: Array) -> tuple[int, float]:
 def _pairs(claim: Claim, results: Results) -> FloatArray:
     """Differences between the two sides, by seed: the runs of a seed share split and start."""
     small, large = (results.get(task, {}) for task in (claim.smaller, claim.larger))
-    seeds = [s for s in sorted(set(small) & set(large)) if claim.quantity in small[s]]
-    return np.array([large[s][claim.quantity] - small[s][claim.quantity] for s in seeds])
+    both = [(small[s], large[s]) for s in sorted(set(small) & set(large))]
+    what = claim.quantity
+    return np.array([b[what] - a[what] for a, b in both if what in a and what in b])
 
 
 def holds(claim: Claim, experiment: Experiment, results: Results) -> tuple[str, str]:

@@ -216,6 +216,15 @@ def test_the_command_runs_and_reports(tmp_path: Path) -> None:
     assert invoke(app, ["run", "", "--quick"]).exit_code == 2
 
 
+def test_a_run_may_end_before_the_last_round(tmp_path: Path) -> None:
+    store = Store.read(tmp_path, TOY)
+    store.add(TOY.tasks[0], 0, Finished({"x": 1.0, "line@1": 2.0}))
+    store.add(TOY.tasks[0], 1, Finished({"x": 3.0, "line@1": 4.0, "line@2": 5.0}))
+    store.write()
+    found = Store.read(tmp_path, TOY).results()["one"]
+    assert found == {0: {"x": 1.0, "line@1": 2.0}, 1: {"x": 3.0, "line@1": 4.0, "line@2": 5.0}}
+
+
 def test_missing_data_sets_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDCLUST_DATA", str(tmp_path / "nothing"))
     command = ["run", "ffcf", "--quick", "--out", str(tmp_path)]

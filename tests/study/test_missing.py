@@ -166,3 +166,14 @@ def test_what_cannot_take_missing_cells_says_so(
     write_text(study, study.read_text().replace(old, new))
     with pytest.raises(ConfigError, match=words):
         run_study(read_study(study), tmp_path / "run")
+
+
+def test_the_number_of_clusters_is_chosen_under_masks(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    study = write_clients(tmp_path, "secure")
+    study.write_text(study.read_text().replace("n_clusters = 2", 'n_clusters = "auto"'))
+    done, _ = run(study)
+    assert len(done.model.centers) == 2
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert "cells" in summary
+    assert load_model(tmp_path / "run").at(3).centers.shape == (3, 3)

@@ -122,10 +122,6 @@ def test_noise_is_not_paid_for_twice(tmp_path: Path) -> None:
     ("change", "words"),
     [
         (("age = { low = 0, high = 120 }", "age = {}"), "needs public bounds; give every feature"),
-        (
-            ("n_clusters = 2", 'n_clusters = "auto"\n[data]\nmissing = "partial"'),
-            "the number is chosen from complete rows",
-        ),
         (("lossless", "fkm"), "messages of 'fkm' stack"),
         (("[features]", "[data]\nscaling = 'none'\n[features]"), "needs columns on one scale"),
         (

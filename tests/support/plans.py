@@ -20,6 +20,7 @@ from fedclust.clustering.choose_k.halves import (
     HalvesPartialFuzzyCMeans,
 )
 from fedclust.clustering.preparation import Histogram, MedianOfMeans, Moments
+from fedclust.clustering.summary.cells import CellMicroQuery
 from fedclust.clustering.summary.queries import MicroQuery
 from fedclust.core import AnyAlgorithm, Schema
 from fedclust.kernels import Density
@@ -66,6 +67,8 @@ def plans() -> list[AnyAlgorithm]:
         HalvesPartialFuzzyCMeans(6, both, split=4),
         MicroQuery(3, START),
         MicroQuery(3, START, borders=True),
+        CellMicroQuery(3, START),
+        CellMicroQuery(3, START, borders=True),
         Moments(),
         MedianOfMeans(),
         Histogram(low, high),

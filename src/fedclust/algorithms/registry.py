@@ -138,6 +138,7 @@ PLANS: Registry[AnyAlgorithm] = Registry(
                 "clustering.choose_k.halves.HalvesPartialCMeans",
                 "clustering.choose_k.halves.HalvesPartialFuzzyCMeans",
                 "clustering.summary.queries.MicroQuery",
+                "clustering.summary.cells.CellMicroQuery",
                 "clustering.preparation.statistics.Moments",
                 "clustering.preparation.statistics.Histogram",
                 "clustering.preparation.statistics.MedianOfMeans",

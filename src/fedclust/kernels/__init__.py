@@ -32,6 +32,7 @@ from .steps import (
     sq_distances,
     steady_memberships,
     steady_nearest,
+    steady_nearest_observed,
     steady_nearest_two,
 )
 
@@ -71,5 +72,6 @@ __all__ = [
     "sq_distances",
     "steady_memberships",
     "steady_nearest",
+    "steady_nearest_observed",
     "steady_nearest_two",
 ]

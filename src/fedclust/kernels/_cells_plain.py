@@ -45,7 +45,7 @@ def sq_distances(X: FloatArray, C: FloatArray) -> FloatArray:
 def distances_over(rows: FloatArray, seen: FloatArray, C: FloatArray) -> FloatArray:
     """Squared distances over observed cells, not scaled."""
     if rows.shape[1] <= DIRECT_FEATURES:
-        return _add_differences(rows, seen, C)
+        return add_observed(rows, seen, C)
     shift = C.mean(axis=0)
     rows, C = rows - shift * seen, C - shift
     sum_of_squares = np.einsum("nf,nf->n", rows, rows)[:, None] + seen @ (C * C).T
@@ -57,7 +57,7 @@ def distances_over(rows: FloatArray, seen: FloatArray, C: FloatArray) -> FloatAr
     return D
 
 
-def _add_differences(rows: FloatArray, seen: FloatArray, C: FloatArray) -> FloatArray:
+def add_observed(rows: FloatArray, seen: FloatArray, C: FloatArray) -> FloatArray:
     """The same, column by column: the same bits wherever a row is in its block."""
     D: FloatArray = np.zeros((len(rows), len(C)))
     for f in range(rows.shape[1]):
@@ -85,7 +85,7 @@ def exact_hard_block(X: FloatArray, w: FloatArray, C: FloatArray, grid: Grid) ->
     records, weight, total = (np.zeros(C.shape, np.int64) for _ in range(3))
     for chunk in chunks(len(X), len(C)):
         rows, seen = observe(X[chunk])
-        labels = _add_differences(rows, seen, C).argmin(axis=1)
+        labels = add_observed(rows, seen, C).argmin(axis=1)
         v = w[chunk, None] if len(w) else np.ones((len(rows), 1))
         mass = (np.rint(v * grid.mass) * seen).astype(np.int64)
         steps = (np.rint(v * ((rows - grid.offset) * grid.unit)) * seen).astype(np.int64)
@@ -115,7 +115,7 @@ def exact_fuzzy_block(
     weight, total = np.zeros(C.shape, np.int64), np.zeros(C.shape, np.int64)
     for chunk in chunks(len(X), len(C)):
         rows, seen = observe(X[chunk])
-        U = _raise_power(memberships_of(_add_differences(rows, seen, C), fuzzifier), fuzzifier)
+        U = _raise_power(memberships_of(add_observed(rows, seen, C), fuzzifier), fuzzifier)
         if len(w):
             U *= w[chunk, None]
         steps = (rows - grid.offset) * grid.unit * seen

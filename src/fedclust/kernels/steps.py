@@ -185,6 +185,22 @@ def steady_nearest_two(X: FloatArray, centers: FloatArray) -> tuple[IntArray, In
     return first, second
 
 
+def steady_nearest_observed(X: FloatArray, centers: FloatArray) -> tuple[IntArray, IntArray]:
+    """`steady_nearest_two` over observed cells; a missing one is NaN."""
+    first, second = np.empty(len(X), np.int32), np.zeros(len(X), np.int32)
+
+    def step(block: slice) -> None:
+        rows, nearest, next_one = X[block], first[block], second[block]
+        for chunk in _plain.chunks(len(rows), len(centers)):
+            D = _cells_plain.add_observed(*_cells_plain.observe(rows[chunk]), centers)
+            nearest[chunk] = D.argmin(axis=1)
+            D[np.arange(len(D)), nearest[chunk]] = np.inf
+            next_one[chunk] = D.argmin(axis=1)
+
+    map_blocks(step, *X.shape, products=False)
+    return first, second
+
+
 def steady_memberships(X: FloatArray, centers: FloatArray, fuzzifier: float) -> FloatArray:
     """Memberships (n, C), each row's whatever the other rows are."""
     U = np.empty((len(X), len(centers)))

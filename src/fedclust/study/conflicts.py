@@ -102,9 +102,6 @@ def _auto_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
         yield Conflict(("clustering", "n_init"), f'n_clusters = "auto" with {name}: {words}')
     if reason := refuse_few_queries(tier, study.n_clusters[1], count_ranges(study)):
         yield Conflict(place, f'n_clusters = "auto" with {name}: {reason}')
-    if study.data.missing == "partial":
-        words = 'the number is chosen from complete rows; use missing = "drop" or "mean"'
-        yield Conflict(place, f'n_clusters = "auto" with {name}: {words}, or give n_clusters')
 
 
 def find_ignored_settings(study: Study) -> Iterator[str]:

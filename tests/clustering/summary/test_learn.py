@@ -17,7 +17,7 @@ from fedclust.clustering.summary import (
 )
 from fedclust.clustering.summary.growth import grow
 from fedclust.clustering.summary.queries import MicroQuery, MicroSums
-from fedclust.core import ConfigError, Data, EmptyRound, Plan, Schema, run
+from fedclust.core import Data, EmptyRound, Plan, Schema, run
 from fedclust.kernels import nearest
 from fedclust.privacy import ClientPolicy, FixedPoint, Ledger
 from fedclust.tiers import tier_of
@@ -116,13 +116,11 @@ def test_centres_stay_within_public_bounds() -> None:
     )
 
 
-def test_missing_cells_and_empty_clients_are_refused() -> None:
+def test_empty_clients_are_refused() -> None:
     tier = tier_of("none")
     empty = LocalChannel({"a": Data.of(np.empty((0, 2)))})
     with pytest.raises(EmptyRound, match="the clients have no rows"):
         SummaryRun(empty, Schema(2), tier).learn()
-    with pytest.raises(ConfigError, match="needs complete rows"):
-        SummaryRun(empty, Schema(2, missing=True), tier).learn()
 
 
 def test_growth_divides_the_widest_and_drops_the_empty() -> None:

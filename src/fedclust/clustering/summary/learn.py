@@ -9,11 +9,12 @@ from math import ceil, log2
 
 import numpy as np
 
-from ...core import Channel, ConfigError, Runner, Schema, run
+from ...core import Channel, Runner, Schema, run
 from ...tiers import Tier
 from ...typing import FloatArray
+from .cells import CellMicroQuery
 from .growth import grow
-from .queries import MicroQuery, MicroSums, moments
+from .queries import MicroQuery, MicroSums
 from .value import DataSummary
 
 MICRO = 80  # micro-clusters
@@ -44,22 +45,17 @@ class SummaryRun:
 
     def learn(self, n_micro: int = MICRO) -> DataSummary:
         """The summary of all rows, by up to `n_micro` micro-clusters; fewer for few rows."""
-        if self.schema.missing:
-            raise ConfigError(
-                "the summary needs complete rows, so missing = 'partial' is not available; use "
-                "'drop' or 'mean', or give the number of clusters"
-            )
         centers, queries, steps, most = self._first(), 0, _STEPS, n_micro
         while steps:
             sums = self._ask(centers)
             queries += 1
             if queries == 1:
-                most = max(1, min(n_micro, int(sums.weight.sum()) // _ROWS))
+                most = max(1, min(n_micro, int(sums.mass.sum()) // _ROWS))
             if queries > ceil(log2(most)):
                 steps -= 1
             target = min(most, 2 * len(centers))
-            mean, square = moments(sums, centers)
-            centers = self._within_bounds(grow(mean, sums.weight, square, target, _LEAST))
+            mean, square = sums.moments(centers)
+            centers = self._within_bounds(grow(mean, sums.mass, square, target, _LEAST))
         return _summary(self._ask(centers, borders=True), centers, queries + 1)
 
     def _first(self) -> FloatArray:
@@ -76,14 +72,16 @@ class SummaryRun:
         return inside
 
     def _ask(self, centers: FloatArray, *, borders: bool = False) -> MicroSums:
-        query = MicroQuery(len(centers), centers, borders)
+        kind = CellMicroQuery if self.schema.missing else MicroQuery
+        query = kind(len(centers), centers, borders)
         plan = replace(self.tier.plan(query, self.channel, self.schema), purpose="summary")
         sums: MicroSums = self.runner(plan, self.channel, self.schema).model
         return sums
 
 
 def _summary(sums: MicroSums, centers: FloatArray, queries: int) -> DataSummary:
-    mean, square = moments(sums, centers)
-    held = sums.weight > 0
+    mean, square = sums.settle(*sums.moments(centers))
+    held = sums.mass > 0
     borders = sums.borders[np.ix_(held, held)]
-    return DataSummary(mean[held], sums.weight[held], square[held], borders, queries)
+    cells = sums.weight[held] if sums.weight.ndim > 1 else None
+    return DataSummary(mean[held], sums.mass[held], square[held], borders, queries, cells=cells)

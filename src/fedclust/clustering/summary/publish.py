@@ -23,7 +23,8 @@ def publish(summary: DataSummary, min_count: int, ready: Preparation | None = No
     around = joined.square.sum(axis=0) + weight[:, 0] @ (joined.centers - joined.mean) ** 2
     P = summary.centers.shape[1]
     heights, floor = (ready.heights, ready.floor) if ready else np.zeros((2, P))
-    step = min_count * np.maximum(np.sqrt(around / joined.rows), heights) / weight
+    seen = np.maximum(joined.seen, 1.0)  # a cell changes a mean of few cells more
+    step = min_count * np.maximum(np.sqrt(around / joined.rows), heights) / seen
     centers = round_means(joined.centers, step, heights, floor)
     spread = np.maximum(round_to(np.sqrt(joined.square / weight), step), 0.0)
     constant = (joined.square == 0).all(axis=0)  # in all rows; a single one would say it of few
@@ -53,7 +54,16 @@ def _join(summary: DataSummary, small: int, other: int) -> DataSummary:
     weight = summary.weight[pair]
     mean = weight @ summary.centers[pair] / weight.sum()
     square = summary.square[pair].sum(axis=0) + weight @ (summary.centers[pair] - mean) ** 2
-    parts = {n: getattr(summary, n).copy() for n in ("centers", "weight", "square", "borders")}
+    names = (
+        "centers",
+        "weight",
+        "square",
+        "borders",
+        *(() if summary.cells is None else ("cells",)),
+    )
+    parts = {n: getattr(summary, n).copy() for n in names}
+    if "cells" in parts:
+        parts["cells"][other] += parts["cells"][small]
     parts["centers"][other], parts["weight"][other] = mean, weight.sum()
     parts["square"][other] = square
     borders = parts["borders"]

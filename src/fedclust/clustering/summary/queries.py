@@ -1,6 +1,6 @@
 """The query of the summary: weights, sums and squares by micro-cluster, and its borders."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -24,13 +24,29 @@ class MicroSums(Summed):
     borders: Annotated[FloatArray, Dims("C", "S")]  # by nearest and second nearest; or (C, 0)
     support: Annotated[FloatArray | None, Dims("C", stays=True)] = None  # records behind each row
 
+    @property
+    def mass(self) -> FloatArray:
+        """The weight of the rows of each micro-cluster."""
+        return self.weight
+
+    def moments(self, centers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean of each micro-cluster, and the squares around it; the centre where it is empty.
+
+        `centers` are those of the query.
+        """
+        mean = divide_or_keep(self.total, self.weight, centers)
+        square = self.square - self.weight[:, None] * (mean - centers) ** 2
+        return mean, np.maximum(square, 0.0)
+
+    def settle(self, mean: FloatArray, square: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The moments that the summary holds."""
+        return mean, square
+
     def keep(self, mask: BoolArray) -> Self:
         """Remove micro-clusters; a border belongs to two of them."""
         kept = super().keep(mask)
         both = np.outer(mask, mask[: self.borders.shape[1]])
-        return type(self)(
-            kept.weight, kept.total, kept.square, kept.borders * both, support=kept.support
-        )
+        return replace(kept, borders=kept.borders * both)
 
     def on_grid(self, grid: Grid) -> Self:
         """Round as the query does; it has done so where its rows have a grid."""
@@ -77,7 +93,7 @@ class MicroQuery(OneRoundQuery[MicroCenters, MicroSums]):
         return MicroCenters(self.init)
 
     def client_step(self, down: MicroCenters, data: Data, rng: Rng) -> MicroSums:
-        C, centers, weight = self.n_clusters, down.centers, _weights(data)
+        C, centers, weight = self.n_clusters, down.centers, weights_of(data)
         first, second = self._labels(data, centers)
         apart = (data.X - centers[first]) ** 2 * weight[:, None]
         parts = (weight[:, None], data.X * weight[:, None], apart, weight[:, None])
@@ -87,12 +103,12 @@ class MicroQuery(OneRoundQuery[MicroCenters, MicroSums]):
             steps = weight[:, None] * grid.mass
             parts = (steps, moved * grid.unit, apart * square_steps(grid), steps)
         held, total, square = (
-            _sum_by_label(first, part, C, exact=grid is not None) for part in parts[:3]
+            sum_by_label(first, part, C, exact=grid is not None) for part in parts[:3]
         )
         borders = np.zeros((C, 0), held.dtype)
         if self.borders:
             pairs = first.astype(np.int64) * C + second
-            borders = _sum_by_label(pairs, parts[3], C * C, exact=grid is not None).reshape(C, C)
+            borders = sum_by_label(pairs, parts[3], C * C, exact=grid is not None).reshape(C, C)
         records = np.bincount(first, minlength=C).astype(float)
         return MicroSums(held[:, 0], total, square, borders, records)
 
@@ -117,11 +133,12 @@ class MicroQuery(OneRoundQuery[MicroCenters, MicroSums]):
         return Rule(min_count=3)
 
 
-def _weights(data: Data) -> FloatArray:
+def weights_of(data: Data) -> FloatArray:
+    """The weight of each row."""
     return data.weight if len(data.weight) else np.ones(len(data))
 
 
-def _sum_by_label(label: IntArray, values: FloatArray, k: int, *, exact: bool) -> Array:
+def sum_by_label(label: IntArray, values: FloatArray, k: int, *, exact: bool) -> Array:
     """Sum columns by label; exact sums are of integers, each value rounded once."""
     if not exact:
         sums = [np.bincount(label, column, k) for column in values.T]
@@ -129,12 +146,5 @@ def _sum_by_label(label: IntArray, values: FloatArray, k: int, *, exact: bool) -
     steps = np.rint(values)
     high = np.floor(steps / _HALF_BITS)
     parts = (steps - high * _HALF_BITS, high)
-    low, up = (_sum_by_label(label, part, k, exact=False).astype(np.int64) for part in parts)
+    low, up = (sum_by_label(label, part, k, exact=False).astype(np.int64) for part in parts)
     return low + up * np.int64(_HALF_BITS)
-
-
-def moments(sums: MicroSums, centers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean of each micro-cluster, and the squares around it; the centre where it is empty."""
-    mean = divide_or_keep(sums.total, sums.weight, centers)
-    square = sums.square - sums.weight[:, None] * (mean - centers) ** 2
-    return mean, np.maximum(square, 0.0)

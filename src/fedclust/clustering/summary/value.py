@@ -25,10 +25,13 @@ class DataSummary:
     borders: FloatArray  # (M, M) weight of the rows by their nearest and their second nearest
     queries: int = 0  # that it took
     noise: float = 0.0  # standard deviation of the noise of a weight; 0: exact
+    cells: FloatArray | None = None  # (M, P) observed weight by column, where cells are missing
 
     def __post_init__(self) -> None:
         M, P = self.centers.shape if self.centers.ndim == 2 else (0, 0)
         shapes = {"weight": (M,), "square": (M, P), "borders": (M, M)}
+        if self.cells is not None:
+            shapes["cells"] = (M, P)
         wrong = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
         if M == 0 or wrong:
             raise ConfigError(f"summary: wrong shape of {', '.join(wrong or ['centers'])}")
@@ -43,6 +46,11 @@ class DataSummary:
     def rows(self) -> float:
         """Weight of all rows."""
         return float(self.weight.sum())
+
+    @property
+    def seen(self) -> FloatArray:
+        """Observed weight by micro-cluster and column, (M, P) or (M, 1)."""
+        return self.weight[:, None] if self.cells is None else self.cells
 
     @property
     def within(self) -> float:
