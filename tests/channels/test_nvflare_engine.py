@@ -172,6 +172,17 @@ def test_a_lost_heartbeat_holds_up_the_next_one_for_seconds_only(tmp_path: Path)
     assert waits == [6.0, 2.0, 30.0, 6.0]
 
 
+def test_modules_of_the_engine_can_look_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    naps = engine.ShortNaps()
+    naps.sleep(1.0)
+    naps.sleep(0.1)
+    assert slept == [0.25, 0.1]
+    assert naps.monotonic() <= time.monotonic()
+    assert vars(engine)["job_runner"].time is time, "only in a process of the engine"
+
+
 def test_lines_that_repeat_are_thinned() -> None:
     thinned = engine.Thinned(most=3, window=0.2)
 

@@ -16,6 +16,7 @@ from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 from nvflare.fuel.flare_api.api_spec import NoConnection
+from nvflare.fuel.hci.client import api
 
 from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
 from fedclust.channels.nvflare.client import SiteExecutor
@@ -198,6 +199,23 @@ def test_the_controller_waits_for_processes_and_runs_the_study(tmp_path: Path) -
     controller.stop_controller(Context(engine))
     controller.process_result_of_unknown_task(None, "", "", None, Context(engine))
     assert ran == [["north", "west"]]
+
+
+def test_a_login_retries_sooner_than_every_second() -> None:
+    made = api.Authenticator(
+        cell=None,
+        project_name="p",
+        client_name="c",
+        client_type="admin",
+        expected_sp_identity="s",
+        secure_mode=True,
+        root_cert_file="r",
+        private_key_file="k",
+        cert_file="c",
+        msg_timeout=1.0,
+        retry_interval=1.0,
+    )
+    assert made.retry_interval == 0.1
 
 
 class FakeSession:

@@ -26,8 +26,8 @@ static inline double __longlong_as_double(long long bits) {
 static inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 static inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 static inline long long __double2ll_rn(double value) { return std::llrint(value); }
-static inline unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
-  unsigned long long old = *at;
+template <typename Number> static inline Number atomicAdd(Number* at, Number value) {
+  Number old = *at;
   *at += value;
   return old;
 }

@@ -29,9 +29,12 @@ from nvflare.fuel.f3.cellnet.core_cell import CoreCell
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.sfm import conn_manager
 from nvflare.private.defs import CellChannelTopic
+from nvflare.private.fed.client import client_app_runner
+from nvflare.private.fed.server import job_runner
 
 _RECONNECT = 2  # seconds between two attempts at most
 _BEAT = 6.0  # seconds for the answer to a heartbeat
+_NAP = 0.25  # seconds between two looks, for a new job or for the process that started one
 _MOST, _WINDOW = 10, 600.0  # the same line is logged at most so often within so many seconds
 _JOBS = ("worker_process", "runner_process")  # modules that run a job
 _CLIENT, _SERVER = "client_train", "server_train"  # modules that run an engine
@@ -55,6 +58,8 @@ def main() -> None:
         CoreCell.send_request = _load_signs().with_signs(CoreCell.send_request, Path())
     elif module.endswith(_SERVER):
         _watch_clients()
+    for hurried in (job_runner, client_app_runner):
+        hurried.time = ShortNaps()
     client_process_launcher.generate_client_command = _launched_here(
         client_process_launcher.generate_client_command, contact
     )
@@ -64,6 +69,18 @@ def main() -> None:
     for name in _NOISY:
         logging.getLogger(name).addFilter(Thinned())
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+class ShortNaps:
+    """The module `time` for modules of the engine that would sleep longer between two looks."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        """Sleep for some seconds, at most a nap."""
+        time.sleep(min(seconds, _NAP))
 
 
 def _load_drivers() -> None:

@@ -8,8 +8,20 @@ from typing import Any
 
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import new_secure_session
+from nvflare.fuel.hci.client import api as admin_api
+from nvflare.private.fed.authenticator import Authenticator
 
 from ...core import FedclustError
+
+_RETRY = 0.1  # seconds; NVFlare would wait a second until its first connection is there
+
+
+class _Hurried(Authenticator):
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**{**values, "retry_interval": _RETRY})
+
+
+admin_api.Authenticator = _Hurried
 
 
 class NoServer(FedclustError, ConnectionError):

@@ -501,7 +501,9 @@ extern "C" __global__ void sum_by_label(const ROW* X, const double* w, long long
                                         SUM* sums) {
   extern __shared__ double shared[];
   SUM* total = (SUM*)shared;
+  int* count = (int*)(total + (long long)copies * k * width);
   for (int i = threadIdx.x; i < copies * k * width; i += THREADS) total[i] = 0;
+  for (int i = threadIdx.x; i < k; i += THREADS) count[i] = 0;
   __syncthreads();
   int lane = threadIdx.x % width, group = threadIdx.x / width;
   int f = blockIdx.y * width + lane;
@@ -514,6 +516,7 @@ extern "C" __global__ void sum_by_label(const ROW* X, const double* w, long long
       mine[(long long)labels[row] * width] +=
           f < F ? contribution(v, on_grid(X[row * F + f], offset, unit, f))
                 : contribution(v, EXACT ? mass : 1.0);
+      if (f == 0) atomicAdd(count + labels[row], 1);  // integers: the order does not matter
     }
   }
   __syncthreads();
@@ -525,8 +528,8 @@ extern "C" __global__ void sum_by_label(const ROW* X, const double* w, long long
     sums[((long long)blockIdx.x * k + i / width) * COLUMNS + column] = sum;
   }
   if (blockIdx.y == 0)
-    for (long long row = first + threadIdx.x; row < last; row += THREADS)
-      atomicAdd((unsigned long long*)counts + labels[row], 1ULL);
+    for (int i = threadIdx.x; i < k; i += THREADS)
+      if (count[i]) atomicAdd((unsigned long long*)counts + i, (unsigned long long)count[i]);
 }
 
 // Squared lengths of some rows.

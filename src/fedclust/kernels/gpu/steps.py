@@ -26,7 +26,7 @@ WARPS = THREADS // 32
 SIDE, WIDE = 64, 256  # of tiles of products: rows and centres, threads
 SCRATCH = 2**25  # numbers of a matrix of some rows times clusters: 256 MB
 MOST_PARTS = 2**24  # numbers of all parts of a sum
-MOST_CLUSTERS = SHARED // 8  # a sum of every cluster has to fit into a block
+MOST_CLUSTERS = SHARED // 12  # a sum and a count of every cluster have to fit into a block
 
 _PRODUCTS = 2 * 16 * (SIDE + 1)  # numbers of two tiles
 
@@ -314,15 +314,16 @@ def _add_labelled(
     step: _Step, rows: Any, weight: Any, n: int, labels: Any, counts: Any, sums: Any
 ) -> None:
     k, columns = sums.shape
-    width = min(16, columns, SHARED // (8 * k))
-    copies = max(1, min(THREADS // width, SHARED // (8 * k * width)))
+    room = (SHARED - 4 * k) // (8 * k)  # numbers by cluster
+    width = min(16, columns, room)
+    copies = max(1, min(THREADS // width, room // width))
     blocks = min(PARTS, -(-n // 1024), max(1, MOST_PARTS // sums.size))
     parts = step.device.zeros((blocks, *sums.shape), step.sum_type)
     step.launch(
         "sum_by_label",
         (blocks, -(-columns // width)),
         THREADS,
-        copies * k * width * 8,
+        k * (copies * width * 8 + 4),
         *(rows, weight, np.int64(n), labels, np.int32(k), np.int32(width), np.int32(copies)),
         *(*step.grid_arguments(), counts, parts),
     )
