@@ -1,6 +1,7 @@
 """The endpoint of a client that follows studies."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +73,7 @@ class FollowingEndpoint(ClientEndpoint):
         if before is not None:
             run.take(before)
         if kind == CATCH_UP:
+            run.flush()
             return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
         number = get_integer({"step": step}, "step")
         entry |= {"step": number, "verified": True}
@@ -102,7 +104,7 @@ class FollowingEndpoint(ClientEndpoint):
     def _asks_owner(self) -> bool:
         return self._config.consent.approval == "ask"
 
-    @property
+    @cached_property
     def _approvals(self) -> Approvals:
         return Approvals(self._config.path.parent)
 
