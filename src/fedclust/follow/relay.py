@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from .. import __version__
 from ..channels import RemoteChannel
 from ..client.codec import encode
-from ..client.requests import AnyRequest, RowForm
+from ..client.requests import AnyRequest, RowForm, RunRound
 from ..core import (
     Channel,
     Code,
@@ -21,11 +21,12 @@ from ..core import (
     TooFewClients,
 )
 from ..core.channel import Absent
-from ..core.codec import ROUND, encode_plan
+from ..core.codec import ROUND
 from ..core.wire import Frame, pack
 from ..study.pool import RemotePool, decode_reply
 from ..study.settings import Study
 from ..typing import Array
+from .agreement import as_frame
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
 from .entries import Entry, encode_entry, from_words, messages_of
@@ -304,7 +305,7 @@ class RelayChannel:
         self, pool: RelayPool, remote: RemoteChannel, form: RowForm, schema: Schema
     ) -> None:
         self._pool, self._remote, self._schema = pool, remote, schema
-        self._rows = form.as_config()  # the same in every round
+        self._form, self._rows = form, form.as_config()  # the same in every round
 
     @property
     def run_name(self) -> str:
@@ -323,13 +324,8 @@ class RelayChannel:
         """The messages of the cohort."""
         self._pool.keep(request.cohort)
         key, sizes = plan.algorithm.key, plan.algorithm.sizes(self._schema)
-        header, arrays = encode_plan(plan)
-        arrays |= {f"down.{n}": a for n, a in request.down.arrays().items()}
-        header |= {
-            "round": request.round,
-            "cohort": list(request.cohort),
-            "data": self._rows,
-        }
+        header, arrays = as_frame(RunRound(plan, request, self._form))
+        header["data"] = self._rows
         read = RoundReader(plan.algorithm.up, sizes)
         question = Question(ROUND, header, arrays, (key, request.round))
         try:
