@@ -227,7 +227,11 @@ class FollowingEndpoint(ClientEndpoint):
     def _folder_of(self, run: str) -> Path:
         if not _is_run_id(run):
             raise Refusal("the id of the run is not usable", code=Code.REQUEST)
-        return self._folder / FOLDER / run
+        return self._following / run
+
+    @cached_property
+    def _following(self) -> Path:
+        return self._folder / FOLDER
 
 
 class _Opened(NamedTuple):

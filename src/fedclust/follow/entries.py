@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -113,10 +114,15 @@ def messages_of(kind: type[Message], entry: Entry) -> Mapping[str, Message]:
     """
     if not issubclass(kind, Summed):
         return {c: entry.message(kind, n) for n, c in enumerate(entry.clients)}
-    words = entry.total
-    total = from_words(kind, entry.layout, words)
-    zeros = from_words(kind, entry.layout, np.zeros_like(words))
+    same: Any = kind  # mypy does not see that classes can be hashed
+    total, zeros = from_words(kind, entry.layout, entry.total), _zeros(same, entry.layout)
     return {client: zeros if n else total for n, client in enumerate(entry.clients)}
+
+
+@lru_cache(maxsize=8)
+def _zeros(kind: type[Message], layout: Layout) -> Message:
+    """A message of zeros; the same in all rounds of a plan."""
+    return from_words(kind, layout, np.zeros(_size(layout), np.int64))
 
 
 def encode_entry(entry: Entry | None) -> Frame:
