@@ -49,7 +49,7 @@ QUESTIONS = {
         "privacy-engineering",
         "plot_07_privacy_and_noise",
     ],
-    "categorical features": ["preprocessing", "study", "files"],
+    "categorical features": ["preprocessing", "study", "files", "missing"],
     "how do I install it": ["README", "index", "deployment-client", "files", "first-study"],
     "pip install extras": ["README", "index", "deployment-client", "gpu", "study"],
     "k-means++ initialization": ["starts", "from-scikit-learn", "fedclust", "algorithms"],
