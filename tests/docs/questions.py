@@ -61,7 +61,7 @@ QUESTIONS = {
     "dendrogram hierarchical clustering": ["summary", "plot", "python"],
     "polars dataframe": ["python", "fedclust"],
     "train on GPU H200": ["gpu"],
-    "client is offline during training": ["deployment-coordinator", "rounds", "watch"],
+    "client is offline during training": ["following", "deployment-coordinator", "rounds", "watch"],
     "certificate expired": ["deployment-client", "deployment-coordinator", "deployment"],
     "how much data is sent over the network": [
         "plot_11_bytes",
@@ -199,7 +199,7 @@ QUESTIONS = {
         "hospitals-with-gaps",
         "what-left-my-hospital",
     ],
-    "what happens if a client drops out": [
+    "what happens if a client drops out": ["following", 
         "deployment-coordinator",
         "rounds",
         "privacy",

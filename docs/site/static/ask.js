@@ -4,7 +4,7 @@
   const STOP = new Set(("a an and are as at be been but by can could did do does for from get had has have how i if in into is it "
     + "its many me much my no not of on one or our should so some such than that the their them then there these they this to up us use "
     + "want was we were what when where which who whom why will with would you your fedclust "
-    + "need needs happen happens know make makes somebody someone something thing things very too really please out off mean").split(" "));
+    + "need needs happen happens know make makes somebody someone something thing things very too really please out off mean across several other another until used during own").split(" "));
   // Words for the same thing, in questions and pages alike.
   const ONE = {
     hospital: "client", site: "client", clinic: "client", bank: "client", company: "client", participant: "client", party: "client", silo: "client",
@@ -34,13 +34,13 @@
     centralized: ["pooled"], centralised: ["pooled"], central: ["pooled"], equal: ["same"], equals: ["same"], equivalent: ["same"], identical: ["same"], verify: ["same"],
     enough: ["fewest", "least"], few: ["fewest"], crash: ["resume"], crashed: ["resume"], interrupted: ["resume"], broken: ["resume"], killed: ["resume"],
     slow: ["silent"], normalize: ["scale"], normalise: ["scale"], standardize: ["scale"], standardise: ["scale"], unit: ["scale"], outlier: ["tails"], weight: ["scale"],
-    percentage: ["membership"], probability: ["membership"], soft: ["fuzzy"], database: ["format"], sql: ["format"], rename: ["name"], named: ["name"],
+    percentage: ["membership"], probability: ["membership"], soft: ["fuzzy"], database: ["format"], sql: ["format"], write: ["add"], develop: ["add"], extend: ["add"], train: ["run"], training: ["run"], finish: ["left"], finished: ["left"], remaining: ["left"], program: ["export"], software: ["export"], tool: ["export"], application: ["export"], language: ["export"], rename: ["name"], named: ["name"],
     legal: ["dpo", "privacy"], law: ["dpo", "privacy"], hipaa: ["dpo", "privacy"], compliance: ["dpo", "privacy"], reconstruct: ["attack", "recover"], leak: ["attack", "privacy"], steal: ["attack"],
     agree: ["approve", "consent"], permission: ["approve", "consent"], accept: ["approve", "consent"], contract: ["approve", "consent"],
     returned: ["labels", "beside"], draw: ["plot"], picture: ["plot"], plot: ["picture"], figure: ["plot"], compare: ["match"], difference: ["compare"], time: ["minutes", "seconds"], long: ["minutes", "seconds"], speed: ["fast", "benchmarks"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
   };
-  const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
+  const KIND = { "how-to": 1.7, page: 1.0, front: 0.8, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 3, heading: 3, text: 1 };
   const K1 = 1.2, B = 0.4;
   const SYNONYM = 0.7, RAREST = 5; // what a word of the same meaning counts; no word counts more than this
