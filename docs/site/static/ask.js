@@ -169,7 +169,7 @@
       link.textContent = heading === title ? title : `${title}: ${heading}`;
       const where = document.createElement("span");
       where.className = "where";
-      where.textContent = kind === "api" ? "reference" : kind;
+      where.textContent = { api: "reference", front: "page" }[kind] || kind;
       const about = document.createElement("p");
       snippet(about, text, question);
       hit.append(link, where, about);
