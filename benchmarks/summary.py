@@ -94,7 +94,7 @@ def compare_starts(X: FloatArray, seed: int) -> Start:
     return Start(at_once, after, summary.queries)
 
 
-def start_table(seeds: int = 5) -> list[str]:
+def start_table(seeds: int = 20) -> list[str]:
     """The table of starts: mean over k and seeds, and the largest of all."""
     lines = [row("data", "no further round: mean (largest)", "after 5 rounds", "queries")]
     lines.append(row(*["---"] * 4))

@@ -24,7 +24,7 @@ from fedclust.privacy.accounting import delta_of, epsilon_of, mu_for
 from fedclust.privacy.draws import Draws
 from fedclust.privacy.noise import LEAST, gaussian
 from fedclust.tiers import Private, SecurePrivate
-from fedclust.typing import FloatArray
+from fedclust.typing import FloatArray, IntArray
 
 pytest.importorskip("opendp")
 from .noisy import BOX
@@ -135,14 +135,18 @@ def test_the_same_question_gets_the_same_noise_and_is_paid_for_once() -> None:
 
 def test_other_rows_get_other_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under the same noise the difference of two answers would be exact."""
-    policy, drawn = ClientPolicy(), []
-    draw = noise_module.gaussian
-    monkeypatch.setattr(noise_module, "gaussian", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    policy, drawn = ClientPolicy(), list[IntArray]()
+
+    def draw(scale: float, n: int) -> IntArray:
+        drawn.append(gaussian(scale, n))
+        return drawn[-1]
+
+    monkeypatch.setattr(noise_module, "gaussian", draw)
     asked(policy, seed=1)
     asked(policy, seed=2)
     asked(policy, seed=1)
     assert len(drawn) == 2
-    assert not np.array_equal(*drawn)
+    assert not np.array_equal(drawn[0], drawn[1])
     assert policy.ledger.spent == pytest.approx(0.18)
 
 
