@@ -302,11 +302,18 @@ def test_a_broken_rule_is_named_before_any_row_is_read(rule: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("most", [20, 80])
-def test_a_summary_has_no_more_groups_than_clusters_are_allowed(most: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "clustering", ['n_clusters = "auto"\nk_range = [2, 4]', 'n_clusters = 3\ninit = "summary"']
+)
+def test_a_summary_has_no_more_groups_than_clusters_are_allowed(
+    clustering: str, most: int, tmp_path: Path
+) -> None:
     """It would be refused in the middle of the study otherwise."""
-    there = Federation(tmp_path, tables(3), clustering="k_range = [2, 4]")
-    text = there.path.read_text().replace("n_clusters = 3", 'n_clusters = "auto"')
-    there.path.write_text(text)
+    there = Federation(tmp_path, tables(3))
+    there.path.write_text(there.path.read_text().replace("n_clusters = 3", clustering))
+    assert "a summary of your rows in at most 11 rounds" in "\n".join(
+        f"{line}" for line in describe_study(there.study)
+    )
     file = there.folder / "c00" / "client.toml"
     file.write_text(f"{file.read_text()}max_clusters = {most}\n")
     config = read_client_config(file)
