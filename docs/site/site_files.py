@@ -61,7 +61,8 @@ def llms_text(sections: list[Section]) -> str:
         "> Federated clustering for Python: the clusters of everybody's data, and no row leaves "
         "its owner. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
-    groups = {"menu": "Start", "how-to": "How do I", "page": "Guides", "record": "Records"}
+    groups = {"front": "The repository", "menu": "Start", "how-to": "How do I"}
+    groups |= {"page": "Guides", "record": "Records"}
     first = {s.page: s for s in reversed(sections) if s.kind in groups}
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]
