@@ -218,6 +218,29 @@ def test_a_login_retries_sooner_than_every_second() -> None:
     assert made.retry_interval == 0.1
 
 
+def test_a_session_looks_for_no_settings_in_the_current_folder(tmp_path: Path) -> None:
+    """It would read every folder below, and take the first comm_config.json that lies anywhere."""
+    deep = tmp_path / "data" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "comm_config.json").write_text('{"use_aio_grpc": true}')
+    program = """
+import os
+def walk(top, *a, **k):
+    raise AssertionError(f"{top} was searched")
+os.walk = walk
+import fedclust.channels.nvflare.session
+from nvflare.fuel.f3 import communicator
+from nvflare.fuel.f3.comm_config import CommConfigurator
+communicator.load_comm_drivers()
+print(CommConfigurator().get_config(), sorted(communicator.driver_mgr.drivers))
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("None ")
+    assert "'grpc'" in done.stdout
+    assert "aio" not in done.stdout
+
+
 class FakeSession:
     """What NVFlare's session answers, and what it says on the side."""
 
