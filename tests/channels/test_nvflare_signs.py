@@ -117,7 +117,7 @@ def test_a_client_that_its_server_does_not_know_registers_again(
 
 def test_an_engine_with_a_job_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(signs.os, "_exit", ended.append)
+    monkeypatch.setattr("os._exit", ended.append)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE):
         signs.end_to_register_again()
     assert ended == []
@@ -153,10 +153,14 @@ def test_a_refused_request_leaves_no_trace(
 ) -> None:
     """Who is rejected by the engine itself cannot take a client's place."""
     refuse = clients.guarded(lambda server, request: make_reply(ReturnCode.UNAUTHENTICATED, "no"))
-    send = signs.with_signs(lambda cell, **values: refuse(None, values["request"]), tmp_path / "x")
-    (tmp_path / "x").mkdir()
+    kit, left = tmp_path / "x", list[int]()
+    send = signs.with_signs(
+        lambda cell, **values: refuse(None, values["request"]), kit, lambda: left.append(1)
+    )
+    kit.mkdir()
     headers = {CellMessageHeaderKeys.CLIENT_NAME: "west"}
     send(None, topic=CellChannelTopic.HEART_BEAT, request=Message(headers))
+    assert left == [1]
     assert Machine(tmp_path / "one", clients).beat() == ReturnCode.OK
 
 
