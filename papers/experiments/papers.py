@@ -62,7 +62,7 @@ LLF = Paper(
     "**What holds:** the main claim. With all clients LLF-FCM is the pooled algorithm, for split rows and for split columns, "
     "and from the authors' own starts the ARI of seven of the eight sets comes out to the printed digits. Table V comes out with "
     "one k-means at the server, as the paper writes. On s1 and s2 the runs fall into two groups there, one in a poor optimum, so that ten runs say little "
-    "about a mean. **What does not:** the Soft Davies-Bouldin index differs nearly everywhere. 91,368 formulas were tried for "
+    "about a mean. **What does not:** the Soft Davies-Bouldin index differs nearly everywhere. More than half a million formulas were tried for "
     "it, and none fits: the printed index must have been computed in another way than the paper writes. On pendigits the printed ARI of .48 does "
     'not follow from the authors\' uniform start, which gives .42. "Within the first 10 rounds" is true of the look of the curves only.',
     _of("llf"),

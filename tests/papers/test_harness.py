@@ -193,11 +193,22 @@ def test_figures_are_the_same_in_every_run(tmp_path: Path) -> None:
     assert draw(TOY, results, tmp_path).read_bytes() == first
 
 
+def test_times_are_estimated_from_stored_runs(tmp_path: Path) -> None:
+    """The mean of the stored runs, times the wanted ones; runs without any time are counted."""
+    store = Store.read(tmp_path, TOY)
+    first, *others = TOY.tasks
+    for seed, seconds in enumerate((2.0, 4.0, None)):
+        store.add(first, seed, Finished({"x": 1.0}, seconds))
+    assert store.estimate(lambda task: 10) == (30.0, 10 * len(others))
+
+
 def test_the_command_runs_and_reports(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
     shown = invoke(app, ["list"])
     assert shown.exit_code == 0
     assert all(id in shown.output for id in EXPERIMENTS)
+    unknown = invoke(app, ["list", str(tmp_path)]).output.splitlines()[-2]  # the total
+    assert "0.0+" in unknown  # a plus: the time of some runs is not stored
     shown = invoke(app, ["run", "dwf-fig1", "--quick", "--workers", "1", "--out", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     assert "dwf-fig1" in shown.output
