@@ -129,6 +129,11 @@ def test_heavy_runs_come_last_and_shared_runs_are_made_once(tmp_path: Path) -> N
     assert execute(shared, lambda text, n: None, workers=1)
     kept = Store.read(tmp_path, other).runs["one"][0].values
     assert kept == {"x": 1.0}
+    third = Store.read(tmp_path, Experiment("third", "", TOY.tasks[:1], TOY.cells[:1]))
+    assert open_jobs([third, stores[0]], quick=False, runs=1) == [
+        job for job in jobs if job.task.name in ("gone", "picture", "slow") and job.seed == 0
+    ]  # what another has stored is copied
+    assert set(Store.read(tmp_path, third.experiment).runs["one"]) == {0, 1, 2}
 
 
 def test_runs_of_something_else_are_not_used(tmp_path: Path) -> None:
