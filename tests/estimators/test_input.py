@@ -90,7 +90,7 @@ def test_advice_about_missing_bounds_works(privacy: str) -> None:
 def test_an_unknown_init_lists_those_for_split_rows() -> None:
     with pytest.raises(ConfigError) as caught:
         FederatedKMeans(3, init="kmeans").fit(rows())
-    names = {"auto", "k-means++", "cells", *SEEDINGS}
+    names = {"auto", "k-means++", "cells", "summary", *SEEDINGS}
     listed = str(caught.value).removeprefix("init='kmeans' is not one of ").partition(";")[0]
     assert set(listed.split(", ")) == names
     assert not names & set(VERTICAL_SEEDINGS)
