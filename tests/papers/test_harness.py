@@ -173,7 +173,7 @@ def test_a_section_shows_tables_claims_reasons_and_grids(tmp_path: Path) -> None
     assert "| r | 1.0 / 1.01 | **5.0 / 1.01** | **9.0 / 2.01** | 1.0 / not run |" in text
     assert "1.0 / cannot be had" in text
     assert "- one is less than two: holds (3 of 3 pairs)" in text
-    assert "- 1 differ (r, b): they counted twice." in text
+    assert "- 1 differs (r, b): they counted twice." in text
     assert "| g (0 to 3 runs each) | a | b | advice |" in text
     assert "| `one` | 1.010 ± 0.008 | not run | good |" in text
     assert "<details><summary>h</summary>" in text
