@@ -117,3 +117,14 @@ def test_twins_of_the_reference_describe_every_name() -> None:
 
 def test_the_front_door_leads_in() -> None:
     assert "docs/index.html" in Path(SITE / "index.html").read_text()
+
+
+def test_pictures_are_not_cut() -> None:
+    """The margin of every picture of the gallery has the colour of the background."""
+    images = pytest.importorskip("matplotlib.image")
+    pictures = sorted((SITE / "_images").glob("sphx_glr_plot_*_001.png"))
+    assert len(pictures) >= 12
+    for picture in pictures:
+        pixels = images.imread(picture)[..., :3]
+        edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
+        assert all((edge > 0.99).all() for edge in edges), picture.name

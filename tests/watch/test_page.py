@@ -240,6 +240,7 @@ def test_the_terminal_shows_the_same(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["watch", str(run.folder), "--terminal"])
     assert shown.exit_code == 0, shown.output
     assert "Waiting for" in shown.output
+    assert "received: 0 B (sent 0 B)" in shown.output
     assert ", for " in shown.output
     assert " ago" in shown.output
     assert "\x1b" not in shown.output

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, Data, Plan, Schema, run
 from ..typing import FloatArray
-from ._output import TransformsTables
+from ._output import KeepsOwners
 from ._parameters import KnownParameters
 from ._rows import check_table, read_rows
 from ._tables import collect, map_tables, reorder_columns, with_owners, without
 
 
 class FederatedTransformer(
-    KnownParameters, TransformsTables, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+    KnownParameters, KeepsOwners, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
 ):
     """Base class: splits rows by client, learns from their messages, changes each table."""
 

@@ -12,7 +12,7 @@ from ..core import ConfigError, DataError, checks
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
 from ..data.values import plain_refusals
 from ..typing import Array
-from ._output import TransformsTables
+from ._output import KeepsOwners
 from ._parameters import KnownParameters
 from ._tables import (
     align_columns,
@@ -26,7 +26,7 @@ from ._tables import (
 from ._transformer import without_owner
 
 
-class FederatedOneHotEncoder(KnownParameters, TransformsTables, TransformerMixin, BaseEstimator):
+class FederatedOneHotEncoder(KnownParameters, KeepsOwners, TransformerMixin, BaseEstimator):
     """Encode categories as columns of 0 and 1, the same columns for every client.
 
     The names of rare categories can identify a person. A client therefore names only categories
