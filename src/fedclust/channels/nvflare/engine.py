@@ -55,7 +55,10 @@ def main() -> None:
     conn_manager.MAX_WAIT = _RECONNECT
     CoreCell.send_request = _noting_heartbeats(CoreCell.send_request, contact)
     if module.endswith(_CLIENT):
-        CoreCell.send_request = _load_beside("signs").with_signs(CoreCell.send_request, Path())
+        signs = _load_beside("signs")
+        CoreCell.send_request = signs.with_signs(
+            CoreCell.send_request, Path(), signs.end_to_register_again
+        )
     elif module.endswith(_SERVER):
         _watch_clients()
     for hurried in (job_runner, client_app_runner, mpm):
