@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from fedclust.algorithms import make
 from fedclust.algorithms.bounded import STEPS
 from fedclust.algorithms.bounded_c_means import CentersAndReach
-from fedclust.algorithms.micro_clusters import RivalSteps
+from fedclust.algorithms.micro_clusters import MicroClusters, MicroSeeding, RivalSteps
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import cluster
 from fedclust.core import Data, Message, Plan, Refusal, Request, Schema, TooFewClients
@@ -57,8 +57,11 @@ class CuriousServer(LocalChannel):
             self.notes.append((plan, request, client, message))
             yield client, message
 
-    def looks(self) -> list[Look]:
-        """Sums at centres: of every client as they came, and of all clients together."""
+    def looks(self, *, rounded: bool = True) -> list[Look]:
+        """Sums at centres: of every client as they came, and of all clients together.
+
+        Sums of small groups in the default start are rounded, which misleads differences.
+        """
         found: list[Look] = []
         rounds: dict[int, list[tuple[Plan, Request, str, Message]]] = {}
         for note in self.notes:
@@ -66,6 +69,8 @@ class CuriousServer(LocalChannel):
                 rounds.setdefault(id(note[1]), []).append(note)
         for asked in rounds.values():
             plan, request = asked[0][:2]
+            if not rounded and isinstance(plan.algorithm, MicroClusters | MicroSeeding):
+                continue
             merged = type(asked[0][3]).merge([message for *_, message in asked])
             for who, message in [*((who, m) for *_, who, m in asked), (EVERYBODY, merged)]:
                 found += _split_starts(plan, _look(plan, request, who, message))

@@ -24,7 +24,7 @@ PROTECTED = ("guarded", "secure", "dp", "secure+dp")
 
 def test_differences_of_one_run_give_records_of_single_clients() -> None:
     """The papers' minimum of two does not change it."""
-    assert differences("diabetes", "none")[0] >= 5
+    assert differences("diabetes", "none")[0] >= 100
     assert differences("diabetes", "paper")[0] >= 5
 
 
