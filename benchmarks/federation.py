@@ -297,7 +297,7 @@ def main() -> None:
     for n in options.together or ():
         print_together(n, Size(), options.tiers)
     if options.large:
-        print_together(3, Size(1_500, 1_000, 1_000, rounds=3), ("none",))
+        print_together(3, Size(1_500, 1_000, 1_000, rounds=3, init="uniform"), ("none",))
     if options.columns:
         print_columns(options.columns)
     if not (options.clients or options.together or options.large or options.columns):
