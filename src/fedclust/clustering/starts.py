@@ -153,7 +153,8 @@ class StartSearch:
             found = self._race_on(np.stack([found.starts[0], *swapped]))
             if found.score[0] > measured.score[0] * (1 - _GAIN):
                 break
-        return found.starts[0]
+        best: FloatArray = found.starts[0]
+        return best
 
     def _race_on(self, starts: FloatArray) -> Rivals:
         """Let starts take steps, and keep the best ones after each."""
@@ -234,9 +235,11 @@ def _count_swaps(k: int) -> int:
 
 
 def _plan_swaps(n: int) -> list[int]:
-    """How many of n starts stay after each step of a race of swaps."""
-    few = max(1, n // _KEPT)
-    return [n, few, max(1, few // _KEPT), 1]
+    """How many of n starts stay after each step of a race of swaps; all take a second step."""
+    plan = [n]
+    while plan[-1] > 1:
+        plan.append(max(1, plan[-1] // _KEPT))
+    return plan
 
 
 def _keep_best(rivals: Rivals, n: int) -> Rivals:

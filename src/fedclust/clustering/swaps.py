@@ -17,6 +17,7 @@ from ..typing import FloatArray, IntArray
 _REMOVALS_OF = 4  # one of so many measurements is of a removal
 FEWEST = 5  # measurements; with fewer there is nothing to combine
 _MOST_SWAPS = 6  # at a time
+_MOVES = 3  # of centres within their clusters
 _PAYS = 0.1  # a swap that wins this share of what it costs at once may pay after k-means steps
 _STEPS = 3  # of two-means in a cluster
 _OUTLYING = 2  # points of a cluster at which another centre is tried
@@ -61,11 +62,17 @@ class Proposal(NamedTuple):
         if n == 0 or len(gain) == 0 or gain.max() <= _PAYS * cost.min():
             return []
         cheap, good = np.argsort(cost, kind="stable"), np.argsort(-gain, kind="stable")
-        several = self._combine(cheap, good)
+        several = [*self._combine(cheap, good), *(self._move(s) for s in good[:_MOVES])]
         tried = math.isqrt(max(1, most - len(several)))
         pairs = [(gain[s] - cost[r], self._put(r, s)) for r in cheap[:tried] for s in good[:tried]]
         pairs.sort(key=lambda pair: -pair[0])
         return [*(centers for _, centers in pairs if centers is not None), *several][:most]
+
+    def _move(self, s: int) -> FloatArray:
+        """A centre at the second place of a split, and none at the first."""
+        changed, split = self.centers.copy(), self.splits[s]
+        changed[split.cluster] = split.second
+        return changed
 
     def _combine(self, cheap: IntArray, good: IntArray) -> list[FloatArray]:
         """Two swaps, three swaps, and so on, of the cheapest removals and the best splits."""
