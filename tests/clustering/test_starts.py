@@ -60,9 +60,17 @@ def one_skewed_column() -> tuple[FloatArray, Any]:
     return np.exp(1.2 * rng.normal(size=(1200, 1))), rng.integers(0, 4, 1200)
 
 
+def few_distinct_rows() -> tuple[FloatArray, Any]:
+    """Groups of three distinct rows mix different values, so no summary shows the clusters."""
+    rng = np.random.default_rng(2)
+    drawn = rng.integers(0, 40, 2000)
+    return rng.exponential(size=(40, 1))[drawn], drawn
+
+
 CASES = {
     "one skewed column": (*one_skewed_column(), 6, "dirichlet"),
     "one skewed column, many clients": (*one_skewed_column(), 10, "tiny"),
+    "few distinct rows, twenty clients": (*few_distinct_rows(), 30, "iid"),
     "heavy tails, five uneven clients": (*heavy_tails(), 8, "dirichlet"),
     "heavy tails, one client": (*heavy_tails(1), 6, "one"),
     "blobs, tiny clients": (*blobs(), 12, "tiny"),
