@@ -1,6 +1,6 @@
 """What the summary of one run gives: starts for every k, the choice of k, and shapes.
 
-``python -m benchmarks.summary [starts | choice | shapes | noise]`` prints the tables of
+``python -m benchmarks.summary [starts | given | choice | shapes | noise]`` prints the tables of
 docs/summary.md; public data sets that are not on this machine are skipped.
 """
 
@@ -18,6 +18,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel
 from fedclust.cli.tools.budget import blobs
 from fedclust.clustering.auto import choose_noisy
+from fedclust.clustering.rows import cluster
 from fedclust.clustering.summary import (
     DataSummary,
     SummaryRun,
@@ -40,13 +41,21 @@ _DRAWN = 0.8  # of the rows of a set, for a seed
 _CLIENTS = 3
 
 
+def with_bounds(X: FloatArray) -> Schema:
+    """Bounds that are a tenth wider than the rows, on both sides."""
+    wide = np.maximum(X.max(axis=0) - X.min(axis=0), 1e-9)
+    return Schema(X.shape[1], low=X.min(axis=0) - 0.1 * wide, high=X.max(axis=0) + 0.1 * wide)
+
+
+def deal(X: FloatArray) -> LocalChannel:
+    """Three clients, with rows in turn."""
+    return LocalChannel({f"c{i}": X[i::_CLIENTS] for i in range(_CLIENTS)})
+
+
 def summarise(X: FloatArray, n_micro: int = 80) -> DataSummary:
     """The summary of rows that three clients have, under masks."""
-    wide = np.maximum(X.max(axis=0) - X.min(axis=0), 1e-9)
-    schema = Schema(X.shape[1], low=X.min(axis=0) - 0.1 * wide, high=X.max(axis=0) + 0.1 * wide)
-    secure = tier_of("secure")
-    clients = LocalChannel({f"c{i}": X[i::_CLIENTS] for i in range(_CLIENTS)})
-    return SummaryRun(secure.channel(clients), schema, secure).learn(n_micro)
+    schema, secure = with_bounds(X), tier_of("secure")
+    return SummaryRun(secure.channel(deal(X)), schema, secure).learn(n_micro)
 
 
 class Start(NamedTuple):
@@ -94,7 +103,7 @@ def compare_starts(X: FloatArray, seed: int) -> Start:
     return Start(at_once, after, summary.queries)
 
 
-def start_table(seeds: int = 5) -> list[str]:
+def start_table(seeds: int = 20) -> list[str]:
     """The table of starts: mean over k and seeds, and the largest of all."""
     lines = [row("data", "no further round: mean (largest)", "after 5 rounds", "queries")]
     lines.append(row(*["---"] * 4))
@@ -103,6 +112,34 @@ def start_table(seeds: int = 5) -> list[str]:
         both = [np.array([one[i] for one in found]) for i in (0, 1)]
         shown = [f"{values.mean():.3f} ({values.max():.3f})" for values in both]
         lines.append(row(name, *shown, max(one.queries for one in found)))
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def given_table(seeds: int = 5) -> list[str]:
+    """Inertia of whole fits with a given k under masks, by the best known, and their rounds."""
+    lines = [row("data", "rows x features, k", "from cells", "from a summary", "rounds of each")]
+    lines.append(row(*["---"] * 5))
+    seen = set[tuple[str, str]]()
+    for case in start_cases.all_cases():
+        if isinstance(case, str) or (case.name.split(",")[0], case.shape) in seen:
+            continue
+        seen.add((case.name.split(",")[0], case.shape))
+        X, k = np.ascontiguousarray(case.X, dtype=float), case.n_clusters
+        schema = with_bounds(X)
+        best = [KMeans(k, n_init=20, random_state=0).fit(X).inertia_]
+        found, rounds = {}, {}
+        for init, n in (("cells", seeds), ("summary", 1)):  # a summary depends on no seed
+            fits = [
+                cluster(make("llf-cm", k), deal(X), schema, init=init, privacy="secure", seed=seed)
+                for seed in range(n)
+            ]
+            found[init] = np.array([fit.inertia for fit in fits])
+            rounds[init] = np.mean([fit.start_rounds + fit.run.n_rounds for fit in fits])
+            best.append(found[init].min())
+        shown = [f"{(found[init] / min(best)).mean():.4f}" for init in found]
+        each = f"{rounds['cells']:.0f}, {rounds['summary']:.0f}"
+        lines.append(row(case.name.split(",")[0], case.shape, *shown, each))
         print(lines[-1], file=sys.stderr, flush=True)
     return lines
 
@@ -200,6 +237,7 @@ def noise_table(seeds: int = 10, n: int = 20_000, k: int = 15) -> list[str]:
 
 TABLES = {
     "starts": start_table,
+    "given": given_table,
     "choice": choice_table,
     "shapes": shape_table,
     "noise": noise_table,

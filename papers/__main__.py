@@ -1,7 +1,7 @@
 """``python -m papers``: reproduce the papers' tables and figures, from a checkout."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from . import report
-from .experiment import Experiment, is_measured
+from .experiment import Experiment, Task, is_measured
 from .experiments import EXPERIMENTS
 from .harness import Job, execute, open_jobs
 from .store import Store
@@ -25,15 +25,40 @@ app = typer.Typer(
 
 
 @app.command(name="list")
-def list_() -> None:
-    """List the experiments."""
+def list_(
+    stored: Annotated[
+        Path, typer.Argument(help="Stored results, from which times are estimated.")
+    ] = Path("docs/papers"),
+) -> None:
+    """List the experiments, and the minutes of CPU that they take."""
     table = Table()
-    for heading in ("id", "what", "runs", "quick"):
+    for heading in ("id", "what", "runs", "minutes", "quick runs", "minutes"):
         table.add_column(heading, no_wrap=heading == "id")
+    counts: tuple[Callable[[Task], int], ...] = (lambda task: task.runs, lambda task: task.quick)
+    totals = [(0, 0.0, 0), (0, 0.0, 0)]
     for one in EXPERIMENTS.values():
-        runs, quick = (sum(getattr(t, n) for t in one.tasks) for n in ("runs", "quick"))
-        table.add_row(one.id, one.title, str(runs), str(quick))
+        store = Store.read(stored, one)
+        here = [(sum(map(n, one.tasks)), *store.estimate(n)) for n in counts]
+        totals = [_add(*pair) for pair in zip(totals, here, strict=True)]
+        table.add_row(one.id, one.title, *_costs(here))
+    table.add_row("all", "", *_costs(totals))
     Console().print(table)
+
+
+Cost = tuple[int, float, int]  # runs, CPU seconds, and runs whose time is not known
+
+
+def _add(a: Cost, b: Cost) -> Cost:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def _costs(costs: Sequence[Cost]) -> list[str]:
+    """Runs and minutes; a plus where the time of some runs is not known."""
+    return [
+        text
+        for runs, seconds, unknown in costs
+        for text in (str(runs), f"{seconds / 60:.1f}" + ("+" if unknown else ""))
+    ]
 
 
 @app.command()

@@ -60,7 +60,7 @@ def _draw_panel(axes: Any, panel: Panel | Scatter, results: Results) -> None:
     else:
         _lines(axes, panel, results)
     axes.set_title(panel.title, fontsize=9.5)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(which="both", labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 
 

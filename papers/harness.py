@@ -41,6 +41,7 @@ class Job(NamedTuple):
 
 def open_jobs(stores: Sequence[Store], *, quick: bool, runs: int | None) -> list[Job]:
     """Runs that are not stored yet: heavy ones last. Seeds start at zero."""
+    _share(stores)
     found: dict[tuple[str, int], list[tuple[Store, Task]]] = {}
     for store in stores:
         for task in store.experiment.tasks:
@@ -50,6 +51,25 @@ def open_jobs(stores: Sequence[Store], *, quick: bool, runs: int | None) -> list
                     found.setdefault((identify(task), seed), []).append((store, task))
     listed = [Job(pairs[0][1], seed, tuple(pairs)) for (_, seed), pairs in found.items()]
     return sorted(listed, key=lambda job: job.task.heavy)  # stable: otherwise in order
+
+
+def _share(stores: Sequence[Store]) -> None:
+    """Copy stored runs to all tables and figures that have the same task."""
+    tasks = [(store, task, identify(task)) for store in stores for task in store.experiment.tasks]
+    known = {
+        (identity, seed): run
+        for store, task, identity in tasks
+        for seed, run in store.runs.get(task.name, {}).items()
+    }
+    changed: dict[int, Store] = {}
+    for store, task, identity in tasks:
+        needed = store.experiment.quantities(task.name)
+        for seed in set(range(task.runs)) - set(store.runs.get(task.name, {})):
+            run = known.get((identity, seed))
+            if run and needed <= set(run.values):
+                store.add(task, seed, run)
+                changed[id(store)] = store
+    _write(changed)
 
 
 def wanted(task: Task, *, quick: bool, runs: int | None) -> int:

@@ -46,12 +46,30 @@ def page(stores: Mapping[str, Store]) -> str:
         for paper in (*PAPERS, COMPARISON)
     ]
     shown = [(paper, found) for paper, found in chapters if found]
-    parts = [_head(shown), *(_chapter(paper, found) for paper, found in shown)]
+    parts = [
+        _head(shown, list(stores.values())),
+        *(_chapter(paper, found) for paper, found in shown),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
-def _head(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> str:
-    return "\n".join([*INTRODUCTION, *_totals(chapters), "", *LEGEND])
+def _head(chapters: Sequence[tuple[Paper, Sequence[Section]]], stores: Sequence[Store]) -> str:
+    return "\n".join([*INTRODUCTION, *_totals(chapters), "", *LEGEND, "", _costs(stores)])
+
+
+def _costs(stores: Sequence[Store]) -> str:
+    """How long all runs take, and the few of --quick, by the times of stored runs."""
+    full = [store.estimate(lambda task: task.runs) for store in stores]
+    quick = [store.estimate(lambda task: task.quick) for store in stores]
+    runs = sum(task.runs for store in stores for task in store.experiment.tasks)
+    unknown = sum(count for _, count in full)
+    return (
+        "`python -m papers list` estimates the time of each experiment from stored runs: "
+        f"{sum(s for s, _ in full) / 60:.0f} minutes of CPU for all runs, and "
+        f"{sum(s for s, _ in quick) / 60:.1f} minutes for `python -m papers run all --quick`. "
+        f"Without a stored time, and not counted, are {unknown:,} of {runs:,} runs, "
+        f"{sum(count for _, count in quick)} of them quick."
+    )
 
 
 def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -121,9 +121,17 @@ class Store:
             for task, runs in self.runs.items()
         }
 
-    def seconds(self) -> float:
-        """CPU seconds of all runs of which the time is stored."""
-        return sum(r.seconds or 0.0 for runs in self.runs.values() for r in runs.values())
+    def estimate(self, wanted: Callable[[Task], int]) -> tuple[float, int]:
+        """CPU seconds of the wanted runs, by the means of stored ones; and how many have none."""
+        seconds, unknown = 0.0, 0
+        for task in self.experiment.tasks:
+            runs = self.runs.get(task.name, {}).values()
+            timed = [run.seconds for run in runs if run.seconds is not None]
+            if timed:
+                seconds += wanted(task) * sum(timed) / len(timed)
+            else:
+                unknown += wanted(task)
+        return seconds, unknown
 
 
 def _complete(found: Mapping[str, Any], experiment: Experiment, task: Task) -> bool:

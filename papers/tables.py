@@ -90,7 +90,8 @@ def reasons(outcomes: Sequence[Outcome]) -> list[str]:
     for because in dict.fromkeys(one.cell.because for one in differing):
         cells = [one for one in differing if one.cell.because == because]
         known = because or "no reason was found that we could test"
-        lines.append(f"- {len(cells)} differ ({_names(cells)}): {known}.")
+        verb = "differs" if len(cells) == 1 else "differ"
+        lines.append(f"- {len(cells)} {verb} ({_names(cells)}): {known}.")
     return lines
 
 

@@ -21,7 +21,7 @@ start = X[:3]
 pooled = KMeans(3, init=start, n_init=1).fit(X)
 federated = FederatedKMeans(3, init=start).fit(X, clients=owner)
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for name in range(3):
     ax.scatter(*X[owner == name].T, s=12, alpha=0.6, label=f"owner {name}")
 ax.scatter(*pooled.cluster_centers_.T, s=220, facecolors="none", edgecolors="k", label="pooled")

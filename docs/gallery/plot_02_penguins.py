@@ -17,7 +17,7 @@ X = (birds.X - low) / (high - low)
 islands = np.array(birds.client_names)[birds.client]
 model = FederatedKMeans(3, random_state=0).fit(X, clients=islands)
 
-fig, axes = plt.subplots(1, 3, figsize=(9, 3), sharex=True, sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharex=True, sharey=True)
 for ax, name in zip(axes, birds.client_names, strict=True):
     own = islands == name
     ax.scatter(*birds.X[own][:, [0, 2]].T, c=model.labels_[own], s=12, vmin=0, vmax=2)

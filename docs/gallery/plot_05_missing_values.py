@@ -33,6 +33,6 @@ for name, found in labels.items():
     of = truth[complete] if name == "drop" else truth
     right.append(max((found == of).sum(), (found != of).sum()) / len(truth))
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.bar(list(labels), right, color=["#9aa4b2", "#93b3d2", "#1f5f99"])
 ax.set(ylim=(0, 1), ylabel="share of all rows with the right cluster")

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 truth = np.array([[0.25, 0.25], [0.75, 0.75]])
 epsilons = [0.2, 0.5, 1.0, 2.0, 5.0]
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for n in (1_000, 20_000):
     X = np.clip(truth[rng.integers(2, size=n)] + rng.normal(0, 0.06, (n, 2)), 0, 1)
     tables = {str(part): X[part::3] for part in range(3)}

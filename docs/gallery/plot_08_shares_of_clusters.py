@@ -20,7 +20,7 @@ tables = {
 model = FederatedKMeans(3, random_state=0).fit(tables)
 counts = np.array([np.bincount(model.labels_of(name), minlength=3) for name in tables])
 
-fig, ax = plt.subplots(figsize=(6, 3.5))
+fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 left = np.zeros(3)
 for cluster in range(3):
     ax.barh(list(tables), counts[:, cluster], left=left, label=f"cluster {cluster}")

@@ -17,7 +17,7 @@ X = np.column_stack([rng.normal(truth * 4, 1), rng.normal(50_000, 20_000, 300)])
 owner = rng.choice(["north", "south"], 300)
 scaled = FederatedStandardScaler().fit(X, clients=owner).transform(X)
 
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 for ax, rows, title in zip(axes, (X, scaled), ("as it is", "scaled"), strict=True):
     labels = FederatedKMeans(2, random_state=0).fit(rows, clients=owner).labels_
     ax.scatter(X[:, 0], X[:, 1], c=labels, s=10)

@@ -18,7 +18,7 @@ owner = rng.integers(3, size=400)
 ks = range(1, 9)
 inertia = [FederatedKMeans(k, random_state=0).fit(X, clients=owner).inertia_ for k in ks]
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.semilogy(list(ks), inertia, marker="o")
 ax.axvline(4, color="lightgrey", zorder=0)
 ax.set(xlabel="number of clusters", ylabel="inertia")

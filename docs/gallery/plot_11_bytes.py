@@ -19,7 +19,7 @@ for n in sizes:
     sent.append(max(model.bytes_sent_.values()))
     raw.append(tables[0].nbytes)
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.loglog(sizes, raw, marker="o", label="the rows themselves")
 ax.loglog(sizes, sent, marker="o", label="what a client sends")
 ax.set(xlabel="rows of a client", ylabel="bytes")

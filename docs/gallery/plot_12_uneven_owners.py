@@ -21,7 +21,7 @@ alone = [FederatedKMeans(3, random_state=0).fit(X) for X in tables.values()]
 ordered = [m.cluster_centers_[m.cluster_centers_[:, 0].argsort()] for m in alone]
 together = FederatedKMeans(3, random_state=0).fit(tables)
 
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, X in tables.items():
     ax.scatter(*X.T, s=10, alpha=0.5, label=f"owner {name}")
 ax.scatter(*np.mean(ordered, axis=0).T, marker="s", c="firebrick", s=70, label="averaged centres")

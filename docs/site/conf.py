@@ -41,6 +41,7 @@ suppress_warnings = ["config.cache", "misc.highlighting_failure", "myst.xref_mis
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -29,7 +29,7 @@ class Section:
     heading: str
     anchor: str  # empty for the beginning of a page
     text: str
-    kind: str  # "how-to", "page", "example", "api", "record" or "menu"
+    kind: str  # "how-to", "page", "front", "example", "api", "record" or "menu"
 
 
 def all_sections(root: Path) -> Iterator[Section]:
@@ -74,6 +74,8 @@ def of_markdown(file: Path, root: Path) -> Iterator[Section]:
 def _kind(page: str) -> str:
     if page.endswith("/index") or page in ("docs/explanation", "docs/adr/README"):
         return "menu"
+    if f"{page}.md" in TOP[:3]:
+        return "front"
     if page.startswith("docs/how-to/"):
         return "how-to"
     if page.startswith("docs/adr/") or page in ("CHANGELOG", "docs/papers", "docs/benchmarks"):

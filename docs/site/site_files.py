@@ -11,9 +11,8 @@ from typing import Any
 from sections import Section, all_sections, pages, plain
 
 ROOT = Path(__file__).parents[2]
-_MODULE = re.compile(
-    r"^```\{eval-rst\}\n\.\. automodule:: (\S+)\n.*?^```$", re.MULTILINE | re.DOTALL
-)
+_BLOCK = re.compile(r"^```\{eval-rst\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_AUTO = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
 _DOOR = (
     '<!doctype html><meta charset="utf-8"><title>fedclust</title>'
     '<meta http-equiv="refresh" content="0; url=docs/index.html">'
@@ -25,12 +24,22 @@ def setup(app: Any) -> dict[str, bool]:
     """Write these files when a site has been built."""
     app.connect("build-finished", write_files)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-signature", describe_parameters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def skip(app: Any, what: str, name: str, *others: Any) -> bool | None:
     """Leave out the methods that scikit-learn adds to every estimator for its own routing."""
     return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def describe_parameters(
+    app: Any, what: str, name: str, one: Any, options: Any, signature: str, result: str
+) -> tuple[str, str] | None:
+    """The parameters of a class whose ``__new__`` takes any, so that it can name wrong ones."""
+    if what == "class" and signature.startswith("(*args"):
+        return _signature(one), result
+    return None
 
 
 def write_files(app: Any, problem: Exception | None) -> None:
@@ -61,7 +70,8 @@ def llms_text(sections: list[Section]) -> str:
         "> Federated clustering for Python: the clusters of everybody's data, and no row leaves "
         "its owner. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
-    groups = {"menu": "Start", "how-to": "How do I", "page": "Guides", "record": "Records"}
+    groups = {"front": "The repository", "menu": "Start", "how-to": "How do I"}
+    groups |= {"page": "Guides", "record": "Records"}
     first = {s.page: s for s in reversed(sections) if s.kind in groups}
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]
@@ -83,26 +93,37 @@ def first_sentence(text: str) -> str:
 def twin_text(file: Path) -> str:
     """A page in Markdown, with the names that a reference describes."""
     text = file.read_text(encoding="utf-8")
-    return _MODULE.sub(lambda found: "\n".join(_names(found[1])), text)
+    return _BLOCK.sub(lambda block: "\n".join(_described(block[1])), text)
 
 
-def _names(package: str) -> Iterator[str]:
-    """The public names of a package, with their docstrings and methods."""
-    module = importlib.import_module(package)
-    for name in module.__all__:
-        one = getattr(module, name)
-        if not callable(one):
-            yield f"## {package}.{name}\n"
-            continue
-        yield f"## {package}.{name}{_signature(one)}\n\n{inspect.getdoc(one) or ''}\n"
-        for key, method in inspect.getmembers(one) if inspect.isclass(one) else ():
-            ours = str(getattr(method, "__module__", "")).startswith("fedclust")
-            if ours and not key.startswith("_") and callable(method):
-                yield f"### {name}.{key}{_signature(method)}\n\n{inspect.getdoc(method) or ''}\n"
+def _described(block: str) -> Iterator[str]:
+    """What the directives of a block describe."""
+    for kind, path, options in _AUTO.findall(block):
+        if kind != "module":
+            yield from _describe(*path.rsplit(".", 1))
+        elif ":members:" in options:
+            for name in importlib.import_module(path).__all__:
+                yield from _describe(path, name)
+
+
+def _describe(module: str, name: str) -> Iterator[str]:
+    """A name with its docstring and methods."""
+    one = getattr(importlib.import_module(module), name)
+    if not callable(one):
+        yield f"## {module}.{name}\n"
+        return
+    yield f"## {module}.{name}{_signature(one)}\n\n{inspect.getdoc(one) or ''}\n"
+    for key, method in inspect.getmembers(one) if inspect.isclass(one) else ():
+        ours = str(getattr(method, "__module__", "")).startswith("fedclust")
+        if ours and not key.startswith("_") and callable(method):
+            yield f"### {name}.{key}{_signature(method)}\n\n{inspect.getdoc(method) or ''}\n"
 
 
 def _signature(one: Any) -> str:
+    """The parameters with their defaults; the docstring has their types."""
     try:
-        return str(inspect.signature(one))
+        found = inspect.signature(one)
     except (TypeError, ValueError):
         return ""
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))

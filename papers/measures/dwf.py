@@ -1,12 +1,14 @@
 """DWF: blobs, MNIST and FEMNIST with a hundred clients."""
 
-from functools import cache, lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fedclust.algorithms import make, make_seeding
-from fedclust.core import ClientSampling, Plan, Schema, run
+from fedclust.core import AnyAlgorithm, ClientSampling, Plan, Schema, run
 from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import nearest
 from fedclust.metrics import majority_accuracy, score, v_measure
@@ -83,10 +85,19 @@ def _federated(
     if init is None:
         chosen = make("one-shot", k, preset="baseline")
     else:
-        chosen = make(key, k, preset="reference", init=init)
+        chosen = _iterative(key, X.dtype)(k, init=init)
     sampling = ClientSampling(fraction=fraction)
     done = run(Plan(chosen, seed=seed), clients, schema, sampling=sampling)
     return done.model, done.n_rounds
+
+
+def _iterative(key: str, dtype: np.dtype[Any]) -> Callable[..., AnyAlgorithm]:
+    """DWF or EWF as in the paper; for images the same algorithm with clients that remember."""
+    if dtype == np.float32 and find_spec("numba") is not None:
+        from .remembering import REMEMBERING
+
+        return REMEMBERING[key].reference
+    return partial(make, key, preset="reference")
 
 
 @cache

@@ -39,7 +39,7 @@ def llf(
     if start == "seeded" and key != "c2f-fcm":  # C2F-FCM seeds at the server, in its first round
         seeding = make_seeding("careful", k, restarts=1)
         init = run(Plan(seeding, seed=seed), clients, schema, sampling=sampling).model
-    plan = Plan(_configure(key, k, init, n_rounds), seed=seed)
+    plan = Plan(_configure(key, k, init, n_rounds, all_clients=gamma == 1), seed=seed)
     done = run(plan, clients, schema, sampling=sampling)
     central = _pooled(name, seed % STARTS if start == "random" else seed, start, n_rounds)
     labels = nearest(X, done.model)[0]
@@ -53,11 +53,15 @@ def llf(
     return quantities | {f"tolerance@{line.round + 1}": line.shift for line in done.history}
 
 
-def _configure(key: str, k: int, init: FloatArray, n_rounds: int) -> AnyAlgorithm:
+def _configure(
+    key: str, k: int, init: FloatArray, n_rounds: int, *, all_clients: bool
+) -> AnyAlgorithm:
     if key == "gdf-fcm":
         return make(key, k, init=init, preset="reference", max_rounds=n_rounds)
-    preset = "baseline" if key == "c2f-fcm" else "default"
-    return make(key, k, init=init, preset=preset, max_rounds=n_rounds, tol=0.0)
+    if key != "c2f-fcm":
+        return make(key, k, init=init, max_rounds=n_rounds, tol=0.0)
+    tol = 1e-12 if all_clients else 0.0  # with all, it rests after a few rounds
+    return make(key, k, init=init, preset="baseline", max_rounds=n_rounds, tol=tol)
 
 
 def _authors_draw(seed: int, k: int, n_features: int) -> FloatArray:

@@ -74,3 +74,9 @@ def test_the_dwf_reference_may_end_after_seventeen_rounds() -> None:
     rows = np.zeros((6, 1))
     chosen = make("dwf", 1, preset="reference", init=np.zeros((1, 1)))
     assert run(Plan(chosen), LocalChannel({"a": Data.of(rows)}), Schema(1)).n_rounds == 17
+
+
+@pytest.mark.parametrize("name", ["kmeans", "KMeans", "c-means"])
+def test_common_names_lead_to_the_keys(name: str) -> None:
+    with pytest.raises(ConfigError, match="k-means is 'llf-cm', fuzzy c-means is 'llf-fcm'"):
+        make(name, 3)

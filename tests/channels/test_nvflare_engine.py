@@ -29,8 +29,10 @@ spec.loader.exec_module(engine)
 PROBE += """
 
 def run_module(name, run_name, alter_sys):
-    from nvflare.fuel.f3 import communicator
+    from nvflare.fuel.f3 import communicator, mpm
     from nvflare.fuel.f3.sfm import conn_manager
+    from nvflare.private.fed.client import client_app_runner
+    from nvflare.private.fed.server import job_runner
     from nvflare.private.fed.utils.fed_utils import fobs_initialize
     from nvflare.private.fed.app.client import client_train
     fobs_initialize()
@@ -41,6 +43,7 @@ def run_module(name, run_name, alter_sys):
         "heavy": [m for m in ("numpy", "scipy", "sklearn", "aiohttp") if m in sys.modules],
         "drivers": sorted(k for k in drivers.drivers),
         "wait": conn_manager.MAX_WAIT,
+        "naps": [type(m.time).__name__ for m in (mpm, client_app_runner, job_runner)],
         "rest": sys.argv[1:],
     }))
 
@@ -88,6 +91,7 @@ def test_the_engine_loads_no_more_than_it_needs() -> None:
     assert found["heavy"] == []
     assert {"grpc", "grpcs", "tcp"} <= set(found["drivers"])  # type: ignore[call-overload]
     assert found["wait"] == 2
+    assert found["naps"] == ["ShortNaps"] * 3
     assert found["rest"] == ["-m", "KIT"]
 
 

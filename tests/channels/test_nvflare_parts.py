@@ -1,5 +1,6 @@
 """The few files that know NVFlare, with an engine that is not there."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -216,6 +217,45 @@ def test_a_login_retries_sooner_than_every_second() -> None:
         retry_interval=1.0,
     )
     assert made.retry_interval == 0.1
+
+
+def test_a_process_that_a_killed_command_left_is_stopped_after_use(tmp_path: Path) -> None:
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    recorded = {"pid": left.pid, "started": process.created(left.pid)}
+    (tmp_path / "process.json").write_text(json.dumps({**recorded, "started": 1.0}))
+    with process.adopting(tmp_path):
+        pass
+    assert left.poll() is None, "another process with the same id"
+    (tmp_path / "process.json").write_text(json.dumps(recorded))
+    with process.adopting(tmp_path):
+        assert left.poll() is None
+    left.wait(10)
+    assert not psutil.pid_exists(left.pid)
+    with process.adopting(tmp_path):
+        pass
+
+
+def test_a_session_looks_for_no_settings_in_the_current_folder(tmp_path: Path) -> None:
+    """It would read every folder below, and take the first comm_config.json that lies anywhere."""
+    deep = tmp_path / "data" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "comm_config.json").write_text('{"use_aio_grpc": true}')
+    program = """
+import os
+def walk(top, *a, **k):
+    raise AssertionError(f"{top} was searched")
+os.walk = walk
+import fedclust.channels.nvflare.session
+from nvflare.fuel.f3 import communicator
+from nvflare.fuel.f3.comm_config import CommConfigurator
+communicator.load_comm_drivers()
+print(CommConfigurator().get_config(), sorted(communicator.driver_mgr.drivers))
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("None ")
+    assert "'grpc'" in done.stdout
+    assert "aio" not in done.stdout
 
 
 class FakeSession:

@@ -25,7 +25,13 @@ class Machine:
         self.kit, self.name = kit, name
         kit.mkdir(parents=True, exist_ok=True)
         handle = clients.guarded(lambda server, request: make_reply(ReturnCode.OK))
-        self._send = signs.with_signs(lambda cell, **values: handle(None, values["request"]), kit)
+        self.left = 0
+        self._send = signs.with_signs(
+            lambda cell, **values: handle(None, values["request"]), kit, self._leave
+        )
+
+    def _leave(self) -> None:
+        self.left += 1
 
     def beat(self, topic: str = CellChannelTopic.HEART_BEAT) -> str:
         headers = {
@@ -79,12 +85,44 @@ def test_a_second_place_is_refused_and_both_learn_it(
     assert second.beat(CellChannelTopic.Register) == ReturnCode.UNAUTHENTICATED
     assert second.beat() == ReturnCode.UNAUTHENTICATED
     assert second.notices() == [{"what": "twice", "refused": True}]
+    assert second.left == 0, "its command ends with this reason"
     assert first.beat() == ReturnCode.OK
     found = {"what": "twice", "refused": False, "address": "address of two"}
     assert first.notices() == [found]
     assert first.beat() == ReturnCode.OK
     assert first.notices() == [found], "it is said once"
     assert reported(tmp_path) == {"west": {"twice": "address of two"}}
+
+
+@pytest.mark.parametrize(
+    ("codes", "left"),
+    [
+        ([ReturnCode.OK, ReturnCode.TIMEOUT, ReturnCode.OK, ReturnCode.TIMEOUT], 0),
+        ([ReturnCode.TIMEOUT, ReturnCode.TIMEOUT], 1),
+        ([ReturnCode.TIMEOUT, ReturnCode.TARGET_UNREACHABLE, ReturnCode.TIMEOUT], 0),
+        ([ReturnCode.UNAUTHENTICATED], 1),
+        ([None, None, None], 0),
+    ],
+)
+def test_a_client_that_its_server_does_not_know_registers_again(
+    codes: list[str | None], left: int
+) -> None:
+    """A server with renewed keys answers no heartbeat; one that revoked a kit refuses it."""
+    calls: list[int] = []
+    beats = signs.Beats(lambda: calls.append(1))
+    for code in codes:
+        beats.note(None if code is None else make_reply(code))
+    assert len(calls) == left
+
+
+def test_an_engine_with_a_job_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE):
+        signs.end_to_register_again()
+    assert ended == []
+    signs.end_to_register_again()
+    assert ended == [signs.AGAIN]
 
 
 def test_a_client_that_moves_or_starts_again_is_welcome(
@@ -115,10 +153,14 @@ def test_a_refused_request_leaves_no_trace(
 ) -> None:
     """Who is rejected by the engine itself cannot take a client's place."""
     refuse = clients.guarded(lambda server, request: make_reply(ReturnCode.UNAUTHENTICATED, "no"))
-    send = signs.with_signs(lambda cell, **values: refuse(None, values["request"]), tmp_path / "x")
-    (tmp_path / "x").mkdir()
+    kit, left = tmp_path / "x", list[int]()
+    send = signs.with_signs(
+        lambda cell, **values: refuse(None, values["request"]), kit, lambda: left.append(1)
+    )
+    kit.mkdir()
     headers = {CellMessageHeaderKeys.CLIENT_NAME: "west"}
     send(None, topic=CellChannelTopic.HEART_BEAT, request=Message(headers))
+    assert left == [1]
     assert Machine(tmp_path / "one", clients).beat() == ReturnCode.OK
 
 
@@ -169,10 +211,10 @@ def test_reports_of_an_earlier_server_are_gone(tmp_path: Path) -> None:
 
 def test_other_requests_are_passed_on_as_they_are(tmp_path: Path) -> None:
     message = Message({})
-    send = signs.with_signs(lambda cell, **values: values["request"], tmp_path)
+    send = signs.with_signs(lambda cell, **values: values["request"], tmp_path, lambda: None)
     assert send(None, topic="get_task", request=message) is message
     assert not message.headers
-    lost = signs.with_signs(lambda cell, **values: None, tmp_path)
+    lost = signs.with_signs(lambda cell, **values: None, tmp_path, lambda: None)
     assert lost(None, topic=CellChannelTopic.HEART_BEAT, request=message) is None
 
 

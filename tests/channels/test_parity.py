@@ -22,6 +22,7 @@ from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.clustering.choose_k.halves import HalvesPartialCMeans
 from fedclust.clustering.preparation.extremes import Extremes
 from fedclust.clustering.rows import cluster
+from fedclust.clustering.summary.cells import CellMicroQuery
 from fedclust.core import (
     Algorithm,
     AnyAlgorithm,
@@ -46,6 +47,7 @@ from ..support.plans import SCHEMA, START, plans
 
 # Their sums have no number of records for each cluster, by which small clusters could be left out.
 REFUSED_BY_PAPER = {
+    CellMicroQuery,
     Mixture,
     MixtureFit,
     PartialCMeans,

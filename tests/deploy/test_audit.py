@@ -49,8 +49,8 @@ def test_an_audit_says_what_left_and_is_verified_offline(tmp_path: Path, kit: Pa
     assert "2 messages" in command("audit", kit, "--out", out).output
     found = content(out)
     page = found["report.txt"].decode()
-    assert "1 replies" in page
-    assert "1 requests were refused" in page
+    assert "Replies that left this client: 1, with" in page
+    assert "Requests that it refused: 1." in page
     assert "Study 's'" in page
     assert "to: ana@example.org" in page
     assert "the rules of client.toml" in page

@@ -156,6 +156,11 @@ def test_a_client_without_a_usable_certificate_or_log_is_not_healthy(
     assert not north.monitor.health().ok
     north.monitor.look()
     assert north.monitor.health().ok
+    with monkeypatch.context() as filled:
+        filled.setattr("fedclust.channels.nvflare.signs.is_full", lambda folder: True)
+        assert not north.monitor.health().ok
+        assert "is full; no study can use this client" in str(north.monitor.look())
+    assert north.monitor.look() is None
     (north.kit / "fedclust.log").mkdir()
     with north.monitor.running():
         pass

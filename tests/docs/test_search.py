@@ -1,6 +1,7 @@
 """The search of the site answers newcomers, in a browser and without a network."""
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,8 +60,11 @@ def test_every_public_name_is_in_the_search_and_the_reference() -> None:
         text = page.read_text()
         assert f"automodule:: {package}\n" in text
         assert "```python" in text, f"{page.name} has no example"
-        missing = {f"{package}.{name}" for name in importlib.import_module(package).__all__} - named
-        assert not missing
+        names = {f"{package}.{name}" for name in importlib.import_module(package).__all__}
+        assert not names - named
+        if ":members:" not in text.partition("automodule::")[2].partition("```")[0]:
+            listed = set(re.findall(r"^\.\. auto\w+:: (\S+)$", text, re.MULTILINE))
+            assert not names - listed, "names that no directive describes"
 
 
 def test_every_package_that_lists_names_is_in_the_reference() -> None:

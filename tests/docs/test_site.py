@@ -1,6 +1,7 @@
 """The built site, opened from its folder: `make docs` builds it and runs these tests."""
 
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,14 @@ def test_every_public_name_has_its_place() -> None:
         assert lost == [], package
 
 
+def test_classes_show_their_parameters() -> None:
+    """Although their ``__new__`` takes any, so that it can name wrong ones."""
+    text = (SITE / "docs" / "reference" / "fedclust.html").read_text()
+    shown = re.sub(r"<[^>]+>", "", text)
+    assert re.search(r"fedclust\.FederatedKMeans\(n_clusters=8,\s*\*,\s*algorithm=", shown)
+    assert "(*args" not in shown
+
+
 def test_methods_that_are_inherited_have_their_place() -> None:
     text = (SITE / "docs" / "reference" / "fedclust.html").read_text()
     for kind in ("FederatedKMeans", "FederatedMixture", "FederatedStandardScaler"):
@@ -100,8 +109,22 @@ def test_twins_of_the_reference_describe_every_name() -> None:
         text = twin.read_text()
         names = importlib.import_module(package).__all__
         assert [n for n in names if f"## {package}.{n}" not in text] == [], package
-    assert "### FederatedKMeans.fit(" in (SITE / "docs" / "reference" / "fedclust.md").read_text()
+    text = (SITE / "docs" / "reference" / "fedclust.md").read_text()
+    assert "### FederatedKMeans.fit(" in text
+    assert "eval-rst" not in text
+    assert "## fedclust.clustering.model.Model(" in text
 
 
 def test_the_front_door_leads_in() -> None:
     assert "docs/index.html" in Path(SITE / "index.html").read_text()
+
+
+def test_pictures_are_not_cut() -> None:
+    """The margin of every picture of the gallery has the colour of the background."""
+    images = pytest.importorskip("matplotlib.image")
+    pictures = sorted((SITE / "_images").glob("sphx_glr_plot_*_001.png"))
+    assert len(pictures) >= 12
+    for picture in pictures:
+        pixels = images.imread(picture)[..., :3]
+        edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
+        assert all((edge > 0.99).all() for edge in edges), picture.name

@@ -11,7 +11,10 @@ import psutil
 import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
+from fedclust.channels.nvflare.process import is_free
+
 from .processes import CLIENTS, Command, Federation, federation, told, wait_for
+from .studies_of_nemesis import SLOW
 
 pytestmark = pytest.mark.e2e
 
@@ -112,9 +115,12 @@ def test_a_server_that_is_killed_resumes_bit_for_bit(fed: Federation) -> None:
 
 
 def test_a_command_that_is_killed_alone_resumes_with_the_server_it_left(fed: Federation) -> None:
-    study = fed.write_study(LONG.replace("200", "900"), k=7)
+    study = fed.write_study(LONG, k=7)
+    (fed.folder / "slow").mkdir()
+    (fed.folder / "slow" / "sitecustomize.py").write_text(SLOW)
+    path = os.pathsep.join([str(fed.folder / "slow"), os.environ.get("PYTHONPATH", "")])
     for name in CLIENTS:
-        fed.client(name)
+        fed.client(name, env={"PYTHONPATH": path})
     first = fed.server(study)
     first.says(UNDER_WAY)
     first.family()
@@ -123,6 +129,7 @@ def test_a_command_that_is_killed_alone_resumes_with_the_server_it_left(fed: Fed
     second = fed.server(study, "--resume")
     assert second.ends(150) == 0, second.said()
     assert "using the server that is running" in second.said()
+    assert is_free(fed.port), "it is stopped, too, with its command"
     assert "the run continues from its last saved round" in second.said()
     assert same_result(fed, study)
 

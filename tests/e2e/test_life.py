@@ -67,3 +67,32 @@ def test_a_client_that_joins_and_kits_that_are_renewed_take_part(fed: Federation
     assert "submitted to east, north, south, west" in server.said()
     for name in (*CLIENTS, "east"):
         assert list((used / name / "labels").glob("study-*.csv"))
+
+
+def test_clients_that_run_learn_that_they_are_revoked_and_know_a_renewed_server(
+    fed: Federation,
+) -> None:
+    """Nobody restarts them, though they registered with a key that the server has no more."""
+    study = fed.write_study('algorithm = "llf-cm"', min_clients=2)
+    lines = study.read_text().splitlines()  # without [clients]: all that connect take part
+    study.write_text("\n".join(line for line in lines if line != "[clients]" and "csv" not in line))
+    copied = fed.folder / "west"
+    fed.kit("west").rename(copied)
+    running = {name: fed.client(name) for name in ("north", "south")}
+    running["west"] = fed.command("west", "client", str(copied))
+    first = fed.server(study, "--wait", "120", "--grace", "20")
+    assert first.ends(300) == 0, first.said()
+    assert "submitted to north, south, west" in first.said()
+    words = [sys.executable, "-m", "fedclust", "revoke", "kits.toml", "west", "--out", "kits"]
+    subprocess.run(words, cwd=fed.folder, check=True, capture_output=True, timeout=PATIENCE)
+    second = fed.server(study, "--wait", "120", "--force")
+    assert second.ends(300) == 0, second.said()
+    assert "submitted to north, south:" in second.said()
+    running["west"].says("fedclust: the server refuses this kit, because the coordinator revoked")
+    assert running["west"].ends() == 1
+    text = (fed.folder / "kits.toml").read_text()
+    (fed.folder / "kits.toml").write_text(text.replace('west = "Clinic west"\n', ""))
+    provision(fed, "--renew")
+    third = fed.server(study, "--wait", "120", "--force")
+    assert third.ends(300) == 0, third.said()
+    running["north"].says("the server does not answer this client any more; connecting again")

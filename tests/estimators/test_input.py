@@ -90,7 +90,7 @@ def test_advice_about_missing_bounds_works(privacy: str) -> None:
 def test_an_unknown_init_lists_those_for_split_rows() -> None:
     with pytest.raises(ConfigError) as caught:
         FederatedKMeans(3, init="kmeans").fit(rows())
-    names = {"auto", "k-means++", "cells", *SEEDINGS}
+    names = {"auto", "k-means++", "cells", "summary", *SEEDINGS}
     listed = str(caught.value).removeprefix("init='kmeans' is not one of ").partition(";")[0]
     assert set(listed.split(", ")) == names
     assert not names & set(VERTICAL_SEEDINGS)
@@ -145,8 +145,8 @@ def test_a_subclass_may_take_any_parameter() -> None:
             lambda m: m.fit(pd.DataFrame({"x": [1.0, np.nan], "y": [1, 2]}), clients=["u", "v"]),
             r"X: column 'x' has 1 missing or infinite values \(first in row 1\)",
         ),
-        (lambda m: m.fit(rows(2)), "n_samples=2 must be at least n_clusters=3"),
-        (lambda m: m.fit([np.empty((0, 2))]), "n_samples=0 must be at least n_clusters=3"),
+        (lambda m: m.fit(rows(2)), r"n_clusters=3 is more than there are rows \(n_samples=2\)"),
+        (lambda m: m.fit([np.empty((0, 2))]), "n_samples=0, but at least 2 rows are needed"),
         (
             lambda m: m.fit(rows(), clients="hospital"),
             "clients='hospital' names a column, but the columns of X have no names; pass a data",
@@ -195,6 +195,18 @@ def test_a_subclass_may_take_any_parameter() -> None:
             lambda m: m.fit({"a": _frame("x", "y"), "b": rows(9)}),
             "the columns of client 'a' have names, those of client 'b' have none; pass data frames",
         ),
+        (lambda m: m.fit(rows()[:, 0]), "X: expected a table with rows and columns"),
+        (lambda m: m.fit([]), "X: expected a table with rows and columns"),
+        (
+            lambda m: m.fit(rows()).predict(rows()[0]),
+            "X: expected a table with rows and columns",
+        ),
+        (lambda m: m.fit([[1.0, 2.0], [3.0]]), "X: its rows have different lengths"),
+        (lambda m: m.fit(np.array([["m", "f"]] * 9)), "X: has text, which is not numeric; drop"),
+        (lambda m: m.fit(rows() + 1j), "X: Complex data not supported; use a column for"),
+        (lambda m: m.fit(np.ma.masked_less(rows(), 0.5)), "X: some values are masked"),
+        (lambda m: m.fit(_frame("x", "y", "x")), "X: two columns are called 'x'; rename one"),
+        (lambda m: m.fit({"a": rows() + 1j}), "client 'a': Complex data not supported"),
     ],
 )
 def test_wrong_data_gives_a_one_line_error(call: Any, message: str) -> None:

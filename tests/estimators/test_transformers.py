@@ -212,3 +212,25 @@ def test_encoded_owners_go_on_to_the_clustering() -> None:
     assert encoded.columns[-1] == "owner"
     model = FederatedKMeans(3, random_state=0).fit(encoded, clients="owner")
     assert model.clients_ == ("bank", "clinic", "shop")
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+@pytest.mark.parametrize("library", [lambda frame: frame, pl.from_pandas])
+@pytest.mark.parametrize("kind", [FederatedStandardScaler, FederatedOneHotEncoder])
+def test_new_rows_need_no_column_of_owners(kind: Any, library: Any, output: str) -> None:
+    """A pipeline that was fitted with a column of owners takes rows without one."""
+    frame = pd.DataFrame({"x": np.tile([1.0, 2.0, 3.0, 4.0], 20), "bank": ["a", "b"] * 40})
+    frame.index = frame.index + 7
+    fitted = kind().set_output(transform=output).fit(library(frame), clients="bank")
+    kept = fitted.transform(library(frame))
+    new = fitted.transform(library(frame[["x"]]))
+    assert list(new.columns) == [name for name in kept.columns if name != "bank"]
+    np.testing.assert_array_equal(new.to_numpy(), kept[list(new.columns)].to_numpy())
+    assert type(new) is type(kept)
+    if library is not pl.from_pandas and output != "polars":
+        assert list(new.index) == list(frame.index)
+    model = make_pipeline(kind(), FederatedKMeans(2, random_state=0))
+    step = kind.__name__.lower()
+    model.fit(library(frame), **{f"{step}__clients": "bank", "federatedkmeans__clients": "bank"})
+    own = model.predict(library(frame))
+    np.testing.assert_array_equal(model.predict(library(frame[["x"]])), own)

@@ -15,7 +15,7 @@ from .column_owners import frames, pd, rows
     [
         (lambda m: m.fit([rows(9), rows(8)]), r"same records .* differ \(0 9, 1 8\)"),
         (lambda m: m.fit(rows(), owners=["a"]), r"owners: expected one name per column \(4\)"),
-        (lambda m: m.fit(rows(2)), "n_samples=2 must be at least n_clusters=3"),
+        (lambda m: m.fit(rows(2)), r"n_clusters=3 is more than there are rows \(n_samples=2\)"),
         (lambda m: m.fit([pd.Series([1.0] * 9)] * 2), "expected a table per owner"),
         (lambda m: m.fit(rows(), owners=["a", None, "b", "b"]), "owners: a name is missing"),
         (lambda m: m.fit(rows(), owners=[1, "1", 2, 2]), "owners: two names are equal as text"),

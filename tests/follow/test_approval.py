@@ -102,7 +102,7 @@ def test_name_and_version_change_the_hash_and_the_default_tier_does_not(tmp_path
 
 def test_nothing_is_answered_before_the_owner_has_approved(tmp_path: Path) -> None:
     there = Federation(tmp_path, tables(3), consent=ASK)
-    with pytest.raises(TooFewClients, match="no client follows.*c01: its owner has not approved"):
+    with pytest.raises(TooFewClients, match="no client follows.*c00, c01, c02: its owner has not"):
         there.run(tmp_path / "run")
     for client in there.rows:
         assert {line["code"] for line in logged(there, client)} == {Code.APPROVAL}
@@ -292,7 +292,8 @@ def test_a_broken_rule_is_named_before_any_row_is_read(rule: str, tmp_path: Path
         (there.folder / client / "people.csv").unlink()
     with pytest.raises(TooFewClients) as ended:
         there.run(tmp_path / "run", approval_wait=600.0, needed=3)
-    assert f"c00: refused: {why}" in str(ended.value).replace("client.toml does not", "does not")
+    assert f": refused: {why}" in str(ended.value).replace("client.toml does not", "does not")
+    assert "c00, c01, c02, c03: refused" in str(ended.value)
     assert ended.value.final
     (line,) = logged(there, "c00")
     assert line["code"] == Code.CONSENT
@@ -301,11 +302,18 @@ def test_a_broken_rule_is_named_before_any_row_is_read(rule: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("most", [20, 80])
-def test_a_summary_has_no_more_groups_than_clusters_are_allowed(most: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "clustering", ['n_clusters = "auto"\nk_range = [2, 4]', 'n_clusters = 3\ninit = "summary"']
+)
+def test_a_summary_has_no_more_groups_than_clusters_are_allowed(
+    clustering: str, most: int, tmp_path: Path
+) -> None:
     """It would be refused in the middle of the study otherwise."""
-    there = Federation(tmp_path, tables(3), clustering="k_range = [2, 4]")
-    text = there.path.read_text().replace("n_clusters = 3", 'n_clusters = "auto"')
-    there.path.write_text(text)
+    there = Federation(tmp_path, tables(3))
+    there.path.write_text(there.path.read_text().replace("n_clusters = 3", clustering))
+    assert "a summary of your rows in at most 11 rounds" in "\n".join(
+        f"{line}" for line in describe_study(there.study)
+    )
     file = there.folder / "c00" / "client.toml"
     file.write_text(f"{file.read_text()}max_clusters = {most}\n")
     config = read_client_config(file)
@@ -469,7 +477,7 @@ def test_another_version_is_a_sentence_on_both_sides(
     )
     with pytest.raises(TooFewClients) as ended:
         there.run(tmp_path / "run")
-    assert f"c00: refused: {why}" in str(ended.value)
+    assert f"c00, c01, c02: refused: {why}" in str(ended.value)
     assert ended.value.final
     assert list(watch.find_new()) == [IsRefused("s", why)]
 

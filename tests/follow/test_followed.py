@@ -16,7 +16,8 @@ pytest.importorskip("cryptography")
 @pytest.mark.parametrize("one_message", [False, True])
 @pytest.mark.parametrize("F", [2, 5])
 @pytest.mark.parametrize(
-    "clustering", ["", "fuzzy = true\nfuzzifier = 1.7", "n_init = 2\nmax_rounds = 10"]
+    "clustering",
+    ["", "fuzzy = true\nfuzzifier = 1.7", "n_init = 2\nmax_rounds = 10", 'init = "summary"'],
 )
 def test_a_followed_study_is_the_study_in_one_process(
     clustering: str, F: int, one_message: bool, tmp_path: Path

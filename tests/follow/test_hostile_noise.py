@@ -1,5 +1,6 @@
 """A server that wants a second draw of noise, or more queries than a client allows."""
 
+import errno
 import json
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import pytest
 from fedclust.core.wire import Frame, pack, unpack
 from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.follow.memory import RunMemory
+from fedclust.privacy.draws import Draws
 from fedclust.privacy.ledger import Ledger
 
 from ..support.following import Federation, Sites, tables
@@ -72,6 +74,7 @@ def test_a_process_that_does_not_look_would_draw_again(
     noisy: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RunMemory, "is_current", True)
+    monkeypatch.setattr(Draws, "_load", lambda self, question: None)
     scene = noisy.before(noisy.step("BoundedCMeans"), tmp_path)
     raw = pack(*scene.request)
     assert len({process.answer(raw, AUTHOR) for process in at_the_step(scene, 2)}) == 2
@@ -81,10 +84,10 @@ class Killed(Exception):
     """The process dies."""
 
 
-def test_a_process_that_dies_before_it_sends_pays_again(
+def test_a_process_that_dies_before_it_sends_pays_once(
     noisy: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of the first draw has left, so the server has one noise in the end."""
+    """The draw is kept before it is paid for, so a study with all of the budget can go on."""
     scene = noisy.before(noisy.step("BoundedCMeans"), tmp_path)
     before = spent(tmp_path / "c00")
 
@@ -101,13 +104,51 @@ def test_a_process_that_dies_before_it_sends_pays_again(
     first = scene.ask(scene.request)
     scene.restart("c00")
     assert pack(*scene.ask(scene.request)) == pack(*first)
-    assert spent(tmp_path / "c00") - before == pytest.approx(2 * once)
+    assert once > 0
+    assert spent(tmp_path / "c00") - before == pytest.approx(once)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Draws, "_keep"), (Ledger, "spend"), (RunMemory, "keep_reply")]
+)
+def test_a_full_disk_costs_no_budget_twice(
+    owner: type, name: str, noisy: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = noisy.before(noisy.step("BoundedCMeans"), tmp_path)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with monkeypatch.context() as filled:
+        filled.setattr(owner, name, fail)
+        assert is_refused(scene.ask(scene.request), "disk")
+    scene.restart("c00")
+    assert scene.ask(scene.request).header["kind"] == "reply"
+    lines = (tmp_path / "c00" / "ledger.jsonl").read_text().splitlines()
+    paid = [entry for entry in map(json.loads, lines) if entry["event"] == "noise"]
+    assert len({entry["what"] for entry in paid}) == len(paid)
+    assert any(entry["what"].startswith("bounded-c-means") for entry in paid)
+
+
+def test_draws_are_removed_with_the_secret_when_the_study_is_over(
+    noisy: Recorded, tmp_path: Path
+) -> None:
+    scene = noisy.before(noisy.step("BoundedCMeans"), tmp_path)
+    scene.ask(scene.request)
+    [folder] = [path.parent for path in (tmp_path / "c00").glob("following/*/steps.bin")]
+    files = list((folder / "noise").iterdir())
+    assert files
+    assert {file.stat().st_mode & 0o077 for file in files} == {0}
+    RunMemory(folder).end("the study is finished")
+    assert not (folder / "noise").exists()
+    assert not (folder / "secret").exists()
 
 
 def test_without_its_memory_a_client_would_draw_again(
     noisy: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RunMemory, "keep_reply", lambda self, reply, sync: None)
+    monkeypatch.setattr(Draws, "_load", lambda self, question: None)
     scene = noisy.before(noisy.step("BoundedCMeans"), tmp_path)
     first = scene.ask(scene.request)
     scene.restart("c00")

@@ -6,7 +6,7 @@ import pytest
 from fedclust import make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.clustering.rows import Clustering, cluster
-from fedclust.core import Data, Plan, Schema, run
+from fedclust.core import ClientSampling, Data, Plan, Schema, run
 from fedclust.datasets import by_k_means, dwf_blobs
 from fedclust.kernels import nearest
 from fedclust.metrics import majority_accuracy, score
@@ -99,3 +99,24 @@ def test_fig_1_a_centre_whose_client_is_absent_does_not_move() -> None:
 )
 def test_table_1(key: str, share: float, published: float, sd: float) -> None:
     assert mean_score(fits(key, share, 5)) == pytest.approx(published, abs=2 * sd)
+
+
+@pytest.mark.parametrize("key", ["dwf", "ewf"])
+@pytest.mark.parametrize("fraction", [1.0, 0.4])
+def test_clients_that_remember_send_the_same_messages(key: str, fraction: float) -> None:
+    """The centres of every round are those of fedclust's own client step, bit for bit."""
+    remembering = pytest.importorskip("papers.measures.remembering")
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 200, (6, 12))[rng.integers(0, 6, 400)]
+    X = (kinds + rng.integers(0, 56, (400, 12))).astype(np.float32) / np.float32(255)
+    owner = by_k_means(X, 10, 0.0, 0)  # alike rows at one client: most clusters are empty
+    init, sampling = X[:8].astype(float), ClientSampling(fraction=fraction)
+    runs = [
+        run(Plan(chosen), channel(X, owner), Schema(12), sampling=sampling)
+        for chosen in (
+            make(key, 8, preset="reference", init=init),
+            remembering.REMEMBERING[key].reference(8, init=init),
+        )
+    ]
+    assert runs[0].n_rounds == runs[1].n_rounds > 100
+    np.testing.assert_array_equal(runs[0].model, runs[1].model)

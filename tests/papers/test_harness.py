@@ -129,6 +129,11 @@ def test_heavy_runs_come_last_and_shared_runs_are_made_once(tmp_path: Path) -> N
     assert execute(shared, lambda text, n: None, workers=1)
     kept = Store.read(tmp_path, other).runs["one"][0].values
     assert kept == {"x": 1.0}
+    third = Store.read(tmp_path, Experiment("third", "", TOY.tasks[:1], TOY.cells[:1]))
+    assert open_jobs([third, stores[0]], quick=False, runs=1) == [
+        job for job in jobs if job.task.name in ("gone", "picture", "slow") and job.seed == 0
+    ]  # what another has stored is copied
+    assert set(Store.read(tmp_path, third.experiment).runs["one"]) == {0, 1, 2}
 
 
 def test_runs_of_something_else_are_not_used(tmp_path: Path) -> None:
@@ -168,7 +173,7 @@ def test_a_section_shows_tables_claims_reasons_and_grids(tmp_path: Path) -> None
     assert "| r | 1.0 / 1.01 | **5.0 / 1.01** | **9.0 / 2.01** | 1.0 / not run |" in text
     assert "1.0 / cannot be had" in text
     assert "- one is less than two: holds (3 of 3 pairs)" in text
-    assert "- 1 differ (r, b): they counted twice." in text
+    assert "- 1 differs (r, b): they counted twice." in text
     assert "| g (0 to 3 runs each) | a | b | advice |" in text
     assert "| `one` | 1.010 ± 0.008 | not run | good |" in text
     assert "<details><summary>h</summary>" in text
@@ -193,11 +198,22 @@ def test_figures_are_the_same_in_every_run(tmp_path: Path) -> None:
     assert draw(TOY, results, tmp_path).read_bytes() == first
 
 
+def test_times_are_estimated_from_stored_runs(tmp_path: Path) -> None:
+    """The mean of the stored runs, times the wanted ones; runs without any time are counted."""
+    store = Store.read(tmp_path, TOY)
+    first, *others = TOY.tasks
+    for seed, seconds in enumerate((2.0, 4.0, None)):
+        store.add(first, seed, Finished({"x": 1.0}, seconds))
+    assert store.estimate(lambda task: 10) == (30.0, 10 * len(others))
+
+
 def test_the_command_runs_and_reports(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
     shown = invoke(app, ["list"])
     assert shown.exit_code == 0
     assert all(id in shown.output for id in EXPERIMENTS)
+    unknown = invoke(app, ["list", str(tmp_path)]).output.splitlines()[-2]  # the total
+    assert "0.0+" in unknown  # a plus: the time of some runs is not stored
     shown = invoke(app, ["run", "dwf-fig1", "--quick", "--workers", "1", "--out", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     assert "dwf-fig1" in shown.output

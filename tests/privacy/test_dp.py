@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from fedclust.core import Data, Plan, Refusal, Request, Schema, respond
 from fedclust.privacy import ClientPolicy, IntegerGaussian, Ledger, Limits
 from fedclust.privacy import noise as noise_module
 from fedclust.privacy.accounting import delta_of, epsilon_of, mu_for
+from fedclust.privacy.draws import Draws
 from fedclust.privacy.noise import LEAST, gaussian
 from fedclust.tiers import Private, SecurePrivate
-from fedclust.typing import FloatArray
+from fedclust.typing import FloatArray, IntArray
 
 pytest.importorskip("opendp")
 from .noisy import BOX
@@ -108,10 +110,12 @@ def test_noise_is_gaussian_and_whole() -> None:
     assert np.mean(np.abs(drawn) < 1000) == pytest.approx(0.6827, abs=0.02)
 
 
-def asked(policy: ClientPolicy, mu: float = 0.3, share: float = 1.0, round: int = 0) -> FloatArray:
+def asked(
+    policy: ClientPolicy, mu: float = 0.3, share: float = 1.0, round: int = 0, seed: int = 0
+) -> FloatArray:
     chosen = BoundedCMeans(2, BOX.low, BOX.high)  # type: ignore[arg-type]
     down = CentersAndReach(np.array([[0.2, 0.2], [0.8, 0.8]]), 0.4)
-    data = Data(np.random.default_rng(0).random((50, 2)), NO_WEIGHTS, policy=policy)
+    data = Data(np.random.default_rng(seed).random((50, 2)), NO_WEIGHTS, policy=policy)
     plan = Plan(chosen, (IntegerGaussian(mu, share),))
     sent: Any = respond(plan, Request(round, ("a", "b", "c"), down), "a", data)
     return np.asarray(sent.values)
@@ -129,7 +133,38 @@ def test_the_same_question_gets_the_same_noise_and_is_paid_for_once() -> None:
     assert ClientPolicy().epsilon == 0.0
 
 
-def test_after_a_restart_noise_is_drawn_and_paid_for_anew(tmp_path: Any) -> None:
+def test_other_rows_get_other_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the same noise the difference of two answers would be exact."""
+    policy, drawn = ClientPolicy(), list[IntArray]()
+
+    def draw(scale: float, n: int) -> IntArray:
+        drawn.append(gaussian(scale, n))
+        return drawn[-1]
+
+    monkeypatch.setattr(noise_module, "gaussian", draw)
+    asked(policy, seed=1)
+    asked(policy, seed=2)
+    asked(policy, seed=1)
+    assert len(drawn) == 2
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert policy.ledger.spent == pytest.approx(0.18)
+
+
+def test_draws_in_a_folder_survive_a_restart_and_are_paid_for_once(tmp_path: Path) -> None:
+    def policy() -> ClientPolicy:
+        made = ClientPolicy(ledger=Ledger(tmp_path / "a.jsonl"))
+        made.keep_draws(Draws(tmp_path / "noise", b"secret"))
+        return made
+
+    first = asked(policy())
+    assert np.array_equal(first, asked(policy()))
+    assert policy().ledger.spent == pytest.approx(0.09)
+    policy().ledger.reset("a new year")
+    asked(policy())
+    assert policy().ledger.spent == pytest.approx(0.09), "a reset is paid for like a first draw"
+
+
+def test_without_a_folder_noise_is_drawn_and_paid_for_anew_after_a_restart(tmp_path: Any) -> None:
     def policy() -> ClientPolicy:
         return ClientPolicy(ledger=Ledger(tmp_path / "a.jsonl"))
 

@@ -66,6 +66,22 @@ def test_clusters_that_hardly_differ_are_said_to(tmp_path: Path) -> None:
     assert "Their means hardly differ: none is more than 0.07 standard deviations" in page.html
 
 
+def test_an_effect_that_is_shown_as_zero_points_nowhere(tmp_path: Path) -> None:
+    profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
+    for cluster in profile["clusters"]:
+        for feature in cluster["features"]:
+            feature["effect"] = -0.04 if feature["name"] == "age" else 0.0
+    change(tmp_path, "profile.json", clusters=profile["clusters"])
+    card = page_of(tmp_path).html.split('<li class="card"')[1].split("</li>")[0]
+    assert '<span class="effect">0.0 sd' in card
+
+
+def test_one_size_is_not_a_range(tmp_path: Path) -> None:
+    write_run(tmp_path, clients=["a", "b"])
+    change(tmp_path, "model.json", bytes_sent={"a": 22_500, "b": 22_510})
+    assert "each client sent 22.5 kB in messages" in page_of(tmp_path).html
+
+
 def test_withheld_values_are_not_shown_as_none(tmp_path: Path) -> None:
     profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
     first, second, third = profile["clusters"]

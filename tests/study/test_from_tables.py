@@ -39,6 +39,10 @@ def frames() -> dict[str, Any]:
     return made
 
 
+def _frames_of(*names: str) -> dict[str, Any]:
+    return {chr(97 + i): pd.DataFrame({name: np.arange(9.0)}) for i, name in enumerate(names)}
+
+
 FEATURES = {"age": {"unit": "years"}, "dose": {}, "sex": {"categories": ["f", "m"]}}
 
 
@@ -91,6 +95,8 @@ def test_tables_of_any_library_or_one_table_with_owners(tmp_path: Path) -> None:
     owners = run(tmp_path / "owners", joined, clients="clinic")
     np.testing.assert_array_equal(owners.model.centers, expected)
     assert set(owners.labels) == {"north", "south"}
+    listed = run(tmp_path / "list", joined.drop(columns="clinic"), clients=joined["clinic"])
+    np.testing.assert_array_equal(listed.model.centers, expected)
 
 
 def test_a_study_file_can_be_run_as_well(tmp_path: Path) -> None:
@@ -117,6 +123,22 @@ def test_a_study_file_can_be_run_as_well(tmp_path: Path) -> None:
         (None, {"settings": {"data": {"mising": "mean"}}}, r"\[data\] has no key 'mising'"),
         (None, {"clustering": {"k": 3}}, "has no key 'k'; use n_clusters"),
         (None, {"features": {"weight": {}}}, "weight"),
+        (None, {"n_clusters": 0}, "^n_clusters must be at least 1, got 0"),
+        (None, {"privacy": "secure"}, "^tier = 'secure' needs 3 clients or more"),
+        (_frames_of("age", "Age"), {}, "share no column; 'age' in 'a' and 'Age' in 'b' differ by"),
+        (
+            {"a": pd.DataFrame(np.ones((9, 2)), columns=["x", "x"])},
+            {},
+            "client 'a': two columns are called 'x'; rename one",
+        ),
+        (
+            {"a": pd.DataFrame({("x", "mean"): [1.0], ("x", "max"): [2.0]})},
+            {},
+            "client 'a': names of columns have several levels",
+        ),
+        ({"a": pd.DataFrame({"x": [[1, 2]] * 9})}, {}, "column 'x': its values cannot be stored"),
+        ({"a": pd.DataFrame({"x": [1j] * 9})}, {}, "column 'x': its values cannot be stored"),
+        (pd.DataFrame({"x": range(9)}), {"clients": ["a", "b"]}, r"one value per row \(9\)"),
     ],
 )
 def test_mistakes_are_one_sentence_without_the_scratch_folder(
@@ -135,7 +157,9 @@ def test_an_unknown_column_of_owners_and_mixed_values_are_named(tmp_path: Path) 
         run(tmp_path, frame, clients="clinik")
     mixed = frames()
     mixed["north"]["odd"] = [1, "x", {"a": 1}] * 30
-    with pytest.raises(DataError, match="client 'north': .*one type of values in each column"):
+    with pytest.raises(
+        DataError, match="client 'north': column 'odd': its values cannot be stored"
+    ):
         run(tmp_path, mixed)
 
 
@@ -182,8 +206,20 @@ def test_features_can_be_a_list_of_names(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="were not used: sex; list the columns to use in features"):
-        run(tmp_path, features=None)
+    with pytest.warns(UserWarning, match=r"were not used: sex \(text\); to use a column, list it"):
+        run(tmp_path / "sex", features=None)
+    odd = {name: frame[["age"]].assign(old=frame["age"] > 50) for name, frame in frames().items()}
+    odd["north"]["Dose"], odd["south"]["dose"] = "1.5", 1.0
+    odd["north"]["born"] = odd["south"]["born"] = pd.Timestamp("2001-01-01")
+    with pytest.warns(UserWarning, match="columns were not used") as caught:
+        run(tmp_path / "odd", odd, features=None)
+    (said,) = (str(one.message) for one in caught)
+    for part in ("old (booleans)", "born (dates)", "dose (client 'north' does not have it)"):
+        assert part in said
+    assert "'Dose' in 'north' and 'dose' in 'south' differ by case" in said
+    kept = {name: frame[["age", "old"]] for name, frame in odd.items()}
+    wanted = {"age": {}, "old": {"categories": ["false", "true"]}}
+    assert len(run(tmp_path / "kept", kept, features=wanted).model.preparation.columns) == 2
 
 
 @pytest.mark.parametrize("library", [lambda frame: frame, pl.from_pandas])

@@ -127,6 +127,12 @@ CASES = {
         'n_clusters = "auto"\nmax_rounds = 4',
         '[privacy]\ntier = "dp"\n',
     ),
+    "a summary's start with dp": Case(
+        "init = \"summary\" takes exact sums, and tier = 'dp' adds noise; leave it out",
+        "n_clusters = 3",
+        'n_clusters = 3\ninit = "summary"',
+        '[privacy]\ntier = "dp"\n',
+    ),
     "one file for two clients": Case(
         "client 'Torgersen': another client has the same file (dream.csv is also a file of client "
         "'Dream')",

@@ -168,5 +168,10 @@ def test_a_limit_that_leaves_no_room_is_refused(tmp_path: Path) -> None:
     text = STUDY.replace('"secure"', '"secure"\nmax_queries = 20')
     with pytest.raises(ConfigError, match="take 25 queries or more, and max_queries is 20"):
         read_study(write_study(tmp_path, text))
-    with pytest.raises(ConfigError, match="the summary gives one start; leave out n_init"):
-        read_study(write_study(tmp_path, STUDY.replace('"auto"', '"auto"\nn_init = 2')))
+    given = text.replace('"auto"', '2\ninit = "summary"')
+    with pytest.raises(ConfigError, match="take 25 queries or more.* or do without a summary"):
+        read_study(write_study(tmp_path, given))
+    for clusters in ('"auto"', '2\ninit = "summary"'):
+        changed = STUDY.replace('"auto"', f"{clusters}\nn_init = 2")
+        with pytest.raises(ConfigError, match="the summary gives one start; leave out n_init"):
+            read_study(write_study(tmp_path, changed))

@@ -6,11 +6,13 @@ import numpy as np
 
 from fedclust.algorithms import ALGORITHMS, SEEDINGS, make, make_seeding
 from fedclust.algorithms.bounded_c_means import BoundedCMeans
+from fedclust.algorithms.bounded_moments import BoundedMoments
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.micro_clusters import MicroClusters, RivalSteps
 from fedclust.algorithms.mixture_fit import MixtureFit
 from fedclust.algorithms.partial import PartialCMeans, PartialFuzzyCMeans, PartialRivals
 from fedclust.algorithms.prototypes import PartialPrototypes
+from fedclust.algorithms.range_counts import RangeCounts
 from fedclust.algorithms.robust_c_means import RobustCMeans, RobustRivals
 from fedclust.clustering.choose_k.halves import (
     HalfSeeding,
@@ -74,6 +76,8 @@ def plans() -> list[AnyAlgorithm]:
         Histogram(low, high),
         CellSeeding(3, low, high),
         BoundedCMeans(3, low, high, init=START),
+        BoundedMoments(1, low, high),
+        RangeCounts(1, low, high, places=np.arange(2)),
         RobustCMeans(3, START),
         MicroClusters(3, START),
         RivalSteps(3, both),

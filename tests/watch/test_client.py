@@ -16,7 +16,7 @@ pytest.importorskip("nvflare", reason="clients need fedclust[nvflare]")
 
 from ..deploy.test_client_monitor import Watched
 from ..report.browser import tab
-from .test_page import page, text
+from .test_page import APART, page, text
 
 
 def test_the_page_is_the_log_of_disclosures(tmp_path: Path) -> None:
@@ -46,6 +46,7 @@ def test_what_waits_and_what_was_refused_comes_first(tmp_path: Path) -> None:
     view = source.look()
     assert view.headline.tone is Tone.ALARM
     assert view.headline.text.startswith("Refused the latest request:")
+    assert "Nothing but refusals has left north, " in view.headline.text
     assert any(message.refused for message in view.messages)
     waits = watched.kit / "pending" / "abc"
     waits.mkdir(parents=True)
@@ -79,3 +80,8 @@ def test_the_page_of_a_client_in_a_browser(tmp_path: Path) -> None:
             assert "the log below has every message" in text(browser)
             assert browser.value("document.documentElement.scrollWidth") <= width
             assert browser.complaints() == []
+            tables = "[...document.querySelectorAll('.scroll')]"
+            cut = f"{tables}.filter(t => t.scrollWidth > t.clientWidth)"
+            hinted = "t => t.previousElementSibling.className === 'hint'"
+            assert browser.value(f"{cut}.length > 0 && {cut}.every({hinted})")
+            assert browser.run(APART) == []

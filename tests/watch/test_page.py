@@ -44,6 +44,21 @@ def browser() -> Iterator[Tab]:
         yield found
 
 
+# Columns of the tables whose heading does not begin, or end, where its cells do.
+APART = """
+const edges = (cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  const box = text.getBoundingClientRect();
+  return getComputedStyle(cell).textAlign === 'right' ? box.right : box.left;
+};
+return [...document.querySelectorAll('table')].filter(t => t.clientWidth).flatMap(table =>
+  [...table.tHead.rows[0].cells].filter((head, i) => [...table.tBodies[0].rows].some(row =>
+    row.cells[i].textContent && Math.abs(edges(head) - edges(row.cells[i])) > 2))
+  .map(head => head.textContent));
+"""
+
+
 def wait_for(browser: Tab, condition: str, seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not browser.value(condition):
@@ -66,6 +81,10 @@ def test_the_page_shows_a_run_while_it_happens(tmp_path: Path, browser: Tab) -> 
             assert "Waiting for Bern; 3 of 4 clients have answered" in text(browser)
             assert browser.value("document.documentElement.scrollWidth") <= width
             assert browser.complaints() == []
+            assert browser.run(APART) == []
+            letters = "[...document.querySelectorAll('.pair text')]"
+            heights = browser.value(f"{letters}.map(t => t.getBoundingClientRect().height)")
+            assert min(heights) >= 9, heights
             origin = address.rsplit("/", 2)[0]
             assert all(url.startswith(origin) for url in browser.requests())
         assert HOSTILE in text(browser)  # a name full of HTML is a name
@@ -221,6 +240,7 @@ def test_the_terminal_shows_the_same(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["watch", str(run.folder), "--terminal"])
     assert shown.exit_code == 0, shown.output
     assert "Waiting for" in shown.output
+    assert "received: 0 B (sent 0 B)" in shown.output
     assert ", for " in shown.output
     assert " ago" in shown.output
     assert "\x1b" not in shown.output

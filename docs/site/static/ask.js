@@ -3,12 +3,17 @@
 (() => {
   const STOP = new Set(("a an and are as at be been but by can could did do does for from get had has have how i if in into is it "
     + "its many me much my no not of on one or our should so some such than that the their them then there these they this to up us use "
-    + "want was we were what when where which who whom why will with would you your fedclust").split(" "));
+    + "want was we were what when where which who whom why will with would you your fedclust "
+    + "need needs happen happens know make makes somebody someone something thing things very too really please out off mean across several other another until used during own").split(" "));
+  // Words for the same thing, in questions and pages alike.
+  const ONE = {
+    hospital: "client", site: "client", clinic: "client", bank: "client", company: "client", participant: "client", party: "client", silo: "client",
+    patient: "row", person: "row", people: "row", customer: "row", feature: "column", variable: "column",
+  };
   // Words that newcomers use, and the words of these pages.
   const SAME = {
-    hospital: ["client", "owner"], site: ["client"], participant: ["client"], party: ["client"], silo: ["client"],
     gap: ["missing"], nan: ["missing"], null: ["missing"], impute: ["missing", "fill"], imputation: ["missing"],
-    patient: ["row", "record"], feature: ["column"], variable: ["column"], gdpr: ["dpo", "privacy"],
+    gdpr: ["dpo", "privacy"],
     erase: ["forget"], delete: ["forget"], unlearn: ["forget"], removal: ["forget"],
     cuda: ["gpu"], graphics: ["gpu"], network: ["firewall"], port: ["firewall"], vpn: ["firewall"],
     elbow: ["k"], many: ["number"], best: ["choose"], pick: ["choose"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
@@ -16,21 +21,34 @@
     predict: ["label", "new"], stable: ["numbers", "match"], poor: ["weak"], bad: ["weak"], wait: ["watch"], waiting: ["watch"], reproduce: ["seed"], reproducible: ["seed"],
     categorical: ["category"], deploy: ["deployment", "machines"], install: ["pip"], dataframe: ["pandas"],
     vertical: ["columns"], horizontal: ["rows"], log: ["disclosures"], monitor: ["watch"], dashboard: ["watch"],
-    progress: ["watch"], live: ["watch"], mean: ["meaning"], start: ["first"], begin: ["first"], tutorial: ["first"],
+    progress: ["watch"], live: ["watch"], mean: ["glossary", "words"], start: ["first"], begin: ["first"], tutorial: ["first"],
     officer: ["dpo"], protection: ["dpo"], audit: ["disclosures"], numbering: ["numbers"], visualise: ["plot"],
-    hierarchical: ["hierarchy", "tree"], dendrogram: ["hierarchy", "tree"], drop: ["silence"], dropout: ["silence"], offline: ["silence", "connect"], unreachable: ["silence", "connect"],
+    hierarchical: ["hierarchy", "tree"], dendrogram: ["hierarchy", "tree"], drop: ["silence", "silent"], dropout: ["silence", "silent"], unreachable: ["silence", "silent"],
     traffic: ["bytes"], bandwidth: ["bytes"], sent: ["bytes"], iid: ["uneven"], heterogeneous: ["uneven"], imbalanced: ["uneven"], unequal: ["uneven"],
     configuration: ["toml", "study"], config: ["toml", "study"], memory: ["large"], heat: ["profile"], heatmap: ["profile", "plot"],
     malicious: ["trust", "attack"], honest: ["trust"], attacker: ["attack"], cheat: ["lie"], minimum: ["fewest", "quorum"],
+    remove: ["revoke", "leaves"], exclude: ["revoke", "leaves"], withdraw: ["revoke", "leaves"], quit: ["revoke", "leaves"],
+    cloud: ["server"], internet: ["firewall", "connections"], offline: ["silence", "silent"], connect: ["connections"], clinician: ["report"], physician: ["report"], doctor: ["report"],
+    explain: ["report"], interpret: ["report"], understand: ["report"], presentation: ["report", "plot"], slide: ["plot"], chart: ["plot"], graph: ["plot"],
+    real: ["evidence", "weak"], meaningful: ["evidence", "weak"], significant: ["evidence", "weak"], valid: ["evidence", "weak"], reliable: ["evidence", "weak"],
+    centralized: ["pooled"], centralised: ["pooled"], central: ["pooled"], equal: ["same"], equals: ["same"], equivalent: ["same"], identical: ["same"], verify: ["same"],
+    enough: ["fewest", "least"], few: ["fewest"], crash: ["resume"], crashed: ["resume"], interrupted: ["resume"], broken: ["resume"], killed: ["resume"],
+    slow: ["silent"], normalize: ["scale"], normalise: ["scale"], standardize: ["scale"], standardise: ["scale"], unit: ["scale"], outlier: ["tails"], weight: ["scale"],
+    percentage: ["membership"], probability: ["membership"], soft: ["fuzzy"], database: ["format"], sql: ["format"], write: ["add"], develop: ["add"], extend: ["add"], train: ["run"], training: ["run"], finish: ["left"], finished: ["left"], remaining: ["left"], program: ["export"], software: ["export"], tool: ["export"], application: ["export"], language: ["export"], rename: ["name"], named: ["name"],
+    legal: ["dpo", "privacy"], law: ["dpo", "privacy"], hipaa: ["dpo", "privacy"], compliance: ["dpo", "privacy"], reconstruct: ["attack", "recover"], leak: ["attack", "privacy"], steal: ["attack"],
+    agree: ["approve", "consent"], permission: ["approve", "consent"], accept: ["approve", "consent"], contract: ["approve", "consent"],
+    returned: ["labels", "beside"], draw: ["plot"], picture: ["plot"], plot: ["picture"], figure: ["plot"], compare: ["match"], difference: ["compare"], time: ["minutes", "seconds"], long: ["minutes", "seconds"], speed: ["fast", "benchmarks"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
   };
-  const KIND = { "how-to": 1.7, page: 1.0, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
+  const KIND = { "how-to": 1.7, page: 1.0, front: 0.8, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 3, heading: 3, text: 1 };
   const K1 = 1.2, B = 0.4;
+  const SYNONYM = 0.7, RAREST = 5; // what a word of the same meaning counts; no word counts more than this
   const COVER = 0.3, OTHERS = 0.3; // shares of: all words are there; the next sections of the page
 
   const stem = (word) => {
     const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
+    if (ONE[bare]) return ONE[bare];
     const root = bare.length > 5 ? bare.replace(/(ing|ed|ation|ment|ly)$/, "") : bare;
     return root.length > 4 ? root.replace(/e$/, "") : root;
   };
@@ -62,38 +80,48 @@
     return { rows, places, lengths, mean };
   };
 
+  // Each asked word with the words that mean the same: stem -> how much it counts.
   const wanted = (question) => {
-    const all = new Map();
-    const asked = words(question);
-    asked.filter((word) => !STOP.has(word)).forEach((word) => {
-      all.set(stem(word), 1);
-    });
-    asked.forEach((word) => {
+    const concepts = new Map();
+    words(question).filter((word) => !STOP.has(word) || SAME[word]).forEach((word) => {
       const near = SAME[word] || SAME[word.replace(/s$/, "")] || [];
-      near.forEach((other) => all.set(stem(other), Math.max(all.get(stem(other)) || 0, 0.6)));
+      const concept = concepts.get(stem(word)) || new Map();
+      near.forEach((other) => concept.set(stem(other), SYNONYM));
+      if (!STOP.has(word)) concept.set(stem(word), 1);
+      concepts.set(stem(word), concept);
     });
-    return all;
+    return concepts;
   };
+  const stems = (question) => new Set([...wanted(question).values()].flatMap((concept) => [...concept.keys()]));
+  const rarity = (index, n) => Math.log(1 + (index.rows.length - n + 0.5) / (n + 0.5));
 
-  // The best section of each page, best first. What has all words that were asked for counts more, and so does a page
-  // with several sections on them.
+  // The best section of each page, best first. What has all that was asked for counts more, and so does a page
+  // with several sections on it.
   const find = (index, question, most = 15) => {
-    const sections = new Map(); // section -> [score, asked words that it has]
-    const pages = new Map(); // page -> words that it has
+    const sections = new Map(); // section -> [score, share of the question that it has]
+    const pages = new Map(); // page -> share of the question that it has
     let asked = 0;
-    wanted(question).forEach((share, term) => {
-      const found = index.places.get(term) || [];
-      const rare = Math.log(1 + (index.rows.length - found.length + 0.5) / (found.length + 0.5));
-      const inPages = new Set();
-      if (share === 1) asked += rare;
-      found.forEach(([number, weight]) => {
-        const norm = K1 * (1 - B + (B * index.lengths[number]) / index.mean);
-        const [score, words] = sections.get(number) || [0, 0];
-        const gain = (share * rare * weight * (K1 + 1)) / (weight + norm);
-        sections.set(number, [score + gain, words + (share === 1 ? rare : 0)]);
-        inPages.add(index.rows[number][0]);
+    wanted(question).forEach((concept) => {
+      const gains = new Map(), shares = new Map(), inPages = new Map();
+      let rarest = 0;
+      concept.forEach((share, term) => {
+        const found = index.places.get(term) || [];
+        const rare = Math.min(rarity(index, found.length), RAREST);
+        if (found.length) rarest = Math.max(rarest, share * rare);
+        found.forEach(([number, weight]) => {
+          const norm = K1 * (1 - B + (B * index.lengths[number]) / index.mean);
+          const page = index.rows[number][0];
+          gains.set(number, (gains.get(number) || 0) + (share * rare * weight * (K1 + 1)) / (weight + norm));
+          shares.set(number, Math.max(shares.get(number) || 0, share * rare));
+          inPages.set(page, Math.max(inPages.get(page) || 0, share * rare));
+        });
       });
-      inPages.forEach((page) => pages.set(page, (pages.get(page) || 0) + share * rare));
+      asked += rarest;
+      gains.forEach((gain, number) => {
+        const [score, part] = sections.get(number) || [0, 0];
+        sections.set(number, [score + gain, part + shares.get(number)]);
+      });
+      inPages.forEach((part, page) => pages.set(page, (pages.get(page) || 0) + part));
     });
     const cover = (words) => 1 - COVER + (COVER * words) / Math.max(asked, 1e-9);
     const best = new Map(); // page -> its sections
@@ -120,7 +148,7 @@
   const root = document.body.dataset.root || "";
 
   const snippet = (parent, text, question) => {
-    const all = wanted(question);
+    const all = stems(question);
     const parts = text.split(" ");
     const first = Math.max(0, parts.findIndex((part) => all.has(stem(part.toLowerCase()))) - 8);
     parts.slice(first, first + 34).forEach((part) => {
@@ -141,7 +169,7 @@
       link.textContent = heading === title ? title : `${title}: ${heading}`;
       const where = document.createElement("span");
       where.className = "where";
-      where.textContent = kind === "api" ? "reference" : kind;
+      where.textContent = { api: "reference", front: "page" }[kind] || kind;
       const about = document.createElement("p");
       snippet(about, text, question);
       hit.append(link, where, about);

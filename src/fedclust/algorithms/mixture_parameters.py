@@ -54,10 +54,10 @@ class MixtureState(CenterState, Parameters):
 
 @dataclass(frozen=True, eq=False)
 class PosteriorSums(Summed):
-    """Sums over rows, weighted by posteriors; N of the F columns are numbers."""
+    """Sums over rows, weighted by the probability of each cluster."""
 
     mass: Annotated[FloatArray, Dims("C")]
-    cells: Annotated[FloatArray, Dims("C", "N")]  # observed
+    cells: Annotated[FloatArray, Dims("C", "N")]  # observed; N of the F columns are numbers
     moved: Annotated[FloatArray, Dims("C", "F")]  # from the means, in units; rows of a category
     square: Annotated[FloatArray, Dims("C", "N")]
     loglik: Annotated[FloatArray, Dims("one")]

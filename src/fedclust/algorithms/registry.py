@@ -260,9 +260,10 @@ def _find(key: str, parameter: str, *registries: Registry[AnyAlgorithm]) -> type
         if isinstance(key, str) and key in registry:
             return registry[key]
     known = [name for registry in registries for name in registry]
-    raise ConfigError(
-        f"{parameter}={key!r} is not one of {', '.join(known)}{did_you_mean(key, known)}"
-    )
+    near = did_you_mean(key, known)
+    if not near and parameter == "algorithm" and "mean" in str(key).casefold():
+        near = "; k-means is 'llf-cm', fuzzy c-means is 'llf-fcm'"
+    raise ConfigError(f"{parameter}={key!r} is not one of {', '.join(known)}{near}")
 
 
 def _configure(

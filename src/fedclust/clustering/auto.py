@@ -11,13 +11,11 @@ from typing import Any, cast
 from ..core import ALL_CLIENTS, AnyAlgorithm, Channel, ClientSampling, Runner, Schema, run
 from ..tiers import Privacy, Tier, tier_of
 from .choose_k import Choice, choose
-from .rows import AUTO, Clustering, Init
+from .rows import AUTO, BESIDE, SUMMARY, Clustering, Init, leave_room
 from .summary import SummaryRun, choose_from, count_micro, count_queries, find_centers
 from .summary.noisy import learn_noisy
 
 K_RANGE = (2, 15)  # tried by default
-# Queries beside the summary and the clustering: preflight, scale, score, description and labels.
-BESIDE = 9
 FEWEST_ROUNDS = 5  # of the clustering, for which a limit of queries must leave room
 
 
@@ -78,7 +76,7 @@ def choose_noisy(
 
 def start_of(choice: Choice, algorithm: AnyAlgorithm, init: Init) -> Init:
     """The initial centres that a choice gives to the clustering, if it may choose them."""
-    chosen = isinstance(init, str) and init in AUTO and algorithm.has_parameter("init")
+    chosen = isinstance(init, str) and init in (*AUTO, SUMMARY) and algorithm.has_parameter("init")
     if choice.summary is None or not chosen:
         return init
     fuzzifier = algorithm.parameter("fuzzifier") if algorithm.soft else None
@@ -92,11 +90,9 @@ def limit_rounds(
 
     `more` queries are asked beside those of every study.
     """
-    longest = algorithm.parameter("max_rounds")
-    if choice.summary is None or tier.query_limit is None or longest is None:
+    if choice.summary is None:
         return algorithm
-    most = max(1, tier.query_limit - choice.summary.queries - BESIDE - more)
-    return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=min(longest, most)))
+    return leave_room(algorithm, tier, choice.summary.queries + more)
 
 
 def refuse_few_queries(tier: Tier, most_clusters: int, more: int = 0) -> str:
@@ -108,5 +104,5 @@ def refuse_few_queries(tier: Tier, most_clusters: int, more: int = 0) -> str:
         return ""
     return (
         f"the summary, the clustering and the description of its clusters take {needed} queries or "
-        f"more, and max_queries is {tier.query_limit}; raise it, or give n_clusters"
+        f"more, and max_queries is {tier.query_limit}; raise it, or do without a summary"
     )

@@ -36,8 +36,11 @@ from ..typing import BoolArray, FloatArray
 from .starts import StartSearch
 
 AUTO = ("auto", "k-means++")  # scikit-learn's word for the same
-OTHER_STARTS = (*AUTO, "cells")  # names of initialisations besides those of seedings
+SUMMARY = "summary"  # centres that are found in a summary of all rows
+OTHER_STARTS = (*AUTO, "cells", SUMMARY)  # names of initialisations besides those of seedings
 SCORING = "scoring"  # purpose of plans that evaluate centres
+# Queries beside the summary and the clustering: preflight, scale, score, description and labels.
+BESIDE = 9
 Init = str | FloatArray | AnyAlgorithm
 
 
@@ -191,7 +194,23 @@ def run_seeding(
         return algorithm, []
     if auto and algorithm.parameter("init") is not None:
         return algorithm, []
-    named = isinstance(init, str)
+    if isinstance(init, str) and init == SUMMARY:
+        return _start_from_summary(algorithm, channel, schema, tier, runner)
+    return _seed(algorithm, channel, schema, init, tier, sampling, seed, runner)
+
+
+def _seed(
+    algorithm: AnyAlgorithm,
+    channel: Channel,
+    schema: Schema,
+    init: Init,
+    tier: Tier,
+    sampling: ClientSampling,
+    seed: int,
+    runner: Runner,
+) -> tuple[AnyAlgorithm, list[Run]]:
+    """The algorithm with given centres, or with those of a seeding."""
+    n_clients, named = len(tuple(channel.clients())), isinstance(init, str)
     if isinstance(init, str):
         init = _select_seeding(init, algorithm, schema, tier, n_clients)
     if not isinstance(init, Algorithm):
@@ -208,6 +227,44 @@ def run_seeding(
         return _with_init(algorithm, search.find(tier)), search.runs
     done = run_plan(init, seed)
     return _with_init(algorithm, done.model), [done]
+
+
+def _start_from_summary(
+    algorithm: AnyAlgorithm, channel: Channel, schema: Schema, tier: Tier, runner: Runner
+) -> tuple[AnyAlgorithm, list[Run]]:
+    """The best centres in a summary of all rows, which no seed changes."""
+    from .summary import SummaryRun, count_micro, find_centers  # which other starts do not need
+
+    if tier.noisy:
+        raise ConfigError(
+            f"init={SUMMARY!r} takes exact sums, and privacy={tier.name!r} adds noise; leave "
+            "init='auto', or n_clusters='auto', which pays for one noisy summary"
+        )
+    runs: list[Run] = []
+
+    def keep(*args: Any, **settings: Any) -> Run:
+        runs.append(runner(*args, **settings))
+        return runs[-1]
+
+    k = algorithm.n_clusters
+    summary = SummaryRun(tier.channel(channel), schema, tier, keep).learn(count_micro(k))
+    if len(summary) < k:
+        raise ConfigError(
+            f"init={SUMMARY!r}: the rows make {len(summary)} small groups, too few for n_clusters="
+            f"{k}; use fewer clusters, or init='auto'"
+        )
+    algorithm = leave_room(algorithm, tier, summary.queries)
+    fuzzifier = algorithm.parameter("fuzzifier") if algorithm.soft else None
+    return _with_init(algorithm, find_centers(summary, k, fuzzifier)), runs
+
+
+def leave_room(algorithm: AnyAlgorithm, tier: Tier, before: int) -> AnyAlgorithm:
+    """The algorithm with as many rounds as a limit of queries leaves after those `before`."""
+    longest = algorithm.parameter("max_rounds")
+    if tier.query_limit is None or longest is None:
+        return algorithm
+    most = max(1, tier.query_limit - before - BESIDE)
+    return cast(AnyAlgorithm, replace(cast(Any, algorithm), max_rounds=min(longest, most)))
 
 
 def _select_seeding(

@@ -158,8 +158,11 @@ class WriteError(FedclustError, OSError):
 
 
 def describe_reasons(reasons: Mapping[str, Reason]) -> str:
-    """Reasons for missing replies, as a suffix for an error message."""
-    return "".join(f"; {client}: {reason.text}" for client, reason in sorted(reasons.items()))
+    """Reasons for missing replies, as a suffix for an error message; clients may share one."""
+    clients: dict[str, list[str]] = {}
+    for client, reason in sorted(reasons.items()):
+        clients.setdefault(reason.text, []).append(client)
+    return "".join(f"; {', '.join(names)}: {text}" for text, names in clients.items())
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -74,16 +74,24 @@ def is_full(problem: BaseException) -> bool:
 
 def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = True) -> None:
     """Append a line, or none of it; with `sync` it is on disk when this returns."""
+    append(path, [(line + "\n").encode()], sync=sync)
+
+
+def append(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview], *, sync: bool) -> int:
+    """Append bytes, or none of them, and return where they begin; `sync` as for a line."""
     with open(path, "ab", buffering=0) as file:
-        start, raw = file.tell(), (line + "\n").encode()
+        start = file.tell()
         try:
-            while raw:
-                raw = raw[file.write(raw) :]
+            for part in parts:
+                rest = memoryview(part)
+                while rest:
+                    rest = rest[file.write(rest) :]
             if sync:
                 os.fsync(file.fileno())
         except OSError:
             file.truncate(start)
             raise
+    return start
 
 
 def lock(file: IO[Any], seconds: float | None = None) -> None:

@@ -20,8 +20,8 @@ def write_page(
         f"What left the client {client!r} of the federation {federation!r}",
         f"Exported {_minute(made)} UTC. Signed by the identity {identity}.",
         "",
-        f"{len(sent):,} replies with {size:,} bytes left this client, and "
-        f"{len(lines) - len(sent):,} requests were refused.",
+        f"Replies that left this client: {len(sent):,}, with {size:,} bytes. "
+        f"Requests that it refused: {len(lines) - len(sent):,}.",
         "Rows, ids and labels did not leave. A reply has sums, counts, centres, or codes of "
         "problems.",
         "",

@@ -73,7 +73,7 @@ class ClientMonitor:
             self.note(EventName.WAITING, study=one.study.path.stem, hash=one.hash, text=text)
 
     def look(self) -> str | None:
-        """Take in what is new; a problem of the log of events, or None."""
+        """Take in what is new; a problem of the disk or of the log of events, or None."""
         self._looked = time.time()
         for line in self._lines.read_new():
             self._take(line)
@@ -82,6 +82,16 @@ class ClientMonitor:
             gone = None if self._connected else "no answer to heartbeats"
             event = EventName.CONNECTED if self._connected else EventName.DISCONNECTED
             self.note(event, text=gone)
+        return self._find_problem()
+
+    def _find_problem(self) -> str | None:
+        from ..channels.nvflare.signs import is_full
+
+        folder = self._kit.folder
+        if is_full(folder):
+            return (
+                f"the disk of {folder} is full; no study can use this client until there is space"
+            )
         return self._log.problem
 
     def _take(self, line: Mapping[str, Any]) -> None:
@@ -123,14 +133,14 @@ class ClientMonitor:
     def health(self) -> Health:
         """Whether the client works; that no server runs between studies is no failure."""
         days = self._days_left()
-        moves = time.time() - self._looked < _STALLED
+        moves, problem = time.time() - self._looked < _STALLED, self._find_problem()
         state = {
             "client": self._kit.name,
             "connected": self.is_connected,
             "certificate_days": days,
-            "log": self._log.problem or "ok",
+            "log": problem or "ok",
         }
-        return Health(moves and days is not None and self._log.problem is None, state)
+        return Health(moves and days is not None and problem is None, state)
 
     def _days_left(self) -> int | None:
         from ..channels.nvflare.certificates import days_left

@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,13 +64,24 @@ def run_federated(
     for text in (*find_ignored_settings(study), *layout_of(study).notices(tier)):
         on_message({"message": text})
     server, admin = read_kit(kits / "server", "server"), read_kit(kits / "admin", "admin")
-    with take_turn(admin.folder, study.path.stem, folder, lambda t: on_message({"message": t})):
+    with _turn(study, folder, (server, admin), on_message):
         paths = prepare_paths(study, folder, resume=resume, force=force)
         if not read_outcome(paths).get("done"):  # a job can finish after an interrupted command
             progress = _open_progress(study, tier, paths, known_clients(kits))
             with progress.ending():
                 _serve(study, paths, (server, admin), options, on_message)
         _finish(paths, on_message)
+
+
+@contextlib.contextmanager
+def _turn(study: Study, folder: Path, kits: tuple[Kit, Kit], say: OnMessage) -> Iterator[None]:
+    """Wait for the turn of this study; a server that a killed command has left ends with it."""
+    from ..channels.nvflare.process import adopting
+
+    server, admin = (kit.folder for kit in kits)
+    turn = take_turn(admin, study.path.stem, folder, lambda text: say({"message": text}))
+    with turn, adopting(server):
+        yield
 
 
 def _open_progress(

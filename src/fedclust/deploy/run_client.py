@@ -29,12 +29,16 @@ def run_client(
     """
     if notice := check_system():
         on_message(notice)
-    from ..channels.nvflare.causes import find_cause, log_size
-    from ..channels.nvflare.logs import Tidying
-    from ..channels.nvflare.process import client_command, running, wait
-    from ..channels.nvflare.signs import NOTICES
-
     kit = read_kit(folder, "client")
+    _prepare(kit, on_message)
+    f = kit.federation
+    on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
+    raise _run_engine(kit, on_message, meanwhile)
+
+
+def _prepare(kit: Kit, on_message: OnMessage) -> None:
+    """Check the kit and its files."""
+    folder = kit.folder
     config = read_client_config(folder / CLIENT_FILE)
     files = config.files()
     if config.compute.device == "gpu":
@@ -50,9 +54,18 @@ def run_client(
         on_message(
             f"{PEERS} is missing: this client has to trust the server about the other clients"
         )
-    f = kit.federation
-    on_message(f"client {kit.name!r} of {f.name!r}, data: {', '.join(str(p) for p in files)}")
-    on_message(f"connecting to {f.server}, port {f.port}; log file: {folder}/console.log")
+    names = ", ".join(str(path) for path in files)
+    on_message(f"client {kit.name!r} of {kit.federation.name!r}, data: {names}")
+
+
+def _run_engine(kit: Kit, on_message: OnMessage, meanwhile: Callable[[], object]) -> FedclustError:
+    """Run the engine until it ends, again if the server has to know it anew; why it ended."""
+    from ..channels.nvflare.causes import find_cause, log_size
+    from ..channels.nvflare.logs import Tidying
+    from ..channels.nvflare.process import client_command, running, wait
+    from ..channels.nvflare.signs import AGAIN, NOTICES
+
+    folder = kit.folder
     start, notices = log_size(folder), Tail(folder / NOTICES)
 
     def look() -> None:
@@ -60,10 +73,14 @@ def run_client(
         for line in notices.read_new():
             on_message(explain_notice(line))
 
-    with running(client_command(folder, kit.name), folder, alone=False) as process:
-        code = wait(process, Tidying(folder, look))
+    while True:
+        with running(client_command(folder, kit.name), folder, alone=False) as process:
+            code = wait(process, Tidying(folder, look))
+        if code != AGAIN:
+            break
+        on_message("the server does not answer this client any more; connecting again")
     cause = find_cause(folder, kit.name, start)
-    raise FedclustError(
+    return FedclustError(
         cause or f"the client process ended with status {code}; see the end of {folder}/console.log"
     )
 

@@ -13,7 +13,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import make
 from ..clustering.numbering import sort_by_size
@@ -29,7 +29,6 @@ from ..core import (
     checks,
     did_you_mean,
 )
-from ..data.values import refuse_non_numeric
 from ..kernels import sq_distances
 from ..tiers import Privacy, Tier, tier_of
 from ..typing import FloatArray, IntArray
@@ -47,7 +46,7 @@ from ._parameters import (
     unsupported,
 )
 from ._progress import FitRound, Progress, noted_compilation
-from ._rows import TABLE, Rows, join_tables, label, read_rows
+from ._rows import Rows, check_table, join_tables, label, read_rows
 from ._tables import collect, map_tables, reorder_columns, without
 
 
@@ -235,8 +234,7 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
         names = getattr(self, "feature_names_in_", None)
         if client is not None and names is not None:
             X = reorder_columns(X, names.tolist(), who, "the fit")
-        refuse_non_numeric(X, who)
-        rows = validate_data(self, X, reset=False, **TABLE)
+        rows = check_table(self, X, who, reset=False)
         checked = Data.of(rows, client=who, names=names, missing=self._partial).X
         found = rows if self._partial else checked  # with the rows without any value
         return self._clip(found) if self._estimates else found

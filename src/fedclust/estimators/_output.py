@@ -1,11 +1,12 @@
 """Transforming one table, or each of several, into what ``set_output`` asks for."""
 
+from copy import copy
 from typing import Any
 
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
-from ._tables import map_tables
+from ._tables import column_names, frame_like, map_tables
 
 
 class TransformsTables:
@@ -49,3 +50,17 @@ class TransformsTables:
 
     def _transform_in_container(self, X: Any, client: str | None) -> Any:
         return _wrap_data_with_container("transform", self._transform(X, client), X, self)
+
+
+class KeepsOwners(TransformsTables):
+    """Keeps the column of owners of the fit; new rows need not have it."""
+
+    def _transform_in_container(self, X: Any, client: str | None) -> Any:
+        fitted: Any = self
+        names, owner = column_names(X), fitted._owner_column
+        if names is None or owner is None or owner in names:
+            return super()._transform_in_container(X, client)
+        plain = copy(fitted)
+        plain._owner_column = None
+        changed = frame_like(X, plain._transform(X, client), plain.get_feature_names_out())
+        return _wrap_data_with_container("transform", changed, X, plain)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from ..core import Data, DataError
 from ..core.device import put_rows
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
-from ..data.values import refuse_non_numeric
+from ..data.values import plain_refusals, refuse_non_numeric
 from ..kernels import nearest
 from ..typing import FloatArray, IntArray
 from ._tables import align_columns, take_owners
@@ -62,11 +62,20 @@ class Rows:
             raise DataError(
                 "no rows to cluster: all of them have sample_weight zero or no value at all"
             )
-        if n_samples < max(2, n_clusters):
-            raise DataError(
-                f"n_samples={n_samples} must be at least n_clusters={n_clusters}, and at "
-                "least 2: the centre of a single row would be that row"
-            )
+        refuse_fewer_than(n_clusters, n_samples)
+
+
+def refuse_fewer_than(n_clusters: int, n_samples: int) -> None:
+    """Refuse fewer rows than clusters, and a single row."""
+    if n_samples < 2:
+        raise DataError(
+            f"n_samples={n_samples}, but at least 2 rows are needed; the centre of a single row "
+            "would be that row"
+        )
+    if n_samples < n_clusters:
+        raise DataError(
+            f"n_clusters={n_clusters} is more than there are rows (n_samples={n_samples})"
+        )
 
 
 def label(X: FloatArray, centers: FloatArray) -> IntArray:
@@ -99,10 +108,20 @@ def read_rows(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
     return _split(estimator, X, clients, sample_weight)
 
 
+def check_table(
+    estimator: Any, X: Any, who: str = "X", *, reset: bool, fewest: int = 1
+) -> FloatArray:
+    """The table as an array; its number of columns and their names are kept, or compared."""
+    refuse_non_numeric(X, who)
+    with plain_refusals(who):
+        return validate_data(  # type: ignore[no-any-return]
+            estimator, X, reset=reset, ensure_min_samples=fewest, **TABLE
+        )
+
+
 def _split(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
     """Split one table by the owner of each row."""
-    refuse_non_numeric(X, "X")
-    rows = validate_data(estimator, X, **TABLE)
+    rows = check_table(estimator, X, reset=True)
     weight = as_column("sample_weight", sample_weight, len(rows))
     names = getattr(estimator, "feature_names_in_", None)
     partial = estimator.missing == "partial"
@@ -141,7 +160,6 @@ def _read_tables(estimator: Any, tables: dict[str, tuple[Any, Any]]) -> Rows:
 
 
 def _read_table(estimator: Any, table: Any, client: str, *, first: bool) -> FloatArray:
-    refuse_non_numeric(table, client)
     shape: tuple[int, ...] = getattr(table, "shape", ())
     if not first and len(shape) == 2 and shape[1] != estimator.n_features_in_:
         raise DataError(
@@ -149,6 +167,8 @@ def _read_table(estimator: Any, table: Any, client: str, *, first: bool) -> Floa
             f"{estimator.n_features_in_}; every client needs the same columns"
         )
     try:
-        return validate_data(estimator, table, reset=first, ensure_min_samples=0, **TABLE)  # type: ignore[no-any-return]
+        return check_table(estimator, table, client, reset=first, fewest=0)
+    except DataError:
+        raise
     except (TypeError, ValueError) as problem:
         raise DataError(f"{client}: {' '.join(str(problem).split())}") from None

@@ -122,6 +122,14 @@ def _frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def frame_like(X: Any, values: Any, names: Sequence[str]) -> Any:
+    """A data frame of the kind of X with these values, and with its index."""
+    frame = _frame(X)
+    columns = {name: values[:, place] for place, name in enumerate(names)}
+    made = nw.from_dict(columns, backend=frame.implementation).to_native()
+    return made.set_axis(X.index) if frame.implementation.is_pandas_like() else made
+
+
 def with_owners(X: Any, column: str, values: Any, names: Sequence[str]) -> Any:
     """A data frame of the kind of X with these values, and with its column of owners."""
     frame = _frame(X)

@@ -5,20 +5,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..channels import LocalChannel
 from ..core import AnyAlgorithm, Data, Plan, Schema, run
-from ..data.values import refuse_non_numeric
 from ..typing import FloatArray
-from ._output import TransformsTables
+from ._output import KeepsOwners
 from ._parameters import KnownParameters
-from ._rows import TABLE, read_rows
+from ._rows import check_table, read_rows
 from ._tables import collect, map_tables, reorder_columns, with_owners, without
 
 
 class FederatedTransformer(
-    KnownParameters, TransformsTables, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+    KnownParameters, KeepsOwners, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
 ):
     """Base class: splits rows by client, learns from their messages, changes each table."""
 
@@ -96,8 +95,7 @@ class FederatedTransformer(
         features = own = X if owner is None else without(X, owner)
         if client is not None and names is not None:
             features = reorder_columns(own, names.tolist(), who, "the fit")
-        refuse_non_numeric(features, who)
-        rows = validate_data(self, features, reset=False, **TABLE)
+        rows = check_table(self, features, who, reset=False)
         Data.of(rows, client=who, names=names, missing=True)  # refuses infinite values
         changed = function(rows.astype(np.float64))
         if owner is None or own is X:

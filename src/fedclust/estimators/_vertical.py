@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..channels import LocalChannel
 from ..clustering.alignment import Alignment, align_tables
@@ -22,13 +22,13 @@ from ..clustering.columns import (
 from ..core import ConfigError, Data, DataError, Schema, checks
 from ..data.client_tables import tables_by_client
 from ..data.owner_tables import Table, check_tables, reorder_as_fitted, split_columns
-from ..data.values import is_one_dimensional, refuse_non_numeric
+from ..data.values import is_one_dimensional
 from ..kernels.columns import nearest_of
 from ..tiers.columns import TRUST
 from ..typing import FloatArray, IntArray
 from ._parameters import KnownParameters, count_starts, draw_seed
 from ._progress import FitRound, Progress, noted_compilation
-from ._rows import TABLE
+from ._rows import check_table, refuse_fewer_than
 
 
 class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
@@ -204,11 +204,7 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
 
     def _fit(self, tables: dict[str, Table], aligned: Alignment) -> Self:
         checks.integer(self, "n_clusters")
-        n = aligned.n_records
-        if n < max(2, self.n_clusters):
-            raise DataError(
-                f"n_samples={n} must be at least n_clusters={self.n_clusters}, and at least 2"
-            )
+        refuse_fewer_than(self.n_clusters, aligned.n_records)
         data = {owner: Data(table.X, np.empty(0)) for owner, table in tables.items()}
         self.n_features_in_ = sum(table.X.shape[1] for table in tables.values())
         self.owners_ = tuple(tables)
@@ -216,7 +212,7 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
         self._columns = {o: (t.X.shape[1], t.names) for o, t in tables.items()}
         progress = Progress(self)
         with noted_compilation():  # the result is unnamed, so that it can be freed early
-            self._set_results(self._cluster(data, n, progress), data)
+            self._set_results(self._cluster(data, aligned.n_records, progress), data)
         progress.end(self.n_rounds_, converged=self.converged_)
         self._warn()
         return self
@@ -268,8 +264,7 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
             )
         several = tables_by_client(X)
         if several is None:
-            refuse_non_numeric(X, "X")
-            rows = validate_data(self, X, reset=reset, **TABLE)
+            rows = check_table(self, X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             return check_tables(
                 split_columns(Data.of(rows, client="X", names=names).X, owners, names)

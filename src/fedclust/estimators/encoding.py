@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import ConfigError, DataError, checks
 from ..data.client_tables import as_column, rows_by_owner, tables_by_client
+from ..data.values import plain_refusals
 from ..typing import Array
-from ._output import TransformsTables
+from ._output import KeepsOwners
 from ._parameters import KnownParameters
 from ._tables import (
     align_columns,
@@ -25,7 +26,7 @@ from ._tables import (
 from ._transformer import without_owner
 
 
-class FederatedOneHotEncoder(KnownParameters, TransformsTables, TransformerMixin, BaseEstimator):
+class FederatedOneHotEncoder(KnownParameters, KeepsOwners, TransformerMixin, BaseEstimator):
     """Encode categories as columns of 0 and 1, the same columns for every client.
 
     The names of rare categories can identify a person. A client therefore names only categories
@@ -93,7 +94,8 @@ class FederatedOneHotEncoder(KnownParameters, TransformsTables, TransformerMixin
         tables = _tables_of(collect(X), clients)
         self.clients_ = tuple(tables)
         least = 1 if len(tables) == 1 else self.min_count
-        named = [_name_categories(table, least) for table in tables.values()]
+        with plain_refusals("X"):
+            named = [_name_categories(table, least) for table in tables.values()]
         if not isinstance(self.categories, str):
             categories: Any = [np.asarray(one) for one in self.categories]
         else:
@@ -138,7 +140,8 @@ class FederatedOneHotEncoder(KnownParameters, TransformsTables, TransformerMixin
         features = own = X if owner is None else without(X, owner)
         if client is not None and names is not None:
             features = reorder_columns(own, names.tolist(), f"client {client!r}", "the fit")
-        encoded = self._encoder.transform(features)
+        with plain_refusals("X" if client is None else f"client {client!r}"):
+            encoded = self._encoder.transform(features)
         if owner is None or own is X:
             return encoded
         return with_owners(X, owner, encoded, self.get_feature_names_out()[:-1])

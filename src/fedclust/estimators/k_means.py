@@ -25,7 +25,8 @@ class FederatedKMeans(Federated):
         of all rows, and a search for the best centres at the server. Others are "robust" (a few
         clients may lie), "careful" (k-means++ at every client, each seed blended with its
         neighbours), "fkm", "one-shot", "k-fed", "client" (drawn by one client), "uniform" (within
-        ``bounds``), "cells" (counts of rows within ``bounds``), an array of centres, or a seeding
+        ``bounds``), "cells" (counts of rows within ``bounds``), "summary" (a search
+        in some 80 small clusters of all rows, without noise), an array of centres, or a seeding
         from `fedclust.make_seeding`. No client ever sends one of its rows as a seed.
     n_init : int or "auto", default=1
         Number of initialisations; the one with the lowest pooled inertia is kept. Each further

@@ -42,6 +42,7 @@ class FollowedRun:
     ) -> None:
         self._memory, self._me, self.run = memory, me, run
         policy.keys.adopt(run, memory.secret())
+        policy.keep_draws(memory.draws())
         self._sealer = Sealer(policy, me, run)
         self._roundings = Roundings(memory.folder.parents[1] / _ROUNDINGS)
         self._follower = Follower(study, me, run, members)

@@ -1,8 +1,8 @@
 """What a client keeps on disk about a run that it follows, so that a restart changes nothing.
 
-The folder of a run holds the study, the client's secret for masks, the client's own replies and
-the outcomes of finished steps. A reply is written before it leaves: the same request gets the same
-bytes, from any process. The secret is removed when the study is over.
+The folder of a run holds the study, the client's secret for masks, its draws of noise, its own
+replies and the outcomes of finished steps. A reply is written before it leaves: the same request
+gets the same bytes, from any process. Secret and noise are removed when the study is over.
 """
 
 import json
@@ -16,9 +16,11 @@ from ..core import ConfigError
 from ..core.files import lock, make_folder, write_text
 from ..core.wire import pack, unpack
 from ..privacy.crypto import KEY_BYTES, fresh_secret
+from ..privacy.draws import Draws, forget_draws
 from .entries import Entry, decode_entry, encode_entry
 
 _STATE, _SECRET, _LOG, _LOCK = "state.json", "secret", "steps.bin", "lock"
+_NOISE = "noise"
 _REPLY, _ENTRY = b"R", b"E"
 _HASH = 32
 _HEAD = 1 + 8 + _HASH + 8  # kind, step, request, length
@@ -55,15 +57,20 @@ class RunMemory:
             raise ConfigError(f"{file}: not a secret; start the study again with --force")
         return secret
 
+    def draws(self) -> Draws:
+        """The draws of noise in this run."""
+        return Draws(self.folder / _NOISE, self.secret())
+
     @property
     def ended(self) -> str:
         """Why this client takes no further part; empty while it does."""
         return is_ended(self.folder)
 
     def end(self, why: str) -> None:
-        """Note that the study is over for this client, and remove its secret."""
+        """Note that the study is over for this client, and remove its secret and its noise."""
         write_text(self.folder / _STATE, json.dumps({"ended": why}))
         (self.folder / _SECRET).unlink(missing_ok=True)
+        forget_draws(self.folder / _NOISE)
 
     def keep_reply(self, reply: Reply, *, sync: bool) -> None:
         """Keep a reply before it leaves."""

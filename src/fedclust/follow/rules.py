@@ -20,7 +20,7 @@ from ..client.consent import (
     required_tier,
 )
 from ..clustering.preparation import scale_by_bounds, widen
-from ..clustering.rows import OTHER_STARTS
+from ..clustering.rows import OTHER_STARTS, SUMMARY
 from ..clustering.summary import count_micro
 from ..core import AnyAlgorithm, Code, ConfigError, Plan, Refusal, Schema, Transform
 from ..privacy import ClientPolicy
@@ -94,7 +94,7 @@ def _find_seeding(
     study: Study, tier: Tier, algorithm: AnyAlgorithm, schema: Schema, n_clients: int
 ) -> AnyAlgorithm | None:
     init = study.clustering.init
-    if init == _FREE:
+    if init in (_FREE, SUMMARY):  # a summary has rules of its own
         return None
     if init in OTHER_STARTS:
         return tier.seeding(algorithm, schema, n_clients)
@@ -118,13 +118,17 @@ def _allow_over_columns(config: ClientConfig, study: Study, tier: Tier) -> None:
 
 def _allow_summary(config: ClientConfig, study: Study, tier: Tier) -> None:
     """Refuse a study whose summary has more small groups of rows than clusters are allowed."""
-    if study.clustering.n_clusters != "auto" or tier.noisy:
+    settings = study.clustering
+    if tier.noisy or (settings.n_clusters != "auto" and settings.init != SUMMARY):
         return
+    why, instead = f'init = "{SUMMARY}"', "choose another init"
+    if settings.n_clusters == "auto":
+        why, instead = 'n_clusters = "auto"', "give a number of clusters in the study"
     n, most = count_micro(study.n_clusters[1]), config.consent.max_clusters
     if n > most:
         raise ConsentRefusal(
-            f'n_clusters = "auto" takes a summary of up to {n} small groups of rows, and '
-            f"client.toml allows max_clusters = {most}; give a number of clusters in the study"
+            f"{why} takes a summary of up to {n} small groups of rows, and client.toml allows "
+            f"max_clusters = {most}; {instead}"
         )
 
 

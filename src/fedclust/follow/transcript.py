@@ -1,25 +1,32 @@
-"""The transcript of a run at the server: the replies of every finished step, in files.
+"""The transcript of a run at the server: the replies of every finished step, in a file.
 
-The server replays it when a run resumes, and sends parts of it to clients that were away.
+The server replays it when a run resumes, and sends parts of it to clients that were away. Steps are
+appended to one file: to make a file for each step takes longer than everything else that following
+adds to the server's part of a round.
 """
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from ..core.files import make_folder, replacing, write_text
+from ..core import WriteError
+from ..core.files import append, explain, make_folder, write_text
 from ..core.wire import pack_parts, unpack
 from .entries import Entry, decode_entry, encode_entry
 
-_OPENING = "opening.json"
+_OPENING, _LOG = "opening.json", "steps.bin"
+_HEAD = 8 + 8  # step, length
 
 
 class Transcript:
-    """One file for each finished step."""
+    """A record for each finished step, in the order in which they were finished."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._log = folder, folder / _LOG
         self._newest: Entry | None = None
         make_folder(folder)
+        self._places = dict(_find_records(self._log))  # where the record of a step is
 
     @property
     def opening(self) -> tuple[str, tuple[str, ...]] | None:
@@ -39,14 +46,41 @@ class Transcript:
         """The replies of a step; None if it is not finished."""
         if self._newest is not None and self._newest.step == step:
             return self._newest
-        file = self._file(step)
-        return decode_entry(unpack(file.read_bytes())) if file.exists() else None
+        if step not in self._places:
+            return None
+        start, size = self._places[step]
+        with open(self._log, "rb") as file:
+            file.seek(start)
+            return decode_entry(unpack(file.read(size)))
 
     def put(self, entry: Entry) -> None:
         """Keep the replies of a step, before any client sees them."""
-        with replacing(self._file(entry.step)) as scratch, open(scratch, "wb") as file:
-            file.writelines(pack_parts(*encode_entry(entry)))
+        parts = pack_parts(*encode_entry(entry))
+        size = sum(map(len, parts))
+        head = entry.step.to_bytes(8, "little") + size.to_bytes(8, "little")
+        try:
+            start = append(self._log, [head, *parts], sync=False)
+        except OSError as problem:
+            text = f"{self._log} cannot be written ({explain(problem)})"
+            raise WriteError(problem.errno, text) from None
+        self._places[entry.step] = start + _HEAD, size
         self._newest = entry
 
-    def _file(self, step: int) -> Path:
-        return self._folder / f"{step:06d}.bin"
+
+def _find_records(log: Path) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Steps, and where their records are; an incomplete one at the end is removed.
+
+    The server died while it was writing it, and asks for the replies again.
+    """
+    if not log.exists():
+        return
+    end = log.stat().st_size
+    with open(log, "r+b") as file:
+        while head := file.read(_HEAD):
+            start = file.tell()
+            size = int.from_bytes(head[8:], "little")
+            if len(head) < _HEAD or start + size > end:
+                os.truncate(log, start - len(head))
+                return
+            yield int.from_bytes(head[:8], "little"), (start, size)
+            file.seek(size, os.SEEK_CUR)

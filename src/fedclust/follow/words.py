@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from .. import __version__
 from ..clustering.preparation import Column
+from ..clustering.rows import SUMMARY
 from ..clustering.summary import count_micro, count_queries
 from ..clustering.summary.noisy import MICRO as NOISY_MICRO
 from ..study.conflicts import limit_rounds
@@ -83,10 +84,14 @@ def _computes(study: Study, tier: Tier) -> str:
     k = f"{low}" if low == high else f"{low} to {high}"
     starts = "one start" if settings.n_init == 1 else f"each of {settings.n_init} starts"
     rounds = limit_rounds(tier, algorithm)
-    chosen = ""
+    chosen, summary = (
+        "",
+        f"a summary of your rows in at most {count_queries(count_micro(high))} rounds",
+    )
     if settings.n_clusters == "auto":
-        n = count_queries(count_micro(high))
-        chosen = f", a number that is chosen from a summary of your rows in at most {n} rounds"
+        chosen = f", a number that is chosen from {summary}"
+    elif settings.init == SUMMARY:
+        starts = f"a start that is found in {summary}"
     return (
         f"{kind} with {algorithm.key!r} into {k} {'cluster' if high == 1 else 'clusters'}{chosen}, "
         f"at most {rounds} {'round' if rounds == 1 else 'rounds'} from {starts}"

@@ -37,6 +37,7 @@ class Ledger:
         self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
         self.resets, self._reset_at = 0, ""
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
+        self._paid: set[str] = set()  # draws of noise
         self.refresh()
 
     def refresh(self) -> None:
@@ -79,10 +80,11 @@ class Ledger:
         with self.transaction() as entries:
             entries.record_query(query, what=what, most=most)
 
-    def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
-        """Pay for noise with a square of mu, or refuse; every draw is paid for."""
-        with self.transaction() as entries:
-            entries.spend(cost, what=what, budget=budget)
+    def spend(self, cost: float, *, what: str, budget: float | None = None, draw: str = "") -> None:
+        """Pay for noise in a transaction of its own."""
+        if draw not in self._paid:
+            with self.transaction() as entries:
+                entries.spend(cost, what=what, budget=budget, draw=draw)
 
     @property
     def memory(self) -> Path | None:
@@ -100,7 +102,7 @@ class Ledger:
 
     def _apply(self, entry: Any) -> None:
         if entry["event"] == "reset":
-            self._queries, self.spent = set(), 0.0
+            self._queries, self.spent, self._paid = set(), 0.0, set()
             self._cohorts, self._sent_to, self._described = [], {}, {}
             self.grouped, self.resets = set(), self.resets + 1
             self._reset_at = str(entry.get("time", ""))
@@ -115,6 +117,7 @@ class Ledger:
             self._sent_to.setdefault(entry["sent"], members)
         elif entry["event"] == "noise":
             self.spent += float(entry["cost"])
+            self._paid.update(filter(None, [entry.get("draw")]))
         else:
             self._queries.add(entry["query"])
 
@@ -223,16 +226,19 @@ class Transaction:
         """Note that the rows of these columns have been assigned to groups, for good."""
         self.pending.append({"event": "groups", "columns": columns})
 
-    def spend(self, cost: float, *, what: str, budget: float | None = None) -> None:
-        """Pay for noise with a square of mu, or refuse."""
+    def spend(self, cost: float, *, what: str, budget: float | None = None, draw: str = "") -> None:
+        """Pay for noise with a square of mu, or refuse; the draw with this id is paid for once."""
         spent = self._ledger.spent
+        if draw in self._ledger._paid:
+            return
         if budget is not None and spent + cost > budget * (1 + 1e-9):
             raise self._refusal(
                 f"{what}: the privacy budget is spent ({spent:.3g} of {budget:.3g}, and this "
                 f"query costs {cost:.3g})",
                 Code.LIMIT,
             )
-        self.pending.append({"event": "noise", "cost": cost, "what": what})
+        entry = {"event": "noise", "cost": cost, "what": what}
+        self.pending.append(entry | ({"draw": draw} if draw else {}))
 
     def _refusal(self, text: str, code: Code = Code.POLICY, detail: str = "") -> Refusal:
         path = self._ledger.path

@@ -22,8 +22,9 @@ from ..core import (
     checks,
 )
 from ..typing import IntArray
+from .crypto import digest
 from .policy import QueryLimit, policy_of
-from .queries import query_digest
+from .queries import array_parts, query_digest
 
 M = TypeVar("M", bound=Message)
 LEAST = 1_000.0  # standard deviation of all noise in a sum, in steps: as good as continuous
@@ -51,7 +52,7 @@ class IntegerGaussian(Transform):
             )
 
     def at_client(self, message: M, context: RoundContext) -> M:
-        query, policy, plan = query_digest(context), policy_of(context.data), context.plan
+        policy, plan = policy_of(context.data), context.plan
         what = f"{plan.algorithm.key}, round {context.round}"
         masked = any(t.stage == Stage.MASK for t in plan.transforms)
         # Under masks half of the cohort must be enough for all the noise; else each client is.
@@ -70,7 +71,8 @@ class IntegerGaussian(Transform):
             raise Refusal(f"{what}: mu={self.mu:g} needs more noise than integers can hold")
         arrays = message.arrays()
         n = sum(a.size for a in arrays.values())
-        noise = policy.noise(query, self.mu**2, what, lambda: gaussian(size, n))
+        question = digest(query_digest(context), *array_parts(arrays))
+        noise = policy.noise(question, self.mu**2, what, lambda: gaussian(size, n))
         parts = np.split(noise, np.cumsum([a.size for a in arrays.values()])[:-1])
         noised = {
             name: array + part.reshape(array.shape)

@@ -15,6 +15,7 @@ import numpy as np
 from ..core import Batches, ConfigError, Data, Refusal, RoundContext, Stage, Transform, checks
 from ..typing import IntArray
 from .accounting import epsilon_of, mu_for
+from .draws import Draws
 from .keyring import FEWEST, Keyring
 from .ledger import Ledger
 from .queries import broadcast_digest, query_digest
@@ -74,7 +75,7 @@ class ClientPolicy:
         self.limits = limits or _NO_LIMITS
         self._identity, self._given = identity, ledger
         self._watchful = limits is not None or ledger is not None
-        self._noise: dict[bytes, IntArray] = {}
+        self._draws = Draws()
 
     @cached_property  # thousands of simulated clients have a gate, and few of them use it
     def keys(self) -> Keyring:
@@ -140,16 +141,21 @@ class ClientPolicy:
             raise Refusal(f"{what}: this client answers {limits.max_rounds} rounds")
         self._check_bounds(context, what)
 
-    def noise(self, query: bytes, cost: float, what: str, draw: Callable[[], IntArray]) -> IntArray:
-        """The noise of a query, drawn once and paid for; a refusal if the budget is spent.
+    def keep_draws(self, draws: Draws) -> None:
+        """Draw noise from these from now on, and not only from memory."""
+        self._draws = draws
 
-        The same question gets the same noise, for two draws could be averaged. What was drawn is
-        not kept on disk: after a restart it is drawn and paid for again.
+    def noise(
+        self, question: bytes, cost: float, what: str, draw: Callable[[], IntArray]
+    ) -> IntArray:
+        """The noise for a question, drawn once and paid for; a refusal if the budget is spent.
+
+        The question stands for the query and for the numbers that are noised: other numbers under
+        the same noise would give their difference.
         """
-        if query not in self._noise:
-            self.ledger.spend(cost, what=what, budget=self.limits.budget)
-            self._noise[query] = draw()
-        return self._noise[query]
+        found = self._draws.find(question, draw)
+        self.ledger.spend(cost, what=what, budget=self.limits.budget, draw=found.id)
+        return found.noise
 
     @property
     def epsilon(self) -> float:

@@ -110,9 +110,11 @@ class SecureChannel(Wrapper):
         else:
             why = ""
         if why:
+            others = set(self._cohort) - set(silent)
+            them = "it" if len(silent) == 1 else "them"
             raise TooFewClients(
-                f"round {request.round}: no usable answer from {', '.join(silent)}, and the others "
-                f"cannot go on without: {why}",
+                f"round {request.round}: no usable answer from {', '.join(silent)}"
+                + (f", and the others cannot go on without {them}: {why}" if others else ""),
                 {client: reason for client, reason in self.reasons().items() if client in silent},
                 indispensable=silent,
             )

@@ -21,7 +21,7 @@ class Standing(StrEnum):
 
     ABSENT = "not connected"
     CONNECTED = "connected"
-    APPROVAL = "waits for its owner"
+    APPROVAL = "waiting for approval"
     WAITING = "waiting"  # asked, and has not answered yet
     ANSWERED = "answered"
     LEFT_OUT = "left out"

@@ -40,12 +40,15 @@ def share(part: float) -> str:
 
     >>> share(0.404), share(0.002), share(0.9999), share(0.0)
     ('40%', '<1%', '>99%', '0%')
+    >>> share(-1e-17), share(1e-17), share(1 - 1e-16)  # sums have rounding errors
+    ('0%', '0%', '100%')
     """
+    part = round(part, 9)
     if 0 < part < 0.005:
         return "<1%"
     if 0.995 < part < 1:
         return ">99%"
-    return f"{part:.0%}".replace("-", MINUS)
+    return f"{plain(100 * part, 0)}%"
 
 
 def data_size(n: float) -> str:

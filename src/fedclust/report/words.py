@@ -132,10 +132,7 @@ def sent_words(run: RunFiles, who: str) -> str:
     if not sizes or not sizes[-1]:
         return ""
     rounds = several(all_rounds(run), "round")
-    if sizes[0] == sizes[-1]:
-        each = data_size(sizes[0])
-    else:
-        each = f"{data_size(sizes[0])} to {data_size(sizes[-1])}"
+    each = " to ".join(dict.fromkeys((data_size(sizes[0]), data_size(sizes[-1]))))
     return f"In {rounds}, each {who} sent {each} in messages, and no row."
 
 

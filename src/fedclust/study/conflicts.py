@@ -10,7 +10,7 @@ from ..algorithms import make_seeding
 from ..algorithms.range_counts import ROUNDS as RANGE_ROUNDS
 from ..client.consent import VERTICAL_KEYS
 from ..clustering.auto import needs_summary, refuse_few_queries
-from ..clustering.rows import AUTO, OTHER_STARTS
+from ..clustering.rows import AUTO, OTHER_STARTS, SUMMARY
 from ..clustering.summary import count_micro, count_queries
 from ..core import AnyAlgorithm, ConfigError
 from ..data.settings import FileSettings
@@ -166,6 +166,15 @@ def _scaling_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
 def _init_conflicts(tier: Tier, study: Study) -> Iterator[Conflict]:
     """Check the initialisation, unless it is drawn or counted in cells."""
     init = study.clustering.init
+    if init == SUMMARY and tier.noisy:
+        words = f'init = "{SUMMARY}" takes exact sums, and tier = {tier.name!r} adds noise'
+        yield Conflict(("clustering", "init"), f"{words}; leave it out")
+    elif init == SUMMARY and study.clustering.n_clusters != "auto":
+        words = refuse_few_queries(tier, study.n_clusters[1], count_ranges(study))
+        if study.clustering.n_init > 1:
+            words = "the summary gives one start; leave out n_init"
+        if words:
+            yield Conflict(("clustering", "init"), f'init = "{SUMMARY}": {words}')
     if init in (*OTHER_STARTS, *_DRAWN):
         return
     try:
@@ -211,6 +220,8 @@ def count_requests(study: Study, tier: Tier) -> int:
         return requests if tier.query_limit is None else min(requests, tier.query_limit)
     names = [name for column in study.features or () for name in column.encoded_names]
     start = _CELL_ROUNDS[len(names) > 3] if tier.sums_only else 1
+    if settings.init == SUMMARY:
+        start = count_queries(count_micro(study.n_clusters[1]))
     return before + settings.n_init * (start + rounds + 1) + _DESCRIBED
 
 

@@ -20,6 +20,7 @@ from .read import read_study
 from .run import Outcome
 from .run import run_study as run_files
 from .settings import Study
+from .table_columns import describe_unused, refuse_odd_names, refuse_strangers
 
 _SUFFIX = "-run"  # of the default folder, after the name of the study
 
@@ -28,7 +29,7 @@ def run_study(
     data: Any,
     folder: str | Path | None = None,
     *,
-    clients: str | None = None,
+    clients: Any = None,
     n_clusters: int | str = "auto",
     algorithm: str = "lossless",
     privacy: str | Mapping[str, Any] = "none",
@@ -52,8 +53,8 @@ def run_study(
         frames are of pandas, Polars or Arrow, or a dict of columns.
     folder : path, optional
         The folder of the run; it must not exist. "study-run" for tables.
-    clients : str, optional
-        The column that names the owner of each row, if ``data`` is one data frame.
+    clients : str or array-like, optional
+        If ``data`` is one data frame, the column that names the owner of each row, or the owners.
     n_clusters : int or "auto", default="auto"
         Number of clusters; "auto" chooses it from the data and explains the choice.
     algorithm : str, default="lossless"
@@ -103,6 +104,7 @@ def run_study(
         where = study.path.with_name(study.path.stem + _SUFFIX) if folder is None else folder
         return _run(study, Path(where), force, on_phase, on_round)
     own_tables = _tables_of(data, clients)
+    refuse_strangers(own_tables)
     target = Path(f"study{_SUFFIX}" if folder is None else folder)
     if absent := missing_extras(["study"]):
         raise ConfigError(f"the study needs more packages: {install_command(absent)}")
@@ -129,15 +131,14 @@ def run_study(
 
 
 def _warn_of_unused(done: Outcome, tables: Mapping[str, Any], study: Study) -> None:
-    """Say which columns no feature is made of."""
+    """Say which columns no feature is made of, and why."""
     if not isinstance(done.model, Model):
         return
-    used = {column.name for column in done.model.preparation.columns} | {study.data.id}
-    unused = sorted({name for table in tables.values() for name in table.columns} - used)
-    if unused:
+    used = {column.name for column in done.model.preparation.columns} | {study.data.id or ""}
+    if unused := describe_unused(tables, used):
         warnings.warn(
-            f"columns without numbers, or not of every client, were not used: {', '.join(unused)}; "
-            "list the columns to use in features, and give categories for words",
+            f"columns were not used: {unused}; to use a column, list it in features, and give "
+            "categories for text and booleans",
             UserWarning,
             stacklevel=3,
         )
@@ -145,12 +146,12 @@ def _warn_of_unused(done: Outcome, tables: Mapping[str, Any], study: Study) -> N
 
 @contextmanager
 def _scratch_folder() -> Iterator[Path]:
-    """A folder for this user alone, whose name appears in no message."""
+    """A folder for this user alone; no message names it, or a line of a file in it."""
     with tempfile.TemporaryDirectory(prefix="fedclust-") as name:
         try:
             yield Path(name)
         except (ConfigError, DataError) as problem:
-            text = str(problem).replace(f"{name}{os.sep}", "")
+            text = re.sub(r"^[^:\n]+\.toml:\d+: ", "", str(problem).replace(f"{name}{os.sep}", ""))
             raise type(problem)(text) from None if text == str(problem) else problem
 
 
@@ -170,7 +171,7 @@ def _features(given: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any]:
     return {str(name): {} for name in names}
 
 
-def _tables_of(data: Any, clients: str | None) -> dict[str, Any]:
+def _tables_of(data: Any, clients: Any) -> dict[str, Any]:
     """The table of each client."""
     if clients is not None:
         return _split(_frame(data, "data"), clients)
@@ -184,19 +185,26 @@ def _tables_of(data: Any, clients: str | None) -> dict[str, Any]:
     return {str(name): _frame(table, f"client {str(name)!r}") for name, table in data.items()}
 
 
-def _split(frame: Any, column: str) -> dict[str, Any]:
+def _split(frame: Any, clients: Any) -> dict[str, Any]:
     """The rows of each owner, without the column that names it."""
     import narwhals as nw
 
+    owners, rest = clients, frame
+    if isinstance(clients, str):
+        owners, rest = _take_column(frame, clients)
+    groups = rows_by_owner(as_column("clients", owners, len(frame)))
+    return {name: nw.maybe_reset_index(rest[rows.tolist()]) for name, rows in groups.items()}
+
+
+def _take_column(frame: Any, column: str) -> tuple[list[Any], Any]:
+    """The values of a column, and the other columns."""
     if column not in frame.columns:
         near = did_you_mean(column, frame.columns)
         raise DataError(
             f"clients={column!r}: there is no such column; there are {', '.join(frame.columns)}"
             f"{near}"
         )
-    groups = rows_by_owner(as_column("clients", frame[column].to_list(), len(frame)))
-    rest = frame.drop(column)
-    return {name: nw.maybe_reset_index(rest[rows.tolist()]) for name, rows in groups.items()}
+    return frame[column].to_list(), frame.drop(column)
 
 
 def _frame(table: Any, who: str) -> Any:
@@ -206,6 +214,7 @@ def _frame(table: Any, who: str) -> Any:
 
     if hasattr(table, "collect") and hasattr(table, "collect_schema"):
         table = table.collect()  # a LazyFrame of Polars
+    refuse_odd_names(list(getattr(table, "columns", ())), who)
     try:
         if isinstance(table, Mapping):
             table = pa.table({str(name): pa.array(list(v)) for name, v in table.items()})
@@ -221,16 +230,26 @@ def _frame(table: Any, who: str) -> Any:
 
 def _write(frame: Any, file: Path, client: str) -> None:
     """Write a table as Parquet."""
-    import pyarrow as pa
     from pyarrow import parquet
 
+    for name in frame.columns:
+        if not _has_one_type(frame[name]):
+            raise DataError(
+                f"client {client!r}: column {name!r}: its values cannot be stored; use numbers, "
+                "dates or text, and one of them in each column"
+            )
+    parquet.write_table(frame.to_arrow(), file)
+
+
+def _has_one_type(column: Any) -> bool:
+    """Whether a column can be stored in Parquet, and has no tables in its cells."""
+    import pyarrow as pa
+
     try:
-        parquet.write_table(frame.to_arrow(), file)
-    except pa.ArrowException as problem:
-        raise DataError(
-            f"client {client!r}: its table cannot be stored ({' '.join(str(problem).split())}); "
-            "use one type of values in each column"
-        ) from None
+        found = column.to_arrow().type
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    return not pa.types.is_nested(found)
 
 
 def _as_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:

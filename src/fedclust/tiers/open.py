@@ -43,8 +43,8 @@ class UnprotectedColumns(Unprotected):
 
     def _words(self) -> str:
         return (
-            "The server sees every owner's own distances, so it can rebuild each owner's columns "
-            f"by themselves, too. {TRUST}"
+            "The server sees the distances of each owner, so it can also rebuild the columns of a "
+            f"single owner. {TRUST}"
         )
 
 

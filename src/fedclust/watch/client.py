@@ -113,6 +113,10 @@ class ClientWatch:
         replies = sum(one.replies for one in self._sums.values())
         if not self._n:
             return f"Nothing has left {self._kit.name}"
+        if not replies:
+            return (
+                f"Nothing but refusals has left {self._kit.name}, {data_size(self._bytes)} in all"
+            )
         studies = several(len({one.study for one in self._sums.values()}), "study", "studies")
         have = "has" if replies == 1 else "have"
         return (

@@ -152,7 +152,7 @@ def _facts(state: RunState) -> Iterator[Fact]:
     stalled = any(client.why for client in state.waiting(Standing.WAITING))
     if (left := state.seconds_left) is not None and not stalled and not _is_over(state):
         yield Fact("time left", duration(left), "at most")
-    yield Fact("last line", "", since=state.when)
+    yield Fact("last news", "", since=state.when)
     yield Fact("received", data_size(state.received), f"sent {data_size(state.sent)}")
     most = state.about.get("max_queries")
     note = f"of at most {most:,}; clients also count earlier studies" if most else "no limit"

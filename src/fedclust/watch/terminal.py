@@ -51,7 +51,8 @@ def draw(view: View) -> RenderableType:
 
 def _fact(fact: Fact) -> str:
     value = f"{_passed(fact.since)} ago" if fact.since else fact.value
-    return f"{fact.name}: {' '.join(filter(None, (_plain(value), _plain(fact.note))))}"
+    note = f" ({_plain(fact.note)})" if fact.note else ""
+    return f"{fact.name}: {_plain(value)}{note}"
 
 
 def _clients(view: View) -> Table:

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from fedclust.algorithms.bounded import IntegerSums
 from fedclust.algorithms.bounded_moments import BoundedMoments
 from fedclust.algorithms.cell_seeding import CellSeeding
 from fedclust.algorithms.range_counts import NOISY_ROUNDS, RangeCounts
 from fedclust.channels import LocalChannel
 from fedclust.clustering.preparation import Column, prepare_over
-from fedclust.core import ConfigError, Data, Empty, Plan, Schema, run
+from fedclust.core import ConfigError, Data, Empty, MessageError, Plan, Schema, run
 from fedclust.core.random import NO_RANDOMNESS
 from fedclust.tiers import Private
 
@@ -37,6 +38,16 @@ def test_a_record_changes_no_more_than_the_sensitivity(row: list[float]) -> None
     query = BoundedMoments(1, LOW, HIGH)
     sums = query.client_step(Empty(), Data(np.array([row]), np.empty(0)), NO_RANDOMNESS)
     assert np.linalg.norm(sums.values) <= query.sensitivity(Empty())
+
+
+def test_messages_of_another_shape_are_refused() -> None:
+    query = BoundedMoments(1, LOW, HIGH)
+    assert not query.lossless
+    with pytest.raises(MessageError, match="bounds of 2 columns, other rows"):
+        query.client_step(Empty(), Data(np.ones((3, 1)), np.empty(0)), NO_RANDOMNESS)
+    state = query.start(Schema(2), NO_RANDOMNESS)
+    with pytest.raises(MessageError, match="expected 6 sums"):
+        query.server_step(state, IntegerSums(np.zeros(5, np.int64)), NO_RANDOMNESS)
 
 
 def test_all_rounds_together_spend_the_budget() -> None:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedclust.algorithms.bounded import STEPS
+from fedclust.algorithms.bounded import STEPS, IntegerSums
 from fedclust.algorithms.range_counts import RangeCounts, RangeEdges
 from fedclust.algorithms.range_grid import (
     WIDEST,
@@ -24,7 +24,7 @@ from fedclust.clustering.preparation import (
     limit_bounds,
     widen,
 )
-from fedclust.core import ConfigError, Data, DataError, MessageError
+from fedclust.core import ConfigError, Data, DataError, MessageError, Schema
 from fedclust.core.random import NO_RANDOMNESS
 from fedclust.typing import FloatArray
 
@@ -192,8 +192,19 @@ def test_a_client_refuses_edges_that_no_server_sends() -> None:
     for edges in (np.array([[1.0, 1.0]]), np.arange(300.0)[None]):
         with pytest.raises(MessageError, match="edges must ascend"):
             query.client_step(RangeEdges(edges), data, NO_RANDOMNESS)
+    other = Data(np.ones((3, 2)), np.empty(0))
+    with pytest.raises(MessageError, match="bounds of 1 columns, other rows"):
+        query.client_step(RangeEdges(np.array([[0.0, 1.0]])), other, NO_RANDOMNESS)
     with pytest.raises(ConfigError, match="positions of columns"):
         RangeCounts(1, np.array([0.0]), np.array([1.0]), np.array([1]))
+
+
+def test_a_server_refuses_counts_of_other_bins() -> None:
+    query = RangeCounts(1, np.array([0.0]), np.array([1.0]), np.array([0]))
+    assert query.lossless
+    state = query.start(Schema(1), NO_RANDOMNESS)
+    with pytest.raises(MessageError, match="expected counts of"):
+        query.server_step(state, IntegerSums(np.zeros(3, np.int64)), NO_RANDOMNESS)
 
 
 def test_bounds_of_the_owner_win() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from fedclust.channels import LocalChannel
 from fedclust.clustering.summary import (
@@ -14,11 +15,12 @@ from fedclust.clustering.summary import (
     SummaryRun,
     count_micro,
     count_queries,
+    find_centers,
 )
 from fedclust.clustering.summary.growth import grow
 from fedclust.clustering.summary.queries import MicroQuery, MicroSums
 from fedclust.core import Data, EmptyRound, Plan, Schema, run
-from fedclust.kernels import nearest
+from fedclust.kernels import inertia, nearest
 from fedclust.privacy import ClientPolicy, FixedPoint, Ledger
 from fedclust.tiers import tier_of
 
@@ -130,6 +132,32 @@ def test_growth_divides_the_widest_and_drops_the_empty() -> None:
     assert len(grown) == 3  # the second has too few rows, the third none
     assert grown[[0, 2], 1].tolist() == pytest.approx([-1.6, 1.6])  # along the longer column
     assert len(grow(mean, np.array([100.0, 4.0, 1.0]), square, target=3, least=5)) == 3
+
+
+def test_growth_divides_a_few_rows_that_are_far_apart() -> None:
+    """They would be most of the inertia; where there is no room, the nearest two others merge."""
+    others = np.column_stack([np.zeros(10), 9.0 * np.arange(10)])
+    others[1] = [0.0, 1.0]
+    mean = np.concatenate([others, [[900.0, 0.0]]])
+    square = np.concatenate([np.full((10, 2), 9.0), [[1e6, 1.0]]])
+    weight = np.array([50.0] * 10 + [4.0])
+    for target, near in ((12, 10), (11, 9)):
+        grown = grow(mean, weight, square, target, least=5)
+        assert len(grown) == target
+        far = np.sort(grown[grown[:, 0] > 100, 0])
+        assert far.tolist() == pytest.approx([500.0, 1300.0])
+        assert (grown[:, 0] == 0).sum() == near
+    assert [0.0, 0.5] in grown.tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_outlying_rows_do_not_spoil_the_starts(seed: int) -> None:
+    """The inertia of heavy tails is that of a few rows, which have to be told apart."""
+    X = np.random.default_rng(seed).lognormal(0.0, 2.0, (1_500, 3))
+    summary = summarise(X)
+    for k in (3, 8, 15):
+        best = KMeans(k, n_init=5, random_state=seed).fit(X).inertia_
+        assert inertia(X, find_centers(summary, k)) <= 1.05 * best
 
 
 def query(X: Any, *, borders: bool = False) -> MicroSums:

@@ -1,7 +1,7 @@
 """Runs a module of NVFlare as its main module, with less to load and shorter waits.
 
 The engine waits beside the data for days, and every job starts two processes or more. So this is
-run as a file: the engine imports nothing of fedclust but a file beside it. It loads only the
+run as a file: the engine imports nothing of fedclust but two files beside it. It loads only the
 drivers that kits use, and no NumPy unless a job needs it. A client reconnects within seconds, and
 touches a file of its kit whenever the server has answered a heartbeat. Lines that repeat while no
 server runs are thinned.
@@ -24,7 +24,7 @@ from typing import Any
 
 from nvflare.app_common.decomposers import common_decomposers
 from nvflare.app_common.job_launcher import client_process_launcher, server_process_launcher
-from nvflare.fuel.f3 import communicator
+from nvflare.fuel.f3 import mpm
 from nvflare.fuel.f3.cellnet.core_cell import CoreCell
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.sfm import conn_manager
@@ -34,7 +34,7 @@ from nvflare.private.fed.server import job_runner
 
 _RECONNECT = 2  # seconds between two attempts at most
 _BEAT = 6.0  # seconds for the answer to a heartbeat
-_NAP = 0.25  # seconds between two looks, for a new job or for the process that started one
+_NAP = 0.25  # seconds between two looks for a job or a process, and before a process ends
 _MOST, _WINDOW = 10, 600.0  # the same line is logged at most so often within so many seconds
 _JOBS = ("worker_process", "runner_process")  # modules that run a job
 _CLIENT, _SERVER = "client_train", "server_train"  # modules that run an engine
@@ -49,16 +49,19 @@ _NOISY = (
 def main() -> None:
     """Run the module that the arguments name."""
     contact, module = sys.argv.pop(1), sys.argv.pop(1)
-    communicator.load_comm_drivers = _load_drivers
+    _load_beside("drivers").load_few()
     if not module.endswith(_JOBS):  # a process that only forwards bytes
         common_decomposers.register = lambda: None
     conn_manager.MAX_WAIT = _RECONNECT
     CoreCell.send_request = _noting_heartbeats(CoreCell.send_request, contact)
     if module.endswith(_CLIENT):
-        CoreCell.send_request = _load_signs().with_signs(CoreCell.send_request, Path())
+        signs = _load_beside("signs")
+        CoreCell.send_request = signs.with_signs(
+            CoreCell.send_request, Path(), signs.end_to_register_again
+        )
     elif module.endswith(_SERVER):
         _watch_clients()
-    for hurried in (job_runner, client_app_runner):
+    for hurried in (job_runner, client_app_runner, mpm):
         hurried.time = ShortNaps()
     client_process_launcher.generate_client_command = _launched_here(
         client_process_launcher.generate_client_command, contact
@@ -83,21 +86,11 @@ class ShortNaps:
         time.sleep(min(seconds, _NAP))
 
 
-def _load_drivers() -> None:
-    """Register what kits use: gRPC between machines, TCP between the processes of one."""
-    from nvflare.fuel.f3.drivers.grpc_driver import GrpcDriver
-    from nvflare.fuel.f3.drivers.tcp_driver import TcpDriver
-
-    for driver in (GrpcDriver, TcpDriver):
-        communicator.driver_mgr.register(driver)
-    communicator.driver_loaded = True
-
-
-def _load_signs() -> Any:
-    """The file beside this one, without the packages around it."""
-    spec = importlib.util.spec_from_file_location("signs", Path(__file__).with_name("signs.py"))
+def _load_beside(name: str) -> Any:
+    """A file beside this one, without the packages around it."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
-        raise ImportError("signs.py is missing")
+        raise ImportError(f"{name}.py is missing")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -107,7 +100,7 @@ def _watch_clients() -> None:
     """Let the server take in the signs of clients, and refuse a kit that runs elsewhere."""
     from nvflare.private.fed.server.fed_server import FederatedServer
 
-    signs = _load_signs()
+    signs = _load_beside("signs")
     clients = signs.Clients(Path(signs.REPORT))
     FederatedServer.register_client = clients.guarded(FederatedServer.register_client)
     FederatedServer.client_heartbeat = clients.guarded(FederatedServer.client_heartbeat)

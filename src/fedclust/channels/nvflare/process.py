@@ -112,22 +112,45 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+@contextlib.contextmanager
+def adopting(kit: Path) -> Iterator[None]:
+    """Stop the process that runs on a kit when the block ends; a killed command has left it."""
+    left = _find_running(kit)
+    try:
+        yield
+    finally:
+        if left is not None and left == _find_running(kit):
+            _stop_family(left)
+
+
 def _refuse_second_start(kit: Path) -> None:
     """Refuse a kit that is running: two processes with one certificate disconnect each other."""
+    if (pid := _find_running(kit)) is not None:
+        raise ConfigError(f"{kit} is already running as process {pid}; stop it first")
+
+
+def _find_running(kit: Path) -> int | None:
+    """The process that runs on a kit, if it is known."""
     try:
         recorded = json.loads((kit / _PID_FILE).read_text())
-        alive = is_running(recorded["pid"], recorded["started"])
+        pid = int(recorded["pid"])
+        return pid if is_running(pid, recorded["started"]) else None
     except (OSError, ValueError, KeyError, TypeError):
-        return
-    if alive:
-        raise ConfigError(f"{kit} is already running as process {recorded['pid']}; stop it first")
+        return None
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop a process and all its children."""
+    _stop_family(process.pid)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_GRACE)
+
+
+def _stop_family(pid: int) -> None:
     """Stop a process and all its children; job processes have sessions of their own."""
     family = []
     with contextlib.suppress(psutil.NoSuchProcess):
-        parent = psutil.Process(process.pid)
+        parent = psutil.Process(pid)
         family = [parent, *parent.children(recursive=True)]
     for member in family:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -137,8 +160,6 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
     psutil.wait_procs(alive, timeout=_GRACE)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=_GRACE)
 
 
 def wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] = lambda: None) -> int:

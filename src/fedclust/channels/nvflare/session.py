@@ -12,6 +12,7 @@ from nvflare.fuel.hci.client import api as admin_api
 from nvflare.private.fed.authenticator import Authenticator
 
 from ...core import FedclustError
+from .drivers import load_few, without_settings
 
 _RETRY = 0.1  # seconds; NVFlare would wait a second until its first connection is there
 
@@ -22,6 +23,8 @@ class _Hurried(Authenticator):
 
 
 admin_api.Authenticator = _Hurried
+load_few()
+without_settings()
 
 
 class NoServer(FedclustError, ConnectionError):

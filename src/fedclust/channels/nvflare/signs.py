@@ -20,8 +20,10 @@ from typing import Any
 REPORT = "clients.json"  # in the server's kit: what is wrong with which client
 NOTICES = "notices.jsonl"  # in a client's kit: what the server says about it
 FULL, CLOCK, TWICE = "disk", "clock", "twice"  # what can be wrong
+AGAIN = 75  # exit status of a client's engine that has to be started again
 LEAST = 1_000_000  # bytes; with less free space a disk is full
 CLOCK_LIMIT = 60.0  # seconds by which clocks may differ
+_LOST = 2  # heartbeats without an answer after which a client registers again
 _ALIVE = 10.0  # seconds since the last heartbeat of a client that runs
 _FRESH = 60.0  # seconds for which the other place is told that a second one was refused
 _PLACE, _TIME, _IS_FULL, _NOTICE = "fc_place", "fc_time", "fc_full", "fc_notice"
@@ -42,12 +44,18 @@ def place_of(kit: Path) -> str:
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 
 
-def with_signs(send: Callable[..., Any], kit: Path) -> Callable[..., Any]:
-    """A client's way to send requests, which adds its signs and keeps the server's notices."""
+def with_signs(
+    send: Callable[..., Any], kit: Path, leave: Callable[[], object]
+) -> Callable[..., Any]:
+    """A client's way to send requests, which adds its signs and keeps the server's notices.
+
+    `leave` is called when the server answers heartbeats no more, or refuses them: its kit was
+    renewed since this client registered, or this client was revoked. NVFlare would go on for ever.
+    """
     from nvflare.private.defs import CellChannelTopic
 
     topics = (CellChannelTopic.Register, CellChannelTopic.HEART_BEAT)
-    place, seen = place_of(kit), set[str]()
+    place, seen, beats = place_of(kit), set[str](), Beats(leave)
 
     def send_request(self: Any, *args: Any, **values: Any) -> Any:
         if values.get("topic") not in topics:
@@ -62,9 +70,36 @@ def with_signs(send: Callable[..., Any], kit: Path) -> Callable[..., Any]:
             seen.add(notice)
             with contextlib.suppress(OSError), open(kit / NOTICES, "a", encoding="ascii") as file:
                 file.write(json.dumps({"when": time.time(), **json.loads(notice)}) + "\n")
+        if values["topic"] == CellChannelTopic.HEART_BEAT and notice is None:
+            beats.note(reply)
         return reply
 
     return send_request
+
+
+class Beats:
+    """Calls `leave` after two heartbeats that a connected server did not answer, or one refusal."""
+
+    def __init__(self, leave: Callable[[], object]) -> None:
+        self._leave, self._lost = leave, 0
+
+    def note(self, reply: Any) -> None:
+        """Take in the reply to a heartbeat, or that there is none."""
+        from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+
+        code = None if reply is None else reply.get_header(MessageHeaderKey.RETURN_CODE)
+        self._lost = self._lost + 1 if code == ReturnCode.TIMEOUT else 0
+        if code == ReturnCode.UNAUTHENTICATED or self._lost >= _LOST:
+            self._lost = 0
+            self._leave()
+
+
+def end_to_register_again() -> None:
+    """End this engine with the status that asks for another one, unless it has a job."""
+    import psutil
+
+    if not psutil.Process().children():
+        os._exit(AGAIN)
 
 
 class Clients:

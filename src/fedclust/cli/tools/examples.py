@@ -30,7 +30,7 @@ n_init = 5
 
 [data]
 id = "patient"
-missing = "partial"              # patients take part with the values that they have
+missing = "partial"              # use the values that patients have
 
 [features]
 age = { unit = "years", low = 0, high = 120 }
@@ -43,7 +43,7 @@ restecg = { categories = ["normal", "ST-T abnormality", "hypertrophy"] }
 thalach = { unit = "beats per minute" }
 exang = { categories = ["no", "yes"] }
 oldpeak = { unit = "mm" }
-slope = {}                       # 1 rising, 2 flat, 3 falling: ordered, so it is a number
+slope = {}                       # 1 rising, 2 flat, 3 falling
 ca = { unit = "vessels" }
 thal = { categories = ["normal", "fixed defect", "reversible defect"] }
 """

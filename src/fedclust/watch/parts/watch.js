@@ -169,7 +169,7 @@
       drawn(svg, "circle", { cx: x(end), cy: y(end), r: 10 }, own);
       drawn(svg, "text", { x: x(end), y: y(end) + 4 }, `number-of ${own}`, String(id));
     });
-    const kind = ids.length ? "The centres of the clusters" : "The way of the centres, which have their final numbers only at the end";
+    const kind = ids.length ? "The centres of the clusters" : "The paths of the centres; clusters get their final numbers at the end";
     write(at("axes"), `${kind}. Across: ${axes[0]}. Up: ${axes[1]}.`);
   };
 
@@ -187,7 +187,7 @@
     const step = Math.ceil((high - low) / 6);
     for (let power = low; power <= high; power += step) {
       drawn(svg, "line", { x1: 48, x2: WIDE - 20, y1: y(power), y2: y(power) }, "grid");
-      drawn(svg, "text", { x: 8, y: y(power) + 4 }, "", power === 0 ? "1" : `1e${power}`);
+      drawn(svg, "text", { x: 8, y: y(power) + 4 }, "", Math.abs(power) < 4 ? String(Number(`1e${power}`)) : `1e${power}`);
     }
     drawn(svg, "text", { x: 48, y: HIGH - 10 }, "", `round ${first + 1}`);
     drawn(svg, "text", { x: WIDE - 70, y: HIGH - 10 }, "", `round ${last + 1}`);
