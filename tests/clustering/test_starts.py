@@ -139,7 +139,9 @@ def test_rivals_step_as_k_means_does() -> None:
     starts = [X[rng.choice(len(X), 3)] for _ in range(4)]
     clients = channel(X, np.arange(len(X)) % 3)
     done = run(Plan(RivalSteps(3, np.concatenate(starts))), clients, Schema(2)).model
-    for start, moved, value in zip(starts, *done, strict=True):
+    for start, moved, value, weight in zip(starts, *done, strict=True):
+        nearest_of = np.square(X[:, None] - start).sum(axis=2).argmin(axis=1)
+        assert weight.tolist() == np.bincount(nearest_of, minlength=3).tolist()
         assert value == pytest.approx(inertia(X, start))
         np.testing.assert_allclose(moved, lloyd(X, start, steps=1).centers)
 
@@ -176,6 +178,25 @@ def test_a_client_that_invents_rows_in_a_race_is_left_out() -> None:
     checked = CheckedChannel(Lying(honest), Schema(2), records=records)
     run(Plan(query), checked, Schema(2))
     assert list(checked.left_out) == ["c001"]
+
+
+def test_no_centre_is_asked_outside_the_public_bounds() -> None:
+    """Clients refuse such centres, and splits of outlying clusters could lie there."""
+    X, _ = one_skewed_column()
+    low, high = X.min(axis=0), X.max(axis=0)
+    asked = list[str]()
+
+    class Bounded(Wrapper):
+        def ask(self, plan: Any, request: Any) -> Any:
+            if hasattr(request.down, "centers"):
+                asked.append(plan.algorithm.key)
+                assert (request.down.centers >= low).all()
+                assert (request.down.centers <= high).all()
+            yield from self.channel.ask(plan, request)
+
+    clients = Bounded(channel(X, np.arange(len(X)) % 4))
+    cluster(make("llf-cm", 20), clients, Schema(1, low, high))
+    assert asked.count("rival-steps") > 5
 
 
 def test_a_client_gives_the_same_groups_whatever_the_seed() -> None:

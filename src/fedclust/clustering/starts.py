@@ -108,8 +108,11 @@ class StartSearch:
 
     def _guess(self, summary: Summary, n: int) -> FloatArray:
         """Centres to try besides n others, within the public bounds and the limits of clients."""
-        guesses = _reach_beyond(summary)[: max(0, _MOST_CENTERS - n)]
-        return guesses if self.schema.low is None else np.clip(guesses, *self.schema.box())
+        return self._inside(_reach_beyond(summary)[: max(0, _MOST_CENTERS - n)])
+
+    def _inside(self, centers: FloatArray) -> FloatArray:
+        """Centres within the public bounds: clients refuse others."""
+        return centers if self.schema.low is None else np.clip(centers, *self.schema.box())
 
     def _doubts(self, tier: Tier) -> bool:
         """Whether fuzzy centres of the summary are compared with those of the race.
@@ -146,11 +149,11 @@ class StartSearch:
             if found.weight is None:
                 break
             proposal = propose(summary, found.starts[0], found.weight[0], _count_variants(k))
-            measured = self._compare(np.stack(proposal.variants()), step=False)
+            measured = self._compare(self._inside(np.stack(proposal.variants())), step=False)
             swapped = [] if measured is None else proposal.swap(measured.score)
             if measured is None or not swapped:
                 break
-            found = self._race_on(np.stack([found.starts[0], *swapped]))
+            found = self._race_on(self._inside(np.stack([found.starts[0], *swapped])))
             if found.score[0] > measured.score[0] * (1 - _GAIN):
                 break
         best: FloatArray = found.starts[0]
