@@ -35,7 +35,7 @@ from fedclust.client.disclosures import write_disclosure
 from fedclust.core import Data, Plan, Request, Schema, respond
 from fedclust.deploy.kits import CLIENT_COMPONENT, SERVER_COMPONENT
 
-from .scale import TIERS, Size, print_columns, print_processes, print_together
+from .scale import CLIENT, TIERS, Size, print_columns, print_processes, print_together
 from .timing import best_of, row, verdict
 
 BLOCKS, ROUNDS = 3, 30
@@ -187,6 +187,7 @@ def rows() -> Any:
 def _client(kit: Path) -> Iterator[psutil.Process]:
     head = ",".join(f"x{i}" for i in range(N_FEATURES))
     np.savetxt(kit / "data.csv", rows(), delimiter=",", header=head, comments="")
+    (kit / "client.toml").write_text(CLIENT)  # a new kit refuses studies without masks
     command = [sys.executable, "-m", "fedclust", "client", str(kit)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -297,7 +298,7 @@ def main() -> None:
     for n in options.together or ():
         print_together(n, Size(), options.tiers)
     if options.large:
-        print_together(3, Size(1_500, 1_000, 1_000, rounds=3), ("none",))
+        print_together(3, Size(1_500, 1_000, 1_000, rounds=3, init="uniform"), ("none",))
     if options.columns:
         print_columns(options.columns)
     if not (options.clients or options.together or options.large or options.columns):

@@ -33,7 +33,7 @@ from fedclust.study.run_directory import RunDirectory
 from fedclust.typing import FloatArray
 
 K, F, ROUNDS = 60, 16, 12  # 60 weights and 60 x 16 sums: 1,020 values
-N_ROWS, N_PAIRS = 500, 3
+N_ROWS, N_PAIRS = 500, 5
 MOST_RATIO, MOST_BYTES, MOST_CPU = 1.3, 2e6, 0.020
 STUDY = """
 [features]

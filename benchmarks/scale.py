@@ -48,6 +48,7 @@ class Size:
     n_columns: int = 5
     k: int = 4
     rounds: int = ROUNDS
+    init: str = "auto"
 
 
 def study(tier: str, n_clients: int, size: Size) -> str:
@@ -56,6 +57,7 @@ def study(tier: str, n_clients: int, size: Size) -> str:
     more = "max_queries = 900\n" if tier == "secure" else ""
     return (
         f'[clustering]\nalgorithm = "{ALGORITHM}"\nn_clusters = {size.k}\nfuzzifier = 1.5\n'
+        f'init = "{size.init}"\n'
         f"max_rounds = {size.rounds}\ntol = 0.0\n[sampling]\nmin_clients = {n_clients}\n"
         f'[privacy]\ntier = "{tier}"\n{more}[outputs]\nreport = false\n[features]\n{bounds}'
     )

@@ -3,6 +3,7 @@
 import errno
 import pkgutil
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 from fedclust.client.disclosures import read_disclosures
-from fedclust.core import Code, TooFewClients
+from fedclust.core import Code, MessageError, TooFewClients, WriteError, files
 from fedclust.core.wire import unpack
 from fedclust.follow import relay
+from fedclust.follow.entries import Entry
+from fedclust.follow.transcript import Transcript
 from fedclust.privacy.cohorts import find_conflict
 from fedclust.study.layouts import layout_of
 from fedclust.study.run import run_study
@@ -103,6 +106,68 @@ def test_a_server_that_was_killed_resumes_with_the_same_bits(
     there.run(tmp_path / "there")
     run_study(there.study, tmp_path / "here")
     assert told(tmp_path / "there") == told(tmp_path / "here")
+
+
+@pytest.mark.parametrize("lost", [1, 20, 200])
+def test_a_server_that_died_while_it_wrote_the_transcript_resumes_with_the_same_bits(
+    lost: int, tmp_path: Path
+) -> None:
+    """Clients repeat their replies to the step whose record is incomplete."""
+    there = Federation(tmp_path, tables(4))
+
+    class Dying(Sites):
+        def exchange(self, clients: Any, request: bytes, seconds: float) -> Any:
+            if step_of(request) == 7:
+                raise Killed
+            yield from super().exchange(clients, request, seconds)
+
+    with pytest.raises(Killed):
+        there.run(tmp_path / "there", Dying(there))
+    (log,) = tmp_path.glob("transcript-*/steps.bin")
+    with open(log, "r+b") as file:
+        file.truncate(log.stat().st_size - lost)
+    there.sites = there.open_sites()
+    there.run(tmp_path / "there")
+    run_study(there.study, tmp_path / "here")
+    assert told(tmp_path / "there") == told(tmp_path / "here")
+
+
+def test_a_damaged_transcript_ends_in_a_sentence(tmp_path: Path) -> None:
+    transcript = Transcript(tmp_path / "transcript")
+    for step in range(3):
+        transcript.put(Entry(step, ("c00",), values=({"a": step},)))
+    log = tmp_path / "transcript" / "steps.bin"
+    raw = bytearray(log.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    log.write_bytes(raw)
+    again = Transcript(tmp_path / "transcript")
+    assert again.get(0) is not None
+    assert again.get(2) is not None
+    assert again.get(3) is None
+    with pytest.raises(MessageError, match="damaged"):
+        again.get(1)
+
+
+def test_a_full_disk_at_the_server_leaves_no_half_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript = Transcript(tmp_path)
+    transcript.put(Entry(0, ("c00",), values=({},)))
+    size = (tmp_path / "steps.bin").stat().st_size
+
+    class Full(FileIO):
+        def write(self, raw: Any) -> int:
+            if len(raw) > 16:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(raw)
+
+    with monkeypatch.context() as full:
+        full.setattr(files, "open", lambda *args, **more: Full(args[0], args[1]), raising=False)
+        with pytest.raises(WriteError, match="steps.bin cannot be written"):
+            transcript.put(Entry(1, ("c00",), values=({},)))
+    assert (tmp_path / "steps.bin").stat().st_size == size
+    transcript.put(Entry(1, ("c00",), values=({},)))
+    assert Transcript(tmp_path).get(1) is not None
 
 
 def test_a_client_that_was_away_catches_up_from_the_transcript(tmp_path: Path) -> None:
@@ -291,6 +356,6 @@ def _fill(name: str, path_of: Callable[[Any], Path]) -> Callable[..., dict[str, 
 CS = ("c00", "c01", "c02", "c03")
 FILL = {
     "ledger": _fill("fedclust.privacy.ledger:Ledger._write", lambda ledger: ledger.path),
-    "memory": _fill("fedclust.follow.memory:RunMemory._append", lambda memory: memory.folder),
+    "memory": _fill("fedclust.follow.memory:RunMemory._write", lambda memory: memory.folder),
     "disclosures": _fill("fedclust.client.disclosures.append_line", Path),
 }

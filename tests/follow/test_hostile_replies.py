@@ -124,12 +124,12 @@ FORGERIES: dict[str, tuple[str, int, Forge]] = {  # the step whose replies are f
     ),
     "one reply less": ("CMeans", 0, lambda entry, forger: kept(entry, [0, 1, 2, 3])),
     "another order": ("CMeans", 0, lambda entry, forger: kept(entry, [0, 2, 1, 3, 4])),
-    "the total alone": ("CMeans", 0, lambda entry, forger: entry.summed()),
+    "the total alone": ("CMeans", 0, lambda entry, forger: replace(entry, words=entry.total[None])),
     "the round before": ("CMeans", 1, relabelled),
     "another run": ("CMeans", 0, from_another_run),
     "one of another run": ("CMeans", 0, one_of_another_run),
     "tags of others": ("CMeans", 0, with_seals_of_another),
-    "no seals": ("CMeans", 0, lambda entry, forger: entry.without_seals()),
+    "no seals": ("CMeans", 0, lambda entry, forger: entry.kept(summed=False)),
     "half of the seals": (
         "CMeans",
         0,
@@ -150,7 +150,7 @@ FORGERIES: dict[str, tuple[str, int, Forge]] = {  # the step whose replies are f
     "keys of fewer, unsealed": (
         "KeyExchange",
         0,
-        lambda entry, forger: kept(entry, [0, 1, 2]).without_seals(),
+        lambda entry, forger: kept(entry, [0, 1, 2]).kept(summed=False),
     ),
     "a problem that nobody has": ("preflight", 0, with_problem),
     "reports in another order": (

@@ -118,6 +118,10 @@ CASES = {
         "tier = 'secure' needs public bounds; give every feature low and high under [features]",
         more='[privacy]\ntier = "secure"\n',
     ),
+    "more names than clusters": Case(
+        "study.toml:20: names has 4 names, but there are at most 3 clusters; leave some out",
+        more='[clusters]\nnames = ["a", "b", "c", "d"]\n',
+    ),
     "unknown tier": Case(
         "tier must be one of none, paper, guarded", more='[privacy]\ntier = "high"\n'
     ),

@@ -37,6 +37,7 @@ from .consent import (
     allow_form,
     allow_key,
     allow_plan,
+    allow_rounds,
     allow_vertical,
     allow_vertical_transforms,
     describe_columns,
@@ -108,6 +109,7 @@ class ConsentAdmission(Admission):
 
     def __init__(self, config: ClientConfig, policy: ClientPolicy) -> None:
         self._config, self._policy = config, policy
+        self._allowed: tuple[Plan, int] | None = None  # the last plan, and its number of features
 
     @property
     def counts_hidden(self) -> bool:  # type: ignore[override]
@@ -147,7 +149,8 @@ class ConsentAdmission(Admission):
         self, plan: Plan, request: Request, form: EncodedRows | PreparedRows, answered: int
     ) -> None:
         allow_columns(self._config, [column.name for column in form.columns])
-        allow_plan(self._config, plan, form.schema.n_features, answered)
+        allow_rounds(self._config, answered)
+        self._allow_plan(plan, form.schema.n_features)
         allow_form(plan, isinstance(form, PreparedRows))
         down: Record = request.down
         down.check(plan.algorithm.sizes(form.schema))
@@ -156,6 +159,12 @@ class ConsentAdmission(Admission):
             self._describe(describe_edges(plan.algorithm, form.columns))
         if isinstance(plan.algorithm, RangeCounts) and isinstance(down, RangeEdges):
             self._describe(describe_range_edges(plan.algorithm, down, form.columns))
+
+    def _allow_plan(self, plan: Plan, n_features: int) -> None:
+        """A study that is followed has one plan for many rounds, which is checked once."""
+        if self._allowed is None or self._allowed[0] is not plan or self._allowed[1] != n_features:
+            allow_plan(self._config, plan, n_features)
+            self._allowed = plan, n_features
 
     def allow_labels(self, columns: Sequence[Column], n_clusters: int) -> None:
         allow_columns(self._config, [column.name for column in columns])

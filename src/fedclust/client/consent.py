@@ -98,15 +98,19 @@ def describe_range_edges(
     ]
 
 
-def allow_plan(config: ClientConfig, plan: Plan, n_features: int, answered: int) -> None:
+def allow_rounds(config: ClientConfig, answered: int) -> None:
+    """Refuse more rounds in a job than are allowed."""
+    if answered >= config.consent.max_rounds:
+        raise ConsentRefusal(f"client.toml allows max_rounds = {config.consent.max_rounds}")
+
+
+def allow_plan(config: ClientConfig, plan: Plan, n_features: int) -> None:
     """Refuse algorithms, settings and tiers beyond what is allowed."""
     algorithm, consent = plan.algorithm, config.consent
     key = algorithm.key
     if algorithm.partition != "horizontal":
         raise ConsentRefusal(f"{key} does not run over split rows")
     _allow_algorithm(config, algorithm)
-    if answered >= consent.max_rounds:
-        raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
     masked = any(t.stage == Stage.MASK for t in plan.transforms)
     _allow_settings(config, algorithm, n_features, masked=masked)
     seen = plan
@@ -217,8 +221,7 @@ def allow_vertical(config: ClientConfig, algorithm: AnyAlgorithm, answered: int)
     listed = [VERTICAL_KEYS.get(key) for key in consent.algorithms]
     if consent.algorithms and algorithm.key in VERTICAL and algorithm.key not in listed:
         raise ConsentRefusal(f"client.toml does not list {algorithm.key!r} under algorithms")
-    if answered >= consent.max_rounds:
-        raise ConsentRefusal(f"client.toml allows max_rounds = {consent.max_rounds}")
+    allow_rounds(config, answered)
     allow_clusters(config, algorithm.parameter("n_clusters", 0))
     _allow_settings(config, algorithm, n_features=0)
     tier = consent.privacy

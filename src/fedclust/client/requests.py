@@ -42,6 +42,11 @@ class RowForm:
         """The form in canonical bytes: part of every query's identity."""
         return json.dumps(self.as_config(), sort_keys=True).encode()
 
+    @cached_property
+    def plain(self) -> Any:
+        """The form as it arrives in a request."""
+        return json.loads(self.key)
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows(RowForm):

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -81,17 +82,23 @@ def append(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview], *,
     """Append bytes, or none of them, and return where they begin; `sync` as for a line."""
     with open(path, "ab", buffering=0) as file:
         start = file.tell()
-        try:
-            for part in parts:
-                rest = memoryview(part)
-                while rest:
-                    rest = rest[file.write(rest) :]
-            if sync:
-                os.fsync(file.fileno())
-        except OSError:
-            file.truncate(start)
-            raise
+        append_to(file, parts, sync=sync)
     return start
+
+
+def append_to(file: FileIO, parts: Iterable[bytes | memoryview], *, sync: bool) -> None:
+    """The same for a file that is open, without a buffer and for appending."""
+    start = os.fstat(file.fileno()).st_size
+    try:
+        for part in parts:
+            rest = memoryview(part)
+            while rest:
+                rest = rest[file.write(rest) :]
+        if sync:
+            os.fsync(file.fileno())
+    except OSError:
+        file.truncate(start)
+        raise
 
 
 def lock(file: IO[Any], seconds: float | None = None) -> None:

@@ -231,7 +231,7 @@ def rounds(
         context = RoundContext(number, SERVER, answered, 0, plan)
         merged = receive(plan.transforms, merged, context)
         state = algorithm.server_step(state, merged, plan.rng(SERVER, number))
-        sent = {client: replies[client].nbytes for client in answered}
+        sent = _sizes_of(replies, answered)
         yield Round(number, state, answered, down, sent, sampling)
         number += 1
 
@@ -313,6 +313,23 @@ def _require_replies(
     return answered
 
 
+def _sizes_of(replies: Mapping[str, Message], clients: Sequence[str]) -> dict[str, int]:
+    """Bytes of every message; a channel may give one object for several clients."""
+    sizes = {
+        id(message): message.nbytes for message in {id(m): m for m in replies.values()}.values()
+    }
+    return {client: sizes[id(replies[client])] for client in clients}
+
+
+def _without_neutral(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages without a neutral one that a channel gave for several clients."""
+    distinct = {id(message): message for message in messages}
+    if len(distinct) == len(messages):
+        return messages
+    neutral = {number for number, message in distinct.items() if message.is_empty()}
+    return [message for message in messages if id(message) not in neutral] or messages[:1]
+
+
 def _merge_replies(
     plan: Plan, schema: Schema, number: int, replies: Sequence[tuple[str, Message]]
 ) -> Message:
@@ -332,7 +349,7 @@ def _merge_replies(
             message.check(sizes)
         except MessageError as problem:
             raise MessageError(f"round {number}: client {client!r}: {problem}") from None
-    merged = kind.merge([message for _, message in replies])
+    merged = kind.merge(_without_neutral([message for _, message in replies]))
     if not merged.is_finite():
         culprits = ", ".join(repr(c) for c, m in replies if not m.is_finite()) or "their sum"
         raise MessageError(f"round {number}: values that are not finite, from {culprits}")

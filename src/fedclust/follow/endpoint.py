@@ -1,6 +1,7 @@
 """The endpoint of a client that follows studies."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +73,7 @@ class FollowingEndpoint(ClientEndpoint):
         if before is not None:
             run.take(before)
         if kind == CATCH_UP:
+            run.flush()
             return encode_reply(None, answers=id, client=self._name, values={"next": run.position})
         number = get_integer({"step": step}, "step")
         entry |= {"step": number, "verified": True}
@@ -102,7 +104,7 @@ class FollowingEndpoint(ClientEndpoint):
     def _asks_owner(self) -> bool:
         return self._config.consent.approval == "ask"
 
-    @property
+    @cached_property
     def _approvals(self) -> Approvals:
         return Approvals(self._config.path.parent)
 
@@ -225,7 +227,11 @@ class FollowingEndpoint(ClientEndpoint):
     def _folder_of(self, run: str) -> Path:
         if not _is_run_id(run):
             raise Refusal("the id of the run is not usable", code=Code.REQUEST)
-        return self._folder / FOLDER / run
+        return self._following / run
+
+    @cached_property
+    def _following(self) -> Path:
+        return self._folder / FOLDER
 
 
 class _Opened(NamedTuple):

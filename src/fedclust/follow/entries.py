@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -58,18 +59,14 @@ class Entry:
         """The message of the client with that number."""
         return from_words(kind, self.layout, self.words[number])
 
-    def without_seals(self) -> "Entry":
-        """The entry as a client keeps it, after it has checked the seals."""
-        return replace(self, seals=_NO_SEALS)
-
-    def summed(self) -> "Entry":
-        """The same with the sum of all messages in their place."""
-        return replace(self, words=self.total[None])
+    def kept(self, *, summed: bool) -> "Entry":
+        """The entry as a client keeps it once it has checked the seals, as a sum if it may be."""
+        return replace(self, words=self.total[None] if summed else self.words, seals=_NO_SEALS)
 
     @property
     def total(self) -> IntArray:
         """The sum of all messages, modulo 2^64, where masks cancel."""
-        total: IntArray = self.words.sum(axis=0)
+        total: IntArray = self.words[0] if len(self.words) == 1 else self.words.sum(axis=0)
         return total
 
 
@@ -84,6 +81,19 @@ def to_words(message: Record) -> IntArray:
     if any(a.dtype.kind not in "iu" for a in arrays):
         raise MessageError("only integers can be relayed to other clients")
     return np.concatenate([a.astype(np.int64, copy=False).ravel() for a in arrays])
+
+
+def words_of(arrays: Mapping[str, Array], layout: Layout) -> IntArray | None:
+    """The same of arrays that have exactly this layout; None if they have not."""
+    if not layout or len(arrays) != len(layout):
+        return None
+    found = []
+    for name, dtype, shape in layout:
+        array = arrays.get(name)
+        if array is None or array.dtype.str != dtype or array.shape != shape:
+            return None
+        found.append(array.astype(np.int64, copy=False).ravel())
+    return np.concatenate(found)
 
 
 def from_words(kind: type[Message], layout: Layout, words: IntArray) -> Message:
@@ -104,10 +114,15 @@ def messages_of(kind: type[Message], entry: Entry) -> Mapping[str, Message]:
     """
     if not issubclass(kind, Summed):
         return {c: entry.message(kind, n) for n, c in enumerate(entry.clients)}
-    words = entry.total
-    total = from_words(kind, entry.layout, words)
-    zeros = from_words(kind, entry.layout, np.zeros_like(words))
+    same: Any = kind  # mypy does not see that classes can be hashed
+    total, zeros = from_words(kind, entry.layout, entry.total), _zeros(same, entry.layout)
     return {client: zeros if n else total for n, client in enumerate(entry.clients)}
+
+
+@lru_cache(maxsize=8)
+def _zeros(kind: type[Message], layout: Layout) -> Message:
+    """A message of zeros; the same in all rounds of a plan."""
+    return from_words(kind, layout, np.zeros(_size(layout), np.int64))
 
 
 def encode_entry(entry: Entry | None) -> Frame:

@@ -124,13 +124,16 @@ class FollowedRun:
             raise Refusal("it has not seen the replies of earlier steps", code=Code.BEHIND)
         expected = self._next()
         self._check(entry, expected)
-        kept = entry.without_seals()
-        if isinstance(expected, RunRound) and expected.plan.needs_all and entry.is_round:
-            kept = kept.summed()
+        summed = isinstance(expected, RunRound) and expected.plan.needs_all and entry.is_round
+        kept = entry.kept(summed=summed)
         self._memory.keep_entry(kept)
         self._follower.feed(kept)
         if isinstance(self._follower.expected, Over):
             self._finish(self._follower.expected)
+
+    def flush(self) -> None:
+        """Write what was taken in; a reply does so, too."""
+        self._memory.flush()
 
     def _next(self) -> AnyRequest:
         """The request that comes next; a refusal if there is none."""

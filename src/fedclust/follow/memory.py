@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import ConfigError
-from ..core.files import lock, make_folder, write_text
+from ..core.files import append, lock, make_folder, write_text
 from ..core.wire import pack, unpack
 from ..privacy.crypto import KEY_BYTES, fresh_secret
 from ..privacy.draws import Draws, forget_draws
@@ -43,7 +43,9 @@ class RunMemory:
         self.last: Reply | None = None  # the newest reply
         self.slots: dict[int, bytes] = {}  # what was asked at each place, over split columns
         self.entries: list[Entry] = []
+        self._log, self._state = str(folder / _LOG), str(folder / _STATE)
         self._size = 0  # of the log, as far as it is known here
+        self._unwritten = b""
         make_folder(folder)
         self._load()
 
@@ -64,17 +66,18 @@ class RunMemory:
     @property
     def ended(self) -> str:
         """Why this client takes no further part; empty while it does."""
-        return is_ended(self.folder)
+        return _read_end(self._state)
 
     def end(self, why: str) -> None:
         """Note that the study is over for this client, and remove its secret and its noise."""
+        self.flush()
         write_text(self.folder / _STATE, json.dumps({"ended": why}))
         (self.folder / _SECRET).unlink(missing_ok=True)
         forget_draws(self.folder / _NOISE)
 
     def keep_reply(self, reply: Reply, *, sync: bool) -> None:
         """Keep a reply before it leaves."""
-        self._append(_REPLY, reply, sync=sync)
+        self._write(_record(_REPLY, reply), sync=sync)
         self._note(reply)
 
     def _note(self, reply: Reply) -> None:
@@ -83,25 +86,31 @@ class RunMemory:
             self.slots[reply.step] = reply.asked
 
     def keep_entry(self, entry: Entry) -> None:
-        """Keep the outcome of a finished step."""
+        """Keep the outcome of a finished step; it is written with the next reply.
+
+        A process that dies before has lost nothing: the server repeats the replies of the step.
+        """
         raw = pack(*encode_entry(entry))
-        self._append(_ENTRY, Reply(entry.step, bytes(_HASH), raw), sync=False)
+        self._unwritten += _record(_ENTRY, Reply(entry.step, bytes(_HASH), raw))
         self.entries.append(entry)
 
     @property
     def is_current(self) -> bool:
         """Whether no other process of this client has written since."""
-        file = self.folder / _LOG
-        return (file.stat().st_size if file.exists() else 0) == self._size
+        try:
+            return os.stat(self._log).st_size == self._size
+        except FileNotFoundError:
+            return self._size == 0
 
-    def _append(self, kind: bytes, record: Reply, *, sync: bool) -> None:
-        head = kind + record.step.to_bytes(8, "little") + record.asked
-        with open(self.folder / _LOG, "ab") as file:
-            file.write(head + len(record.raw).to_bytes(8, "little") + record.raw)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
-            self._size = file.tell()
+    def flush(self) -> None:
+        """Write what is kept and not written yet."""
+        if self._unwritten:
+            self._write(b"", sync=False)
+
+    def _write(self, record: bytes, *, sync: bool) -> None:
+        raw = self._unwritten + record
+        start = append(self._log, [raw], sync=sync)
+        self._size, self._unwritten = start + len(raw), b""
 
     def _load(self) -> None:
         file = self.folder / _LOG
@@ -122,18 +131,28 @@ class RunMemory:
 @contextmanager
 def hold_run(folder: Path) -> Iterator[None]:
     """Keep other processes of this client out of a run, while one of them takes a step."""
-    if not folder.exists():
+    if not os.path.isdir(folder):
         yield
         return
-    with open(folder / _LOCK, "a", encoding="utf-8") as file:
+    with open(folder / _LOCK, "ab", buffering=0) as file:
         lock(file)
         yield
 
 
 def is_ended(folder: Path) -> str:
     """Why this client takes no further part in a run; empty while it does."""
-    file = folder / _STATE
-    return str(json.loads(file.read_text(encoding="utf-8"))["ended"]) if file.exists() else ""
+    return _read_end(str(folder / _STATE))
+
+
+def _read_end(file: str) -> str:
+    if not os.path.exists(file):
+        return ""
+    return str(json.loads(Path(file).read_text(encoding="utf-8"))["ended"])
+
+
+def _record(kind: bytes, record: Reply) -> bytes:
+    head = kind + record.step.to_bytes(8, "little") + record.asked
+    return head + len(record.raw).to_bytes(8, "little") + record.raw
 
 
 def _records(raw: bytes) -> Iterator[tuple[bytes, Reply, int]]:

@@ -1,17 +1,14 @@
 """The server of a followed study: it asks for the next step, waits, and relays all replies."""
 
-import base64
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import __version__
 from ..channels import RemoteChannel
 from ..client.codec import encode
-from ..client.requests import AnyRequest, RowForm
+from ..client.requests import AnyRequest, RowForm, RunRound
 from ..core import (
     Channel,
     Code,
@@ -24,14 +21,16 @@ from ..core import (
     TooFewClients,
 )
 from ..core.channel import Absent
-from ..core.codec import ROUND, decode_message, encode_plan, get_text
+from ..core.codec import ROUND
 from ..core.wire import Frame, pack
 from ..study.pool import RemotePool, decode_reply
 from ..study.settings import Study
 from ..typing import Array
+from .agreement import as_frame
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
-from .entries import Entry, encode_entry, from_words, layout_of, messages_of, to_words
+from .entries import Entry, encode_entry, from_words, messages_of
+from .replies import RoundReader, make_entry, read_position, read_values
 from .transcript import Transcript
 
 T = TypeVar("T")
@@ -173,7 +172,7 @@ class RelayPool(RemotePool):
         id = f"{self._id}/{kind}"
         header = {"kind": kind, "id": id, "about": self._remote.about, **frame.header}
         raw = pack(header, frame.arrays)
-        read = self._remote.collect(to, raw, id, _read_position, (kind, 0))
+        read = self._remote.collect(to, raw, id, read_position, (kind, 0))
         return dict(read)
 
     def close(self) -> None:
@@ -188,7 +187,7 @@ class RelayPool(RemotePool):
         """Send a request other than a round to every client, and relay the replies."""
         kind, header, arrays = encode(request)
         question = Question(kind, header, arrays, (kind, 0))
-        entry = self.step(question, self.members, _read_values, complete=False)
+        entry = self.step(question, self.members, read_values, complete=False)
         self.keep(entry.clients)
         found = {}
         for client, values in zip(entry.clients, entry.values, strict=True):
@@ -230,7 +229,7 @@ class RelayPool(RemotePool):
             silent = set(to) - set(replies)
             if (complete and silent) or not replies:
                 raise Absent(silent)
-            known = _make_entry(self._position, replies)
+            known = make_entry(self._position, replies)
             self._transcript.put(known)
         self._position += 1
         if known.absent:
@@ -306,7 +305,7 @@ class RelayChannel:
         self, pool: RelayPool, remote: RemoteChannel, form: RowForm, schema: Schema
     ) -> None:
         self._pool, self._remote, self._schema = pool, remote, schema
-        self._rows = form.as_config()  # the same in every round
+        self._form, self._rows = form, form.as_config()  # the same in every round
 
     @property
     def run_name(self) -> str:
@@ -325,18 +324,9 @@ class RelayChannel:
         """The messages of the cohort."""
         self._pool.keep(request.cohort)
         key, sizes = plan.algorithm.key, plan.algorithm.sizes(self._schema)
-        header, arrays = encode_plan(plan)
-        arrays |= {f"down.{n}": a for n, a in request.down.arrays().items()}
-        header |= {
-            "round": request.round,
-            "cohort": list(request.cohort),
-            "data": self._rows,
-        }
-
-        def read(frame: Frame) -> tuple[Message, Array]:
-            message = decode_message(frame, plan.algorithm.up, sizes)
-            return message, _seal_of(frame)
-
+        header, arrays = as_frame(RunRound(plan, request, self._form))
+        header["data"] = self._rows
+        read = RoundReader(plan.algorithm.up, sizes)
         question = Question(ROUND, header, arrays, (key, request.round))
         try:
             entry = self._pool.step(question, request.cohort, read, complete=plan.needs_all)
@@ -358,41 +348,3 @@ class RelayChannel:
     def reasons(self) -> Mapping[str, Reason]:
         """Why there is no usable answer, by client."""
         return self._remote.reasons()
-
-
-def _make_entry(step: int, replies: Mapping[str, tuple[Any, Array]]) -> Entry:
-    """The entry of a finished step, in the order of client ids."""
-    clients = tuple(sorted(replies))
-    parts = [replies[client][0] for client in clients]
-    width = max(len(replies[client][1]) for client in clients)
-    seals = np.zeros((len(clients), width), np.uint8)
-    for row, client in enumerate(clients):
-        seal = replies[client][1]
-        seals[row, : len(seal)] = seal
-    if not isinstance(parts[0], Message):
-        return Entry(step, clients, values=tuple(parts), seals=seals)
-    layout, first = layout_of(parts[0]), to_words(parts[0])
-    words = np.empty((len(parts), first.size), np.int64)
-    for number, part in enumerate(parts):
-        words[number] = to_words(part)
-    return Entry(step, clients, layout, words, seals=seals)
-
-
-def _seal_of(frame: Frame) -> Array:
-    try:
-        raw = base64.b64decode(get_text(frame.header, "seal"), validate=True)
-    except ValueError as problem:  # MessageError is one
-        raise MessageError(f"the reply has no seal ({problem})") from None
-    return np.frombuffer(raw, np.uint8)
-
-
-def _read_values(frame: Frame) -> tuple[Any, Array]:
-    return frame.header.get("values"), _seal_of(frame)
-
-
-def _read_position(frame: Frame) -> int:
-    values = frame.header.get("values")
-    position = values.get("next") if isinstance(values, dict) else None
-    if type(position) is not int or position < 0:
-        raise MessageError("the reply names no position")
-    return position

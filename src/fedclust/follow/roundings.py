@@ -6,17 +6,20 @@ in their last bits: they differ by the rows on the border of two clusters. Whate
 computed itself therefore stands for the same bits of the server in all steps, runs and studies.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from io import FileIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..client.requests import AnyRequest, RunRound
+from ..client.requests import AnyRequest, RowForm, RunRound
 from ..core import Plan
 from ..core.codec import encode_plan
-from ..core.files import lock
+from ..core.files import append_to, lock
 from ..core.identity import once_per_object
 from ..core.wire import Frame
 from ..privacy.crypto import digest
@@ -38,21 +41,23 @@ class Roundings:
 
     def settle(self, pairs: Iterable[Pair]) -> bool:
         """Note which numbers stand for which; False if others have stood for them before."""
-        with open(self._file, "a+b") as file:
+        with open(self._file, "a+b", buffering=0) as file:
             lock(file)
             self._catch_up(file)
-            new: dict[bytes, bytes] = {}
+            known, new = self._known, dict[bytes, bytes]()
             for ours, theirs in pairs:
-                chosen = self._known.get(ours) or new.setdefault(ours, theirs)
+                chosen = known.get(ours) or new.setdefault(ours, theirs)
                 if chosen != theirs:
                     return False
-            raw = b"".join(part for pair in new.items() for part in pair)
-            file.write(raw)
-        self._known |= new
+            raw = b"".join(chain.from_iterable(new.items()))
+            append_to(file, [raw], sync=False)
+        known |= new
         self._read += len(raw)
         return True
 
-    def _catch_up(self, file: Any) -> None:
+    def _catch_up(self, file: FileIO) -> None:
+        if os.fstat(file.fileno()).st_size == self._read:
+            return
         file.seek(self._read)
         raw = file.read()
         if len(raw) % _RECORD:  # a crash while writing
@@ -64,44 +69,50 @@ class Roundings:
 
 def pair_numbers(expected: AnyRequest, given: AnyRequest) -> list[Pair]:
     """Real numbers of two requests that agree: each row of an array, settings, forms of rows."""
-    ours = list(_hash_numbers(expected))
+    ours = _hash_numbers(expected)
     return list(zip(ours, ours if given is expected else _hash_numbers(given), strict=True))
 
 
-def _hash_numbers(request: AnyRequest) -> Iterator[bytes]:
+def _hash_numbers(request: AnyRequest) -> list[bytes]:
     if not isinstance(request, RunRound):
-        yield from _hash_frame(as_frame(request))
-        return
-    yield _hash(request.rows.key)
-    yield from _hash_plan(request.plan)
-    yield from _hash_arrays({f"down.{n}": a for n, a in request.request.down.arrays().items()})
+        return _hash_frame(as_frame(request))
+    down = {f"down.{n}": a for n, a in request.request.down.arrays().items()}
+    return [_hash_form(request.rows), *_hash_plan(request.plan), *_hash_arrays(down)]
 
 
 @once_per_object
-def _hash_plan(plan: Plan) -> Sequence[bytes]:
-    return tuple(_hash_frame(encode_plan(plan)))
+def _hash_form(rows: RowForm) -> bytes:
+    return _hash(rows.key)
 
 
-def _hash_frame(frame: Frame) -> Iterator[bytes]:
+@once_per_object
+def _hash_plan(plan: Plan) -> list[bytes]:
+    return _hash_frame(encode_plan(plan))
+
+
+def _hash_frame(frame: Frame) -> list[bytes]:
     header, arrays = frame
     what = str(header.get("algorithm", "")).encode()
-    yield _hash(what, repr(_reals(header)).encode())
-    yield from _hash_arrays(arrays)
+    return [_hash(what, repr(_reals(header)).encode()), *_hash_arrays(arrays)]
 
 
-def _hash_arrays(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+def _hash_arrays(arrays: Mapping[str, Array]) -> list[bytes]:
+    found = []
     for name, array in arrays.items():
         if np.asarray(array).dtype.kind == "f":
-            yield from _hash_rows(name, np.asarray(array))
+            found += _hash_rows(name, np.asarray(array))
+    return found
 
 
-def _hash_rows(name: str, array: Array) -> Iterator[bytes]:
+def _hash_rows(name: str, array: Array) -> list[bytes]:
     """Row by row: the same centres may come in another order."""
     rows = np.ascontiguousarray(np.atleast_1d(array))
     raw, start = rows.tobytes(), name.encode() + b"\0"
-    width = len(raw) // max(1, len(rows))
-    for place in range(0, len(raw), max(1, width)):
-        yield blake2b(start + raw[place : place + width], digest_size=_HASH).digest()
+    width = max(1, len(raw) // max(1, len(rows)))
+    return [
+        blake2b(start + raw[place : place + width], digest_size=_HASH).digest()
+        for place in range(0, len(raw), width)
+    ]
 
 
 def _hash(*parts: bytes) -> bytes:

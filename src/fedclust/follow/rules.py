@@ -50,7 +50,7 @@ def allow_study(
         return
     allow_columns(config, [column.name for column in study.features or ()])
     for plan, schema in _plans(study, tier, algorithm):
-        allow_plan(config, plan, schema.n_features, answered=0)
+        allow_plan(config, plan, schema.n_features)
     _allow_summary(config, study, tier)
     _allow_requests(config, study, tier)
     _allow_descriptions(config, policy, study)

@@ -5,10 +5,10 @@ identity (Ed25519). Under masks it has one tag for each client of the cohort, un
 pair shares (HMAC-SHA256): a tag is a hundred times cheaper to check, and as hard to forge.
 """
 
-import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,19 @@ TAG_BYTES = 16
 SIGNED_BYTES = KEY_BYTES + SIGNATURE_BYTES  # the identity, and its signature
 
 
-def sealed_texts(question: bytes, entry: Entry) -> Iterator[bytes]:
-    """What the seals of an entry stand for: who replied what to which question, in hashes."""
-    start = hashlib.sha256(digest(question, repr(entry.layout).encode()))
+def sealed_texts(question: bytes, entry: Entry) -> list[bytes]:
+    """What the seals of an entry stand for: to which question, what, and who replied.
+
+    Question and reply are hashes of one length, so that no two triples give the same text.
+    """
+    start = digest(question, repr(entry.layout).encode())
     contents: Iterable[Any] = (
         np.ascontiguousarray(entry.words) if entry.is_round else map(_as_bytes, entry.values)
     )
-    for client, content in zip(entry.clients, contents, strict=True):
-        found, name = start.copy(), client.encode()
-        found.update(len(name).to_bytes(8, "little") + name)
-        found.update(content)
-        yield found.digest()
+    return [
+        start + sha256(content).digest() + client.encode()
+        for client, content in zip(entry.clients, contents, strict=True)
+    ]
 
 
 def _as_bytes(values: Any) -> bytes:
@@ -78,11 +80,15 @@ class Sealer:
         texts = sealed_texts(self._question(entry.step, asked), entry)
         part = slice(mine * TAG_BYTES, (mine + 1) * TAG_BYTES) if masks else slice(None)
         seals = np.ascontiguousarray(entry.seals[:, part])
-        for client, text, seal in zip(entry.clients, texts, seals, strict=True):
-            if masks is None:
+        if masks is None:
+            for client, text, seal in zip(entry.clients, texts, seals, strict=True):
                 self._check_signature(entry.step, client, text, seal.tobytes())
-            elif not hmac.compare_digest(seal, _tag(keys[client], text)):
-                raise _refuse(entry.step, f"the reply of {client!r} is not sealed by it")
+            return
+        tags = [_tag(keys[client], text) for client, text in zip(entry.clients, texts, strict=True)]
+        if not hmac.compare_digest(b"".join(tags), seals.tobytes()):
+            rows = map(bytes, seals)
+            client = next(c for c, t, s in zip(entry.clients, tags, rows, strict=True) if t != s)
+            raise _refuse(entry.step, f"the reply of {client!r} is not sealed by it")
 
     def _question(self, step: int, asked: bytes) -> bytes:
         """Which request, in which step of which run."""

@@ -10,7 +10,7 @@ fails the round is asked again, which reveals nothing new (docs/privacy.md).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -77,16 +77,11 @@ class PairwiseMasks(Transform):
                 )
 
     def check_cohort(self, context: RoundContext) -> None:
-        policy, keys = policy_of(context.data), self._keys(context)
-        policy.keys.once(
-            self._agreement(context), lambda: self._recognise(policy, context.party, keys)
-        )
-
-    def _agreement(self, context: RoundContext) -> bytes:
-        return digest(self._listed, *(client.encode() for client in context.cohort))
+        policy, cohort = policy_of(context.data), self._find_cohort(context)
+        policy.keys.once(cohort.agreed, lambda: self._recognise(policy, context.party, cohort.keys))
 
     def at_client(self, message: M, context: RoundContext) -> M:
-        policy, keys = policy_of(context.data), self._keys(context)
+        policy, cohort = policy_of(context.data), self._find_cohort(context)
         arrays = {name: np.asarray(array) for name, array in message.arrays().items()}
         if any(a.dtype != np.int64 for a in arrays.values()):
             raise ConfigError("PairwiseMasks: masks need integers; put FixedPoint before them")
@@ -97,11 +92,21 @@ class PairwiseMasks(Transform):
         query = MaskedQuery(self.run, plan, context.round, context.cohort, header)
         noisy = any(t.stage == Stage.NOISE for t in context.plan.transforms)
         policy.keys.admit(query, digest(*(a.tobytes() for a in arrays.values())), steady=noisy)
-        bound = digest(self._agreement(context), header)
-        mask = _mask(
-            policy, self.run, context.party, keys, bound, sum(a.size for a in arrays.values())
-        )
+        bound, size = digest(cohort.agreed, header), sum(a.size for a in arrays.values())
+        mask = _mask(policy, self.run, context.party, cohort.keys, bound, size)
         return _shifted(message, arrays, mask)
+
+    def _find_cohort(self, context: RoundContext) -> "_Cohort":
+        """The clients of a round; mostly those of the round before."""
+        key = context.cohort, context.party
+        if key not in self._cohorts:
+            agreed = digest(self._listed, *(client.encode() for client in context.cohort))
+            self._cohorts[key] = _Cohort(self._keys(context), agreed)
+        return self._cohorts[key]
+
+    @cached_property
+    def _cohorts(self) -> dict[tuple[tuple[str, ...], str], "_Cohort"]:
+        return {}
 
     def _keys(self, context: RoundContext) -> dict[str, bytes]:
         """The public keys of the cohort."""
@@ -137,6 +142,13 @@ class PairwiseMasks(Transform):
     def _listed(self) -> bytes:
         """Run and roster in a hash."""
         return digest(self.run.encode(), *(p.encode() for entry in self.roster for p in entry))
+
+
+class _Cohort(NamedTuple):
+    """The clients of a total: their public keys, and run, roster and names in a hash."""
+
+    keys: dict[str, bytes]
+    agreed: bytes
 
 
 def _known(peers: Mapping[str, bytes], client: str, identity: bytes) -> None:

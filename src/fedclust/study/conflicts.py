@@ -31,6 +31,14 @@ _COLUMN_KEYS = ("lossless", *VERTICAL_KEYS)
 _DESCRIBED = 8  # maximum number of queries for scales, profile, map and counts
 
 
+def find_name_conflicts(study: Study) -> Iterator[Conflict]:
+    """More names than clusters; a cluster without a name gets one from its features."""
+    n, most = len(study.names.names), study.n_clusters[1]
+    if n > most:
+        words = f"names has {n} names, but there are at most {most} clusters; leave some out"
+        yield Conflict(("clusters", "names"), words)
+
+
 def find_row_conflicts(study: Study) -> Iterator[Conflict]:
     """Settings that cannot be met together over split rows."""
     settings, least = study.clustering, study.sampling.min_clients
@@ -40,6 +48,7 @@ def find_row_conflicts(study: Study) -> Iterator[Conflict]:
         yield Conflict(("clustering", "algorithm"), str(problem))
         return
     yield from _weight_conflicts(study, algorithm)
+    yield from find_name_conflicts(study)
     if settings.init != "auto" and not algorithm.has_parameter("init"):
         yield Conflict(
             ("clustering", "init"), f'{algorithm.key} has no initialisation; use init = "auto"'
@@ -241,6 +250,7 @@ def find_column_conflicts(study: Study) -> Iterator[Conflict]:
     """Settings that conflict over split columns."""
     yield from _column_clustering_conflicts(study.clustering)
     yield from _column_data_conflicts(study)
+    yield from find_name_conflicts(study)
     n_clients, least = len(study.clients), study.sampling.min_clients
     if study.sampling.fraction < 1:
         words = f"{_SPLIT} needs every client in every round; set fraction = 1"
