@@ -105,8 +105,12 @@ def test_one_start_is_as_good_as_the_best_of_many(name: str) -> None:
     assert np.mean(found) <= np.mean(peers) * (1 + 1e-4)
 
 
+# Fuzzy c-means has no race, so nothing repairs a summary that mixes values.
+FUZZY_CASES = [name for name in CASES if not name.startswith("few distinct rows")]
+
+
 @pytest.mark.parametrize("m", [1.5, 2.0])
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", FUZZY_CASES)
 def test_one_fuzzy_start_is_as_good_as_the_best_of_many(name: str, m: float) -> None:
     X, y, k, how = CASES[name]
     one, rng = np.ones(len(X)), np.random.default_rng(0)
