@@ -114,6 +114,13 @@ def _synthetic() -> Iterator[Case]:
     X, y = np.random.default_rng(0).exponential(size=(2000, 1)), np.arange(2000) % 5
     yield Case("one exponential column, 5 clients", X, 30, iid(2000, 5, 0))
     yield Case("one exponential column, 20 uneven clients", X, 30, dirichlet(y, 20, 0.3, 1))
+    X = np.random.default_rng(0).lognormal(0, 2, (2000, 1))
+    yield Case("one log-normal column, sigma 2, 5 clients", X, 20, iid(2000, 5, 0))
+    X = few_values()
+    yield Case("40 distinct rows, 20 clients", X, 30, iid(2000, 20, 0))
+    yield Case("40 distinct rows, tiny clients", X, 30, tiny(2000))
+    X = outlying()
+    yield Case("blobs and 30 outliers, 20 clients", X, 15, iid(2000, 20, 0))
     X, y = student()
     yield Case("Student's t, 20 uneven clients", X, 8, dirichlet(y, 20, 0.3, 1), fuzzy=True)
     yield Case("Student's t, 1,000 rows, tiny clients", X[:1000], 8, tiny(1000))
@@ -162,6 +169,20 @@ def blobs() -> tuple[FloatArray, IntArray]:
     rng = np.random.default_rng(0)
     centers, y = rng.uniform(-20, 20, (15, 2)), rng.integers(0, 15, 3000)
     return rng.normal(centers[y], 1.0), y
+
+
+def few_values() -> FloatArray:
+    """2,000 rows, of which 40 are distinct."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(40, 3))[rng.integers(0, 40, 2000)]
+
+
+def outlying() -> FloatArray:
+    """2,000 rows: eight round clusters, and 30 rows far away from them and from each other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(rng.uniform(-10, 10, (8, 4))[rng.integers(0, 8, 2000)], 1.0)
+    X[:30] = rng.uniform(-60, 60, (30, 4))
+    return X
 
 
 def tiny(n: int) -> IntArray:

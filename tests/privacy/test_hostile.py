@@ -325,6 +325,16 @@ def test_ten_starts_are_ranked_by_the_honest_clients() -> None:
     assert np.argsort(score_by_most(errors, 5)).tolist() == list(range(10))
 
 
+def test_few_clients_that_lose_much_outweigh_many_that_lose_little() -> None:
+    """On uneven splits few clients have most rows of a cluster, and only they see what it needs."""
+    errors = np.full((20, 2), 100.0)
+    errors[:5, 1] += 10.0
+    errors[5, 0] += 1.0
+    errors[6:, 0] += 0.8
+    good, bad = score_by_most(errors, 5)
+    assert good < bad
+
+
 @pytest.mark.parametrize("seed", [1, 3])
 @pytest.mark.parametrize("searches_all", [True, False])
 def test_clusters_in_which_few_clients_have_candidates_are_found(

@@ -199,6 +199,7 @@ class Rivals(NamedTuple):
 
     starts: FloatArray  # (R, C, F)
     score: FloatArray  # (R,)
+    weight: FloatArray | None = None  # (R, C) of the rows of clusters, where sums are pooled
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,8 @@ class RivalSteps(RivalQuery[RivalSums]):
         return RivalSums(*found, np.array([float(len(data))]))
 
     def model(self, state: RivalSums) -> Rivals:
-        moved = self.init
-        if self.step:
-            moved = divide_or_keep(state.total, state.weight, moved)
-        return Rivals(self.split(moved), state.inertia)
+        if not self.step:
+            return Rivals(self.split(self.init), state.inertia)
+        moved = divide_or_keep(state.total, state.weight, self.init)
+        weight = state.weight.reshape(self.n_starts, self.n_clusters, -1).mean(axis=2)
+        return Rivals(self.split(moved), state.inertia, weight)

@@ -19,6 +19,7 @@ _NEAR = 2.0  # times the median distance from the median: what is farther does n
 _FAR = 3.5  # robust standard deviations, on a logarithmic scale
 _PULL = 3.0  # times the median of weight times distance: nobody pulls harder
 _ROUNDING = 1e-12  # of squared distances
+_HEARD = 3.0  # times what the clients besides the liars lose: more does not count
 _HEAVY = 2.0  # times the median of the clients' weights: more does not count
 
 
@@ -110,7 +111,8 @@ def score_by_most(errors: FloatArray, liars: int) -> FloatArray:
     """What each start (R) loses at most against another, by the clients' errors (M, R).
 
     A usual error of the best start is added, so that ratios of scores mean something. Differences
-    that are as extreme as those of liars could be are cut to the next ones.
+    that are as extreme as those of liars could be count as a few times the next ones. Cut to the
+    next ones, they would hide what the few clients lose that have most rows of a cluster.
     """
     liars = min(liars, (len(errors) - 1) // 2)
     with np.errstate(over="ignore"):
@@ -121,9 +123,9 @@ def score_by_most(errors: FloatArray, liars: int) -> FloatArray:
 
 def _cut_mean(values: FloatArray, liars: int) -> FloatArray:
     """Mean over the clients, the first axis; as many extreme values as liars are cut."""
-    ordered = np.sort(values, axis=0)
-    cut = np.clip(ordered, ordered[liars], ordered[len(ordered) - 1 - liars])
-    return np.asarray(cut.mean(axis=0))
+    ordered = np.sort(np.abs(values), axis=0)
+    limit = _HEARD * ordered[len(ordered) - 1 - liars]
+    return np.asarray(np.clip(values, -limit, limit).mean(axis=0))
 
 
 def exaggerated(errors: FloatArray) -> BoolArray:

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.centers import CenterAlgorithm
-from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Summary
+from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Rivals, Summary
 from ..core import AnyAlgorithm, Run, Schema, derive_seed, stream
 from ..kernels import k_means, search_centers, search_fuzzy_centers, sq_distances
 from ..metrics import Evaluation
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
 from .preparation.statistics import Moments
+from .swaps import FEWEST, propose
 
 _FEWEST_MICRO = 128  # micro-clusters, or five for each cluster if these are more
 _MICRO_PER_CLUSTER = 5
@@ -32,6 +33,8 @@ _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of ri
 _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
 _KEPT = 4  # a quarter of the rivals stays after each step
 _HOPE = 1.2  # rivals whose inertia is more times the best one drop out
+_SWAPS = 3  # times that swaps are looked for
+_GAIN = 1e-3  # relative, of the inertia: after less, swaps are looked for no more
 _MOST_CENTERS = 1_000  # of all rivals together: more than that clients refuse by default
 
 
@@ -51,7 +54,6 @@ class StartSearch:
         """The initial centres."""
         rng, k = stream(self.seed, "start", 0), self.algorithm.n_clusters
         is_open = _is_open(tier, self.algorithm)
-        refine = is_open and self.algorithm.lossless
         seeding = self.seeding
         if self.schema.missing:
             moments = self._run(Moments(None if tier.exact else seeding.min_count)).model
@@ -59,34 +61,58 @@ class StartSearch:
         if is_open:
             seeding = replace(seeding, groups=_count_groups(k, self.n_clients))
         first: Any = self._run(seeding).state
-        *_, summary = summaries = seeding.summaries(first)
-        found = [first.centers]
-        if refine:
-            centers = _spread(summary, _count_micro(k), rng)
-            for number in range(1, _MICRO_ROUNDS + 1):
-                centers = np.concatenate([centers, self._guess(summary, len(centers))])
-                # A single client is the pooled case: it has nobody to hide its sums from.
-                wanted = k if self.n_clients > 1 else _MOST_CENTERS
-                micro = MicroClusters(len(centers), centers, max_rounds=1, wanted=wanted)
-                state = self._run(micro).state
-                centers, _ = summary = Summary.of(state.centers, state.weight)
-                if number in _SEARCHED:
-                    found += _search(summary, k, rng)
-        elif is_open:
-            each = [_search(one, k, rng) for one in summaries]
-            found += [
-                start for starts in zip_longest(*each) for start in starts if start is not None
+        summaries = seeding.summaries(first)
+        if not is_open:
+            summary, found = summaries[-1], [first.centers]
+        elif self.algorithm.lossless:
+            summary, found = self._summarise(summaries[-1], rng)
+            found = [first.centers, *found]
+        else:
+            each = zip_longest(*(_search(one, k, rng) for one in summaries))
+            found = [
+                first.centers,
+                *(start for starts in each for start in starts if start is not None),
             ]
+            summary = summaries[-1]
+        return self._choose(found, summary, tier, rng)
+
+    def _summarise(self, summary: Summary, rng: Rng) -> tuple[Summary, list[FloatArray]]:
+        """Small clusters of all rows, and the solutions that are found in them."""
+        k, found = self.algorithm.n_clusters, list[FloatArray]()
+        centers = _spread(summary, _count_micro(k), rng)
+        for number in range(1, _MICRO_ROUNDS + 1):
+            centers = np.concatenate([centers, self._guess(summary, len(centers))])
+            # A single client is the pooled case: it has nobody to hide its sums from.
+            wanted = k if self.n_clients > 1 else _MOST_CENTERS
+            micro = MicroClusters(len(centers), centers, max_rounds=1, wanted=wanted)
+            state = self._run(micro).state
+            centers, _ = summary = Summary.of(state.centers, state.weight)
+            if number in _SEARCHED:
+                found += _search(summary, k, rng)
+        return summary, found
+
+    def _choose(
+        self, found: list[FloatArray], summary: Summary, tier: Tier, rng: Rng
+    ) -> FloatArray:
+        """The best of the solutions that were found, by the summary or by all rows."""
         fuzzifier = self.algorithm.parameter("fuzzifier")
         if self.algorithm.soft and fuzzifier is not None:
             fuzzy = search_fuzzy_centers(summary.points, found, fuzzifier, rng, summary.weight)[0]
-            return self._less_fuzzy(fuzzy, self._race(found)) if self._doubts(tier) else fuzzy
-        return self._race(found) if is_open else found[0]
+            if not self._doubts(tier):
+                return fuzzy
+            return self._less_fuzzy(fuzzy, self._race(found).starts[0])
+        if not _is_open(tier, self.algorithm):
+            return found[0]
+        raced = self._race(found)
+        return self._improve(raced, summary) if self.algorithm.lossless else raced.starts[0]
 
     def _guess(self, summary: Summary, n: int) -> FloatArray:
         """Centres to try besides n others, within the public bounds and the limits of clients."""
-        guesses = _reach_beyond(summary)[: max(0, _MOST_CENTERS - n)]
-        return guesses if self.schema.low is None else np.clip(guesses, *self.schema.box())
+        return self._inside(_reach_beyond(summary)[: max(0, _MOST_CENTERS - n)])
+
+    def _inside(self, centers: FloatArray) -> FloatArray:
+        """Centres within the public bounds: clients refuse others."""
+        return centers if self.schema.low is None else np.clip(centers, *self.schema.box())
 
     def _doubts(self, tier: Tier) -> bool:
         """Whether fuzzy centres of the summary are compared with those of the race.
@@ -102,23 +128,54 @@ class StartSearch:
         values = [self._run(query).model for query in queries]
         return starts[int(np.argmin(_without_noise(np.array(values))))]
 
-    def _race(self, starts: list[FloatArray]) -> FloatArray:
+    def _race(self, starts: list[FloatArray]) -> Rivals:
         """Compare all starts over all rows; the best take steps, and a quarter stays after each."""
-        k = self.algorithm.n_clusters
-        rivals = starts[: max(2, _MOST_CENTERS // k)]
-        for kept, step in _plan_race(len(rivals), k):
-            query = None
-            if isinstance(self.algorithm, CenterAlgorithm):
-                query = self.algorithm.rival_steps(np.concatenate(rivals), step=step)
-            if query is None:
+        some = np.stack(starts[: max(2, _MOST_CENTERS // self.algorithm.n_clusters)])
+        rivals = Rivals(some, np.zeros(len(some)))
+        for kept, step in _plan_race(len(some), self.algorithm.n_clusters):
+            done = self._compare(rivals.starts, step=step)
+            if done is None:
                 break
-            done = self._run(query).model
             score = _without_noise(done.score)
-            best = [r for r in np.argsort(score, kind="stable") if score[r] <= _HOPE * score.min()]
-            rivals = list(done.starts[best[:kept]])
-            if len(rivals) == 1:
+            rivals = _keep_best(done, min(kept, int((score <= _HOPE * score.min()).sum())))
+            if len(rivals.starts) == 1:
                 break
-        return rivals[0]
+        return _keep_best(rivals, 1)
+
+    def _improve(self, found: Rivals, summary: Summary) -> FloatArray:
+        """Swap centres as long as that lowers the inertia over all rows."""
+        k = self.algorithm.n_clusters
+        for _ in range(_count_swaps(k)):
+            if found.weight is None:
+                break
+            proposal = propose(summary, found.starts[0], found.weight[0], _count_variants(k))
+            measured = self._compare(self._inside(np.stack(proposal.variants())), step=False)
+            swapped = [] if measured is None else proposal.swap(measured.score)
+            if measured is None or not swapped:
+                break
+            found = self._race_on(self._inside(np.stack([found.starts[0], *swapped])))
+            if found.score[0] > measured.score[0] * (1 - _GAIN):
+                break
+        best: FloatArray = found.starts[0]
+        return best
+
+    def _race_on(self, starts: FloatArray) -> Rivals:
+        """Let starts take steps, and keep the best ones after each."""
+        rivals = Rivals(starts, np.zeros(len(starts)))
+        for kept in _plan_swaps(len(starts)):
+            done = self._compare(rivals.starts, step=True)
+            rivals = rivals if done is None else _keep_best(done, kept)
+        return rivals
+
+    def _compare(self, starts: FloatArray, *, step: bool) -> Rivals | None:
+        """The inertia of starts over all rows; None if the algorithm has no such query."""
+        if not isinstance(self.algorithm, CenterAlgorithm):
+            return None
+        query = self.algorithm.rival_steps(np.concatenate(starts), step=step)
+        if query is None:
+            return None
+        done: Rivals = self._run(query).model
+        return done
 
     def _run(self, algorithm: AnyAlgorithm) -> Run:
         done = self.run(algorithm, derive_seed(self.seed, algorithm.key))
@@ -143,7 +200,9 @@ def limit_cost(k: int) -> StartCost:
     starts = min(1 + len(_SEARCHED) * _count_rivals(k), max(2, _MOST_CENTERS // k))
     race = _plan_race(starts, k)
     compared = starts + sum(kept for kept, _ in race[:-1])
-    rounds = 1 + _MICRO_ROUNDS + len(race)
+    n, swaps = _count_variants(k), _count_swaps(k)
+    compared += swaps * (2 * n + sum(_plan_swaps(n)[:-1]))
+    rounds = 1 + _MICRO_ROUNDS + len(race) + swaps * (1 + len(_plan_swaps(n)))
     micro = _count_micro(k) + _MICRO_ROUNDS * _OUTLYING * len(_BEYOND)
     return StartCost(rounds, k + _MICRO_ROUNDS * micro + k * compared)
 
@@ -166,6 +225,31 @@ def _plan_race(n: int, k: int) -> list[tuple[int, bool]]:
         rounds.append((kept, True))
         kept = max(1, kept // _KEPT)
     return [*rounds, (1, True)] if n > 1 else []
+
+
+def _count_variants(k: int) -> int:
+    """Variants of k centres that are measured at a time."""
+    return min(_MOST_RIVALS, _MOST_CENTERS // k)
+
+
+def _count_swaps(k: int) -> int:
+    """How often swaps are looked for at most."""
+    return _SWAPS if k > 2 and _count_variants(k) >= FEWEST else 0
+
+
+def _plan_swaps(n: int) -> list[int]:
+    """How many of n starts stay after each step of a race of swaps; all take a second step."""
+    plan = [n]
+    while plan[-1] > 1:
+        plan.append(max(1, plan[-1] // _KEPT))
+    return plan
+
+
+def _keep_best(rivals: Rivals, n: int) -> Rivals:
+    """The best n of the starts; of equal ones the first."""
+    best = np.argsort(_without_noise(rivals.score), kind="stable")[:n]
+    weight = None if rivals.weight is None else rivals.weight[best]
+    return Rivals(rivals.starts[best], rivals.score[best], weight)
 
 
 def _without_noise(score: FloatArray) -> FloatArray:

@@ -60,9 +60,9 @@ def hide_small_sums(sums: HardSums, min_count: int, centers: FloatArray) -> Hard
     """Change sums by centres so that none shows fewer than `min_count` rows.
 
     A smaller sum joins the nearest one that has enough rows. If all of these are far, its mean is
-    rounded towards the middle of the centres, in steps of a quarter of their typical distance from
-    it. The steps depend on the centres alone, which the receiver knows anyway. Steps that depended
-    on the hidden sum would give it away.
+    rounded in steps from the middle of the centres, of a quarter of their typical distance from
+    it, and kept in their range. All this depends on the centres alone, which the receiver knows
+    anyway. Steps that depended on the hidden sum would give it away.
     """
     small = np.flatnonzero((sums.records > 0) & (sums.records < min_count))
     if len(small) == 0:
@@ -76,7 +76,8 @@ def hide_small_sums(sums: HardSums, min_count: int, centers: FloatArray) -> Hard
         if len(filled):
             joins = filled[nearest(means[small], means[filled])[0]]
             near = (((means[small] - means[joins]) / width) ** 2).mean(axis=1) <= 1
-        rounded = middle + np.trunc((means[small] - middle) / width) * width
+        rounded = middle + np.rint((means[small] - middle) / width) * width
+    rounded = np.clip(rounded, centers.min(axis=0), centers.max(axis=0))
     far = small[~near]
     total[far] = masses[far, None] * np.where(np.isfinite(rounded), rounded, middle)[~near]
     for part in (records, masses, total):
