@@ -101,8 +101,8 @@ def _shares(every: Sequence[Outcome]) -> str:
         f"{share:.0%} of the published numbers are reproduced under this rule. "
         f"Of the {judged} with enough runs, {alike / judged:.0%} are reproduced, "
         f"{noisy / judged:.0%} are too noisy, and {apart / judged:.0%} differ. "
-        f"Within the limit are thus {(alike + noisy) / judged:.0%}. If all of them agreed, about one in "
-        "twenty would still be outside of it by chance. Below each table are the reasons."
+        f"Within the limit are thus {(alike + noisy) / judged:.0%}. If all of them agreed, about "
+        "one in twenty would still be outside of it by chance. Below each table are the reasons."
     )
 
 
