@@ -83,14 +83,22 @@ class Scatter:
 
 
 def is_measured(panel: Panel | Scatter, results: Mapping[str, Mapping[int, Any]]) -> bool:
-    """Whether there is something to draw: a line needs two of its points."""
+    """Whether there is something to draw: a line needs two of its points.
+
+    A line of one value, with which the others are compared, is nothing by itself.
+    """
     if isinstance(panel, Scatter):
         return all(0 in results.get(task, {}) for task, _ in panel.centers)
     needed = 1 if panel.boxes else 2
+    lines = [line for line in panel.lines.values() if not _is_level(line)]
     return any(
         sum(bool(results.get(task)) for _, task, _ in line) >= min(needed, len(line))
-        for line in panel.lines.values()
+        for line in lines
     )
+
+
+def _is_level(line: Line) -> bool:
+    return len(line) > 1 and len({(task, quantity) for _, task, quantity in line}) == 1
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,11 @@ def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
 
 
 def _columns(panels: Sequence[Panel | Scatter]) -> int:
-    """Panels next to each other: pairs and quartets of panels keep together."""
+    """Panels next to each other: those of one quantity, or pairs and quartets."""
+    labels = [panel.y_label for panel in panels if isinstance(panel, Panel)]
+    alike = len(list(takewhile(lambda label: label == labels[0], labels)))
+    if 1 < alike < min(5, len(panels)) and len(panels) % alike == 0:
+        return alike
     if len(panels) in (1, 2, 4):
         return len(panels) if len(panels) < 3 else 2
     return 4 if len(panels) == 16 else 3
