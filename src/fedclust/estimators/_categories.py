@@ -40,7 +40,7 @@ class Categories:
     @property
     def names(self) -> list[str]:
         """The categories as text."""
-        return list(self.words) or [f"{code:g}" for code in self.codes]
+        return list(self.words) or [as_text(code) for code in self.codes]
 
     def encode(self, column: str, values: FloatArray) -> FloatArray:
         """A column of 0 and 1 for each category (n, categories); missing in all of them or none."""
