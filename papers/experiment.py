@@ -68,6 +68,8 @@ class Panel:
     log_y: bool = False
     published: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     boxes: bool = False  # draw the runs as boxes, as the paper does
+    bars: bool = False  # counts: a bar for each point of the only line
+    better_half: bool = False  # show the half of the runs with the lower scores
     ticks: Sequence[str] = ()  # names of the x values
 
 

@@ -132,8 +132,8 @@ ONE_RUN = (
 
 
 CLOSE_CENTRES = (
-    "XB divides by the squared distance of the closest two centres, and on pendigits all printed XB are below ours, also in "
-    "Table III, where the starts are known"
+    "XB divides by the squared distance of the closest two centres, and on pendigits all printed XB of LLF-FCM and C2F-FCM are "
+    "below ours, also in Table III, where the starts are known"
 )
 
 

@@ -1,4 +1,4 @@
-"""Federated clustering: the clusters of everybody's data, and no row leaves its owner."""
+"""Federated clustering: cluster the data of several owners without moving a row."""
 
 from typing import TYPE_CHECKING
 

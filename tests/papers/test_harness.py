@@ -76,6 +76,7 @@ TOY = Experiment(
             published={"one": [(1, 1.0)]},
         ),
         Panel("b", {"one": [(0, "one", "x")]}, "", "", boxes=True, ticks=["a"]),
+        Panel("c", {"one": curve("one", "line", (1, 2))}, "x", "y", bars=True),
         Scatter("s", rows, [("picture", "end")], 1, moves=("picture", "start")),
     ],
     grids=[
@@ -219,6 +220,15 @@ def test_panels_of_one_quantity_stand_side_by_side() -> None:
     assert _columns(panels(*"aaaaaa")) == 3
     assert _columns(panels(*"ab")) == 2
     assert _columns(panels(*"aaaa")) == 2
+
+
+def test_curves_may_be_over_the_better_half() -> None:
+    pytest.importorskip("matplotlib")
+    from papers.figures import _values
+
+    runs = {"a": {s: {"score": float(s), "x": 10.0 * s} for s in (3, 1, 2, 4)}}
+    assert _values(runs, "a", "x", better_half=True).tolist() == [10.0, 20.0]
+    assert sorted(_values(runs, "a", "x")) == [10.0, 20.0, 30.0, 40.0]
 
 
 def test_the_top_of_the_page_says_where_most_numbers_differ() -> None:

@@ -253,8 +253,12 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
         return tags
 
     def _schema(self, tier: Tier) -> Schema:
-        low, high = given_bounds(self.bounds, tier, self.n_features_in_)
+        low, high = given_bounds(self._bounds, tier, self.n_features_in_)
         return Schema(self.n_features_in_, low=low, high=high, missing=self._partial)
+
+    @property
+    def _bounds(self) -> Any:  # of the columns of X
+        return self.bounds
 
     @property
     def _estimates(self) -> bool:

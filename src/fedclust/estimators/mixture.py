@@ -210,6 +210,12 @@ class FederatedMixture(Federated):
         }
         return replace(rows, by_client=clients, tables=[self._encode(X) for X in rows.tables])
 
+    @property
+    def _bounds(self) -> Any:
+        """The bounds that the user gave; a table of categories alone needs none."""
+        all_coded = len(self._coded()) == self.n_features_in_
+        return (0.0, 1.0) if self.bounds is None and all_coded else self.bounds
+
     def _schema(self, tier: Tier) -> Schema:
         schema, coded = super()._schema(tier), self._coded()
         blocks = np.array(
