@@ -16,6 +16,7 @@ MOMENTS, COUNTS, LIFT, OVER = range(4)
 _STEPS = 2.0**15  # products of two such numbers are exact in sums of 2^22 rows
 _FAR = 1e6  # from the middle of a cube of length two
 _LEAST_VARIANCE = 1e-6  # along a direction
+SHORTEST = 1e-6  # length of a direction
 _REACH = 2.5  # standard deviations that the cells span
 
 
@@ -51,7 +52,7 @@ def check_stage(down: CellBroadcast, stages: tuple[int, ...]) -> None:
     given = (down.basis, down.center, down.seeds)
     if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given):
         raise MessageError("cells: invalid broadcast: values not finite or out of range")
-    if (np.linalg.norm(down.basis, axis=1) < 1 / _FAR).any():
+    if (np.linalg.norm(down.basis, axis=1) < SHORTEST).any():
         raise MessageError("cells: invalid broadcast: a direction of length zero")
 
 
