@@ -472,7 +472,7 @@ def test_another_version_is_a_sentence_on_both_sides(
     watch = Watch(read_client_config(there.folder / "c00" / "client.toml"))
     monkeypatch.setattr("fedclust.follow.relay.__version__", "9.9")
     why = (
-        f"the server runs fedclust 9.9, this client {__version__}; a study is followed by the same "
+        f"the server runs fedclust 9.9, this client {__version__}; a study needs the same "
         "version everywhere"
     )
     with pytest.raises(TooFewClients) as ended:
@@ -509,7 +509,7 @@ def test_a_client_that_is_upgraded_during_a_run_leaves_it(
         there.run(tmp_path / "run", Sites(there, spoil))
     killed = ""
     there.sites = there.open_sites()
-    monkeypatch.setattr("fedclust.follow.endpoint.__version__", "9.9")
+    monkeypatch.setattr("fedclust.client.endpoint.__version__", "9.9")
     monkeypatch.setattr(
         "fedclust.follow.openings.study_hash", lambda study: study_hash(study, "9.9")
     )

@@ -5,9 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import __version__
 from ..client.codec import decode
-from ..client.endpoint import ClientEndpoint
+from ..client.endpoint import ClientEndpoint, check_version
 from ..client.requests import Caller
 from ..core import Code, MessageError, Refusal
 from ..core.codec import encode_reply, get_integer, get_text, one_line
@@ -116,7 +115,7 @@ class FollowingEndpoint(ClientEndpoint):
 
     def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
         """Begin to follow a study, or continue; the position of this client in it."""
-        _check_version(get_text(header, "version"))
+        check_version(header)
         self._session.admission.allow_caller(caller)
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
@@ -246,16 +245,6 @@ class _Opened(NamedTuple):
     def is_current(self) -> bool:
         """Whether no other process of this client has taken part since."""
         return self.memory.is_current
-
-
-def _check_version(version: str) -> None:
-    """Refuse a server of another version, whose steps could differ."""
-    if version != __version__:
-        raise Refusal(
-            f"the server runs fedclust {version}, this client {__version__}; a study is followed "
-            "by the same version everywhere",
-            code=Code.STUDY,
-        )
 
 
 def _is_run_id(run: str) -> bool:
