@@ -23,6 +23,7 @@ LEGEND = [
     "  `(7 of 30)` is a cell with 7 of the 30 runs that it needs.",
     "- Tables show `published / ours`. **Bold** differs, `~` is too noisy, and † marks runs that fall into two groups, which",
     "  the CSV file lists. `/ not run` is left for the next call of `make papers`.",
+    "- Figures show means over runs, with a band of one standard deviation, or boxes of the runs where the paper has boxes.",
     "- A claim compares runs with the same seed in pairs. It holds if the mean difference is above two standard errors.",
     "",
     "For the speed compared with the authors' code, see [benchmarks](benchmarks.md). Where an algorithm deviates from its",

@@ -14,6 +14,7 @@ CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions
 MOMENTS, COUNTS, LIFT, OVER = range(4)
 _STEPS = 2.0**15  # products of two such numbers are exact in sums of 2^22 rows
 _FAR = 1e6  # from the middle of a cube of length two
+SHORTEST = 1e-6  # length of a direction
 _REACH = 2.5  # standard deviations that the cells span
 
 
@@ -49,7 +50,7 @@ def check_stage(down: CellBroadcast, stages: tuple[int, ...]) -> None:
     given = (down.basis, down.center, down.seeds)
     if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given):
         raise MessageError("cells: invalid broadcast: values not finite or out of range")
-    if (np.linalg.norm(down.basis, axis=1) < 1 / _FAR).any():
+    if (np.linalg.norm(down.basis, axis=1) < SHORTEST).any():
         raise MessageError("cells: invalid broadcast: a direction of length zero")
 
 
