@@ -17,10 +17,9 @@ from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.algorithms.vertical_assignment import VerticalAssignment
 from fedclust.algorithms.vertical_seeding import DrawnRecords
 from fedclust.channels import RemoteChannel
-from fedclust.client.codec import encode
 from fedclust.client.column_session import digest_of
 from fedclust.client.config import read_client_config
-from fedclust.client.requests import ColumnTask, OfferRecords
+from fedclust.client.requests import ColumnTask
 from fedclust.client.vertical import round_outwards
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import ConfigError, MessageError, Plan, Request, Schema, TooFewClients, run
@@ -254,7 +253,7 @@ def test_bounds_cannot_be_tried_out_one_after_the_other(
     remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
     for high in (40.0, 41.0, 42.0, 43.0):
         columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
-        told = remote.send(*encode(OfferRecords(ColumnTask(columns, "none", "drop"))))
+        told = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
     assert sorted(told) == ["shop", "telecom"]
     assert "described with 3 different bounds or categories" in describe_reasons(remote.reasons())
     assert "income" not in describe_reasons(remote.reasons())
@@ -265,7 +264,7 @@ def test_an_offer_is_a_question(tmp_path: Path) -> None:
     sites = write_owners(tmp_path, ALLOWED + "max_queries = 1")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
-        told = remote.send(*encode(OfferRecords(ColumnTask(None, "none", missing))))
+        told = remote.send("offer", {"task": ColumnTask(None, "none", missing).as_config()})
         assert len(told) == n
     assert "the query limit is 1" in describe_reasons(remote.reasons())
 
@@ -276,7 +275,7 @@ def offered(folder: Path, bounds: str, columns: Any) -> tuple[Any, str]:
     file = folder / "bank" / "client.toml"
     file.write_text(file.read_text() + "[bounds]\n" + bounds)
     remote = RemoteChannel(InProcess(reopened(folder)), about={"study": "s"})
-    told = remote.send(*encode(OfferRecords(ColumnTask(columns, "min-max", "drop"))))
+    told = remote.send("offer", {"task": ColumnTask(columns, "min-max", "drop").as_config()})
     return told.get("bank"), describe_reasons(remote.reasons())
 
 

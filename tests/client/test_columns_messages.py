@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedclust import __version__
 from fedclust.algorithms.record_alignment import RecordAlignment
 from fedclust.channels import RemoteChannel
-from fedclust.client.codec import decode_offer, encode
-from fedclust.client.requests import ColumnTask, OfferRecords
+from fedclust.client.codec import decode_offer
+from fedclust.client.requests import ColumnTask
 from fedclust.client.vertical import AlignedRows, ClientColumns
 from fedclust.clustering.preparation import Column, Preparation
 from fedclust.core import Code, MessageError, Plan, Schema, TooFewClients, run
@@ -24,12 +23,12 @@ def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
     columns = (Column("income", low=0.0, high=1.0), Column("spent"), Column("calls"))
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
-    told = remote.send(*encode(OfferRecords(ColumnTask(columns, "none", "drop"))))
+    told = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
     problem = ["", "out-of-bounds", True]
     assert told["bank"] == {"records": 110, "columns": 1, "problems": [problem]}
     (tmp_path / "bank" / "people.csv").write_text("customer,income\n1,2\n1,3\n")
     again = RemoteChannel(InProcess(reopened(tmp_path)), about={"study": "s"})
-    told = again.send(*encode(OfferRecords(ColumnTask(None, "none", "drop"))))
+    told = again.send("offer", {"task": ColumnTask(None, "none", "drop").as_config()})
     assert told["bank"]["problems"] == [
         ["", "few-rows", False],
         ["", "id-unusable", True],
@@ -105,7 +104,7 @@ def test_fingerprints_do_not_tell_that_other_records_are_alike(tmp_path: Path) -
 )
 def test_what_is_wanted_must_be_readable(wanted: Any, tmp_path: Path) -> None:
     remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
-    assert remote.send("offer", {"task": wanted, "version": __version__}) == {}
+    assert remote.send("offer", {"task": wanted}) == {}
     assert {reason.code for reason in remote.reasons().values()} == {Code.REQUEST}
 
 

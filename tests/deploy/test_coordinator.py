@@ -95,7 +95,7 @@ def test_another_version_is_refused_before_the_first_round_in_every_tier(
 ) -> None:
     text = STUDY.replace('tier = "none"', f'tier = "{tier}"')
     text += "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
-    monkeypatch.setattr("fedclust.client.endpoint.__version__", "9.9")
+    monkeypatch.setattr("fedclust.follow.endpoint.__version__", "9.9")
     with pytest.raises(FedclustError, match=f"the server runs fedclust {__version__}, this client"):
         run(tmp_path, text)
     assert len(server.jobs) == 1

@@ -213,6 +213,7 @@ def test_where_the_owner_is_asked_no_study_is_answered_unfollowed(tmp_path: Path
 
     there = Federation(tmp_path, tables(3), consent='approval = "ask"')
     kind, header, arrays = encode(Preflight(None, "llf-cm"))
+    header |= {"version": __version__}
     request = {"kind": kind, "id": f"{RUN}/1", "about": {"study": "s"}, **header}
     answer = unpack(there.sites["c00"].answer(pack(request, arrays), "coordinator"))
     assert "its owner approves every study" in json.dumps(answer.header)
@@ -509,7 +510,7 @@ def test_a_client_that_is_upgraded_during_a_run_leaves_it(
         there.run(tmp_path / "run", Sites(there, spoil))
     killed = ""
     there.sites = there.open_sites()
-    monkeypatch.setattr("fedclust.client.endpoint.__version__", "9.9")
+    monkeypatch.setattr("fedclust.follow.endpoint.__version__", "9.9")
     monkeypatch.setattr(
         "fedclust.follow.openings.study_hash", lambda study: study_hash(study, "9.9")
     )

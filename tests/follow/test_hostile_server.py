@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fedclust import __version__
 from fedclust.clustering.preparation import Column, Moments
 from fedclust.core import Message, Schema
 from fedclust.core.wire import Frame, pack
@@ -170,7 +169,6 @@ def other_columns(frame: Frame) -> Frame:
 def preflight_instead(frame: Frame) -> Frame:
     columns = [asdict(Column("x0", low=0.0, high=0.5))]
     words = {"columns": columns, "algorithm": "llf-cm", "counts": True, "needs_memory": ""}
-    words["version"] = __version__
     kept = {n: frame.header[n] for n in ("id", "about", "step", "before")}
     arrays = {n: a for n, a in frame.arrays.items() if n.startswith("before")}
     return Frame({**kept, **words, "kind": "preflight"}, arrays)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fedclust import __version__
 from fedclust.algorithms import make
 from fedclust.core import Plan, Request, Schema
 from fedclust.core.codec import (
@@ -41,7 +40,6 @@ def refusal(tmp_path: Path, raw: bytes, consent: str = "", author: str = "") -> 
 def preflight(columns: Any, *, counts: bool = False) -> bytes:
     """A preflight as a server sends it."""
     words = {"algorithm": "llf-fcm", "counts": counts, "needs_memory": "", "columns": columns}
-    words["version"] = __version__
     return pack({"kind": "preflight", "id": "/1", "about": {"study": "s"}, **words}, {})
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import __version__
 from ..algorithms.registry import build_plan
 from ..clustering.model import Model
 from ..clustering.preparation import Column, Preparation
@@ -78,7 +77,6 @@ def encode(request: AnyRequest) -> Encoded:
                 "counts": request.counts,
                 "needs_memory": request.needs_memory,
                 **({"partial": True} if request.partial else {}),
-                "version": __version__,
             }
             return Encoded("preflight", header, {})
         case WriteLabels(model):
@@ -87,8 +85,7 @@ def encode(request: AnyRequest) -> Encoded:
                 arrays["density"] = model.density
             return Encoded("label", _model_header(model), arrays)
         case OfferRecords():
-            header = {"task": request.task.as_config(), "version": __version__}
-            return Encoded("offer", header, {})
+            return Encoded("offer", {"task": request.task.as_config()}, {})
         case AlignRecords():
             header = {"task": request.task.as_config()}
             return Encoded("align", header, {"shared": request.shared})

@@ -6,13 +6,11 @@ stays in the client's own log.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..core import Code, ConfigError, FedclustError, Message, MessageError, Refusal
 from ..core.codec import encode_refusal, get_text, one_line
 from ..core.files import is_full
@@ -27,7 +25,6 @@ from .requests import AnyReply, AnyRequest, Caller, Preflight, PreflightReport, 
 from .session import ClientSession
 
 _LONGEST_ID = 200  # characters of a request's id; the reply repeats it
-_FIRST = ("preflight", "offer")  # requests with which a study begins
 RUN_ID_LENGTH = 8  # of a run's id in the names of its label files
 _PUBLIC = {  # for errors that have no public text of their own
     Code.DATA: "its data do not fit the study; see the client's log",
@@ -111,8 +108,6 @@ class ClientEndpoint:
             caller = decode_caller(frame, author)
             entry |= {"study": caller.study, "run": caller.run}
             self._check_signed(caller)
-            if entry["kind"] in _FIRST:
-                check_version(frame.header)
             answer = self._respond(frame, id, caller, entry)
         except Exception as error:
             answer = self._refuse(error, id, entry)
@@ -174,17 +169,6 @@ class ClientEndpoint:
             why = "its disclosure log cannot be written"
             return encode_refusal(Code.FILES, why, answers=id, client=self._name)
         return answer
-
-
-def check_version(header: Mapping[str, Any]) -> None:
-    """Refuse a server of another version: its steps could differ, and nobody would notice."""
-    version = get_text(header, "version")
-    if version != __version__:
-        raise Refusal(
-            f"the server runs fedclust {one_line(version)}, this client {__version__}; a study "
-            "needs the same version everywhere",
-            code=Code.STUDY,
-        )
 
 
 def _unusable(error: ConfigError) -> Refusal:

@@ -5,12 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import __version__
 from ..client.codec import decode
-from ..client.endpoint import ClientEndpoint, check_version
+from ..client.endpoint import ClientEndpoint
 from ..client.requests import Caller
 from ..core import Code, MessageError, Refusal
 from ..core.codec import encode_reply, get_integer, get_text, one_line
 from ..core.wire import Frame
+from ..study.pool import FIRST_REQUESTS
 from ..study.settings import Study
 from .approval import Following, following_of
 from .column_script import ColumnScript
@@ -54,6 +56,8 @@ class FollowingEndpoint(ClientEndpoint):
         self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]
     ) -> bytes:
         """Answer a request that is no step: one of a script, or of no study at all."""
+        if frame.header["kind"] in FIRST_REQUESTS:
+            _check_version(get_text(frame.header, "version"))
         script = self._script(caller)
         if script is None:
             self._allow_unfollowed()
@@ -115,7 +119,7 @@ class FollowingEndpoint(ClientEndpoint):
 
     def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
         """Begin to follow a study, or continue; the position of this client in it."""
-        check_version(header)
+        _check_version(get_text(header, "version"))
         self._session.admission.allow_caller(caller)
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
@@ -245,6 +249,16 @@ class _Opened(NamedTuple):
     def is_current(self) -> bool:
         """Whether no other process of this client has taken part since."""
         return self.memory.is_current
+
+
+def _check_version(version: str) -> None:
+    """Refuse a server of another version: its steps could differ, and nobody would notice."""
+    if version != __version__:
+        raise Refusal(
+            f"the server runs fedclust {version}, this client {__version__}; a study "
+            "needs the same version everywhere",
+            code=Code.STUDY,
+        )
 
 
 def _is_run_id(run: str) -> bool:
