@@ -131,7 +131,7 @@ class ClientWatch:
         connected = contact is not None and time.time() - contact < CONTACT_LIMIT
         heard = None if contact is None else datetime.fromtimestamp(contact, UTC).isoformat()
         yield Fact("server", "connected" if connected else "not connected", "")
-        yield Fact("last heard of it", "" if heard else _NONE, since=heard)
+        yield Fact("last heard of it", "" if heard else "never", since=heard)
         ledger = self._policy.ledger
         with contextlib.suppress(FedclustError, OSError):
             ledger.refresh()
