@@ -126,25 +126,21 @@ def _count_by_client(
 def describe_missing(model: Model, queries: ClusterQueries) -> MissingCells | None:
     """The share of missing cells by client and column; None where the tier hides it.
 
-    Shares of few missing cells, or of few observed ones, would show single rows. All categories of
-    a column are missing in the same rows, so the first of them counts.
+    Shares of few missing cells, or of few observed ones, would show single rows.
     """
     if not queries.schema.missing or queries.tier.sums_only:
         return None
     done = queries.run(ClientCells(), "missing cells")
     clients = sorted(c for c, size in done.sent.items() if size)  # stacked in the order of ids
-    columns = model.preparation.columns
-    firsts = np.cumsum([0, *(len(column.encoded_names) for column in columns[:-1])])
-    cells = done.model.observed[:, firsts]
     shares: dict[str, tuple[float | None, ...]] = {}
-    for client, observed, n in zip(clients, cells, done.model.rows, strict=True):
+    for client, observed, n in zip(clients, done.model.observed, done.model.rows, strict=True):
         few = [0 < m < queries.min_count for m in (*observed, *(n - observed))]
         hidden = np.asarray(np.reshape(few, (2, -1)).any(axis=0))
         shares[client] = tuple(
             None if hide or n == 0 else round(float(1 - seen / n), 2)
             for hide, seen in zip(hidden, observed, strict=True)
         )
-    return MissingCells(columns=tuple(column.name for column in columns), shares=shares)
+    return MissingCells(columns=tuple(model.preparation.names), shares=shares)
 
 
 def _describe_features(
@@ -199,7 +195,11 @@ def warn_of_small_clusters(model: Model, minimum: int, *, publishes_all: bool) -
     if not small:
         return ""
     one = len(small) == 1
-    which = f"cluster {small[0]} has" if one else f"clusters {', '.join(small)} have"
+    which = (
+        f"cluster {small[0]} has"
+        if one
+        else f"clusters {', '.join(small[:-1])} and {small[-1]} have"
+    )
     if publishes_all:
         return (
             f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single "
