@@ -41,7 +41,7 @@ class Parameters(Centers):
         return Density.of(self.share, self.centers, self.variance, self.numbers)
 
     def check_values(self, grid: Grid | None) -> None:
-        """Client: refuse parameters that are none, and units in which integers could overflow."""
+        """Client: refuse impossible parameters, and units in which integers could overflow."""
         spread = (self.variance > 0).all() or not self.variance.any()
         fine = grid is None or (self.unit >= unit_of(grid)).all()
         if not (spread and fine and (self.share > 0).all() and (self.unit > 0).all()):
