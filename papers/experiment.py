@@ -164,3 +164,4 @@ class Paper:
     conclusion: str
     experiments: Sequence[Experiment]
     absent: Sequence[str] = ()  # what cannot be had, a line each
+    bibtex: str = ""

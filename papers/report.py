@@ -133,6 +133,9 @@ def _chapter(paper: Paper, sections: Sequence[Section]) -> str:
     lines.append(paper.conclusion)
     if paper.absent:
         lines += ["", "What cannot be had:", "", *(f"- {line}" for line in paper.absent)]
+    if paper.bibtex:
+        lines += ["", "<details><summary>BibTeX</summary>", "", "```bibtex", paper.bibtex, "```"]
+        lines += ["", "</details>"]
     return "\n\n".join(["\n".join(lines), *map(section_text, sections)])
 
 

@@ -355,3 +355,4 @@ def test_every_experiment_belongs_to_one_paper_with_a_conclusion() -> None:
     listed = [e.id for paper in (*PAPERS, COMPARISON) for e in paper.experiments]
     assert sorted(listed) == sorted(EXPERIMENTS)
     assert all(paper.conclusion for paper in (*PAPERS, COMPARISON))
+    assert all(paper.bibtex.count("{") == paper.bibtex.count("}") > 3 for paper in PAPERS)
