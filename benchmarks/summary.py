@@ -7,6 +7,7 @@ docs/summary.md; public data sets that are not on this machine are skipped.
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -150,7 +151,7 @@ def choice_table() -> list[str]:
     """How often k is right, and how often clouds without clusters are called weak."""
     right, weak, runs = Counter[str](), Counter[str](), Counter[str]()
     most = 0
-    for case in (*choice.with_clusters(), *choice.without_clusters()):
+    for case in (*choice.with_clusters(), *choice.without_clusters(), *skewed_clouds()):
         summary = summarise(np.ascontiguousarray(case.X, dtype=float))
         found = choose_from(summary, range(2, choice.TOP + 1))
         most, n = max(most, summary.queries), len(case.splits)  # any split gives the same bits
@@ -166,6 +167,18 @@ def choice_table() -> list[str]:
         totals = [sum(counter[line] for line in of) for counter in (runs, right, weak)]
         lines.append(row(f"**{title}**", *totals))
     return [*lines, "", f"At most {most} queries."]
+
+
+def skewed_clouds() -> Iterator[choice.Case]:
+    """One cloud whose columns have long tails on one side."""
+    for F, draw in product((1, 2, 5, 10, 20), range(5)):
+        rng = np.random.default_rng(2000 + 10 * F + draw)
+        labels = np.zeros(1500, dtype=int)
+        for name, X in (
+            ("one exponential cloud", rng.exponential(size=(1500, F))),
+            ("one log-normal cloud", rng.lognormal(0.0, 0.5, (1500, F))),
+        ):
+            yield choice.Case(name, X, labels, 1, choice.SPLITS[:1])
 
 
 def shaped(seed: int) -> Iterator[tuple[str, FloatArray, IntArray]]:
