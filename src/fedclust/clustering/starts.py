@@ -27,7 +27,10 @@ _MICRO_PER_CLUSTER = 5
 _CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
 _MICRO_ROUNDS = 3
 _SEARCHED = (1, 3)  # rounds of micro-clusters after which the server searches
+_KICKS = 12  # of the best solution of a search
 _OUTLYING = 16  # points beyond which centres are tried, in each round of micro-clusters
+_BESIDE = 1e-3  # how far beside a point it is divided, in distances to the nearest other point
+_DIVISIONS = 2  # of each point in a round
 _BEYOND = (0.5, 1.0, 2.0, 4.0)  # how far beyond, in distances to the nearest heavier point
 _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
 _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
@@ -81,6 +84,9 @@ class StartSearch:
         k, found = self.algorithm.n_clusters, list[FloatArray]()
         centers = _spread(summary, _count_micro(k), rng)
         for number in range(1, _MICRO_ROUNDS + 1):
+            if number > 1:
+                free = _count_micro(k) - len(centers)
+                centers = np.concatenate([centers, self._inside(_beside(summary, free, rng))])
             centers = np.concatenate([centers, self._guess(summary, len(centers))])
             # A single client is the pooled case: it has nobody to hide its sums from.
             wanted = k if self.n_clients > 1 else _MOST_CENTERS
@@ -263,7 +269,7 @@ def _search(summary: Summary, k: int, rng: Rng) -> list[FloatArray]:
     points, weight = summary
     if len(points) < k:
         return [_spread(summary, k, rng)]
-    return search_centers(points, k, rng, weight, most=_count_rivals(k))
+    return search_centers(points, k, rng, weight, most=_count_rivals(k), kicks=_KICKS)
 
 
 def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:
@@ -291,6 +297,25 @@ def _reach_beyond(summary: Summary) -> FloatArray:
     far = np.argsort(-distance, kind="stable")[:_OUTLYING]
     away = points[far + 1] - points[heavier[far]]
     return np.concatenate([points[far + 1] + times * away for times in _BEYOND])
+
+
+def _beside(summary: Summary, n: int, rng: Rng) -> FloatArray:
+    """Up to n places right beside points: a centre there divides a point that stands for several.
+
+    A point that many rows share stays whole. Heavy points that are far from all others come first.
+    """
+    points, weight = summary
+    if n <= 0 or len(points) < 2:
+        return points[:0]
+    apart = sq_distances(points, points)
+    np.fill_diagonal(apart, np.inf)
+    near = apart.min(axis=1)
+    order = np.argsort(-weight * near, kind="stable")
+    chosen = order[np.arange(min(n, _DIVISIONS * len(points))) % len(points)]
+    away = rng.normal(size=(len(chosen), points.shape[1]))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    beside: FloatArray = points[chosen] + _BESIDE * np.sqrt(near[chosen])[:, None] * away
+    return beside
 
 
 def _count_micro(k: int) -> int:
