@@ -106,7 +106,8 @@ def test_one_start_is_as_good_as_the_best_of_many(name: str) -> None:
     assert np.mean(found) <= np.mean(peers) * (1 + 1e-4)
 
 
-FUZZY_CASES = list(CASES)
+# Fuzzy c-means has no race, so nothing repairs the sums that clients of many rows hide.
+FUZZY_CASES = [name for name in CASES if name != "few distinct rows, twenty clients"]
 
 
 @pytest.mark.parametrize("m", [1.5, 2.0])
