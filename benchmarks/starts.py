@@ -72,14 +72,14 @@ def boxed(case: Case) -> Schema:
     return Schema(case.X.shape[1], case.X.min(axis=0), case.X.max(axis=0))
 
 
-def inertias(case: Case, init: str, meter: Meter) -> list[float]:
+def inertias(case: Case, init: str, meter: Meter, seeds: int) -> list[float]:
     """The inertia of a run from each seed; empty if no client can contribute to the start."""
     clients, schema = clients_of(case), boxed(case)
     chosen = make("llf-cm", case.n_clusters)
     try:
         return [
             cluster(chosen, clients, schema, init=init, seed=seed, runner=meter).inertia
-            for seed in range(SEEDS)
+            for seed in range(seeds)
         ]
     except EmptyRound:
         return []
@@ -94,23 +94,23 @@ def peers_of(case: Case) -> list[float]:
     ]
 
 
-def default_line(case: Case) -> str:
+def default_line(case: Case, seeds: int) -> str:
     """A line of the table of the default start."""
     meter = Meter()
-    found, peers = inertias(case, "auto", meter), peers_of(case)
+    found, peers = inertias(case, "auto", meter, seeds), peers_of(case)
     mean, worst, peer = _over(min(*found, *peers), found, peers)
     bars = (
         f"{mean:.4f} ({verdict(mean, MEAN)})",
         f"{worst:.3f} ({verdict(worst, WORST)})",
         f"{peer:.3f} ({'met' if mean <= peer * (1 + STOPPED) else '**missed**'})",
     )
-    return row(case.name, case.shape, *bars, *_costs(meter))
+    return row(case.name, case.shape, *bars, *_costs(meter, seeds))
 
 
-def others_line(case: Case) -> str:
+def others_line(case: Case, seeds: int) -> str:
     """A line of the table of other seedings."""
-    others = [inertias(case, init, Meter()) for init in OTHERS]
-    known = [*inertias(case, "auto", Meter()), *peers_of(case)]
+    others = [inertias(case, init, Meter(), seeds) for init in OTHERS]
+    known = [*inertias(case, "auto", Meter(), seeds), *peers_of(case)]
     best = min(value for values in (known, *others) for value in values)
     means = (f"{np.mean(values) / best:.3f}" if values else "none" for values in others)
     return row(case.name, case.shape, *means)
@@ -121,34 +121,34 @@ def _over(best: float, found: list[float], peers: list[float]) -> tuple[float, f
     return float(np.mean(found)) / best, max(found) / best, float(np.mean(peers)) / best
 
 
-def _costs(meter: Meter) -> Iterator[str]:
+def _costs(meter: Meter, seeds: int) -> Iterator[str]:
     """Rounds, and kB up and down for each client: of the start, and of the clustering."""
-    yield " + ".join(f"{meter.rounds.get(part, 0) / SEEDS:.0f}" for part in PARTS)
+    yield " + ".join(f"{meter.rounds.get(part, 0) / seeds:.0f}" for part in PARTS)
     for counts in (meter.up, meter.down):
-        yield " + ".join(f"{counts.get(part, 0) / 1000 / SEEDS:.1f}" for part in PARTS)
+        yield " + ".join(f"{counts.get(part, 0) / 1000 / seeds:.1f}" for part in PARTS)
 
 
-def default_table(cases: list[Case]) -> Iterator[str]:
+def default_table(cases: list[Case], seeds: int) -> Iterator[str]:
     """The table of the default start."""
-    yield f"### k-means: inertia over the best known, {SEEDS} seeds, one start each"
+    yield f"### k-means: inertia over the best known, {seeds} seeds, one start each"
     yield ""
     measured = ("default, mean", "default, worst", "scikit-learn, `n_init=1`, mean")
     costs = ("rounds", "kB from a client", "kB to a client")
     yield row("data", "rows x features, k", *measured, *costs)
     yield row(*["---"] * 8)
-    yield from map(default_line, cases)
+    yield from (default_line(case, seeds) for case in cases)
 
 
-def others_table(cases: list[Case]) -> Iterator[str]:
+def others_table(cases: list[Case], seeds: int) -> Iterator[str]:
     """The table of other seedings."""
-    yield f"### Other seedings: mean inertia over the best known, {SEEDS} seeds, one start each"
+    yield f"### Other seedings: mean inertia over the best known, {seeds} seeds, one start each"
     yield ""
     yield row("data", "rows x features, k", *(f"`{name}`" for name in OTHERS))
     yield row(*["---"] * 6)
-    yield from map(others_line, cases)
+    yield from (others_line(case, seeds) for case in cases)
 
 
-def fuzzy_line(case: Case, m: float) -> str:
+def fuzzy_line(case: Case, m: float, n_seeds: int) -> str:
     """A line of the table of fuzzy c-means."""
     case, k, rng = _fewer(case), case.n_clusters, np.random.default_rng(0)
     one = np.ones(len(case.X))
@@ -161,9 +161,7 @@ def fuzzy_line(case: Case, m: float) -> str:
     peers = [value(fuzzy_c_means(case.X, s, m, steps=300, tol=1e-6)[0]) for s in starts]
     clients, schema = clients_of(case), Schema(case.X.shape[1])
     chosen = make("llf-fcm", k, fuzzifier=m)
-    found = [
-        value(cluster(chosen, clients, schema, seed=seed).centers) for seed in range(FUZZY_SEEDS)
-    ]
+    found = [value(cluster(chosen, clients, schema, seed=seed).centers) for seed in range(n_seeds)]
     best = min(*peers, *found)
     mean, worst, peer = _over(best, found, peers)
     measured = (f"{mean:.4f} ({verdict(mean, MEAN)})", f"{worst:.3f}", f"{peer:.3f}")
@@ -178,16 +176,17 @@ def _fewer(case: Case) -> Case:
     return replace(case, X=np.ascontiguousarray(case.X[rows]), owner=case.owner[rows])
 
 
-def fuzzy_table(cases: list[Case]) -> Iterator[str]:
+def fuzzy_table(cases: list[Case], seeds: int) -> Iterator[str]:
     """The table of fuzzy c-means."""
-    yield f"### Fuzzy c-means: objective over the best known, {FUZZY_SEEDS} seeds, one start each"
+    n = min(seeds, FUZZY_SEEDS)
+    yield f"### Fuzzy c-means: objective over the best known, {n} seeds, one start each"
     yield ""
     headings = ("default, mean", "default, worst", "from rows or k-means++, mean")
     yield row("data", "rows x features, k", "fuzzifier", *headings)
     yield row(*["---"] * 6)
     for case in cases:
         if case.fuzzy:
-            yield from (fuzzy_line(case, m) for m in FUZZIFIERS)
+            yield from (fuzzy_line(case, m, n) for m in FUZZIFIERS)
 
 
 TABLES = {"default": default_table, "others": others_table, "fuzzy": fuzzy_table}
@@ -215,11 +214,12 @@ def main() -> None:
     parser.add_argument("words", nargs="*", help="data sets whose names contain one of these")
     parser.add_argument("--table", choices=TABLES, action="append", help="by default all")
     parser.add_argument("--write", action="store_true", help=f"write them into {PAGE.name}")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="runs of each start")
     asked = parser.parse_args()
     cases = list(choose_cases(asked.words))
     for name in asked.table or TABLES:
         lines = []
-        for line in TABLES[name](cases):
+        for line in TABLES[name](cases, asked.seeds):
             print(line, flush=True)
             lines.append(line)
         print()
