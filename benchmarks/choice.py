@@ -1,7 +1,8 @@
 """How often the recommended number of clusters is right, and its cost.
 
-``python -m benchmarks.choice [llf-cm | llf-fcm | llf-mixture] [blobs]`` prints the tables of
-docs/choosing-k.md; public data sets that are not on this machine are skipped.
+``python -m benchmarks.choice [llf-cm | llf-fcm | llf-mixture] [blobs] [96]`` prints the tables of
+docs/choosing-k.md; public data sets that are not on this machine are skipped. A number is that of
+data sets drawn at random; without it all count.
 """
 
 import sys
@@ -109,7 +110,14 @@ def channel(case: Case, split: str) -> LocalChannel:
     return LocalChannel({f"c{i:02d}": case.X[owner == i] for i in range(owner.max() + 1)})
 
 
-def hits(key: str, only: str = "") -> list[str]:
+def draw(only: str, most: int | None) -> list[Case]:
+    """Cases whose names begin like this, or some of them drawn at random."""
+    cases = [c for c in (*with_clusters(), *without_clusters()) if c.line.startswith(only)]
+    drawn = np.random.default_rng(0).permutation(len(cases))[:most]
+    return [cases[i] for i in np.sort(drawn)]
+
+
+def hits(key: str, only: str = "", most: int | None = None) -> list[str]:
     """Hits of each index alone and of the rule, and how often the evidence is called weak.
 
     `only` is the beginning of the names of the data; with all data if it is empty.
@@ -117,9 +125,7 @@ def hits(key: str, only: str = "") -> list[str]:
     indices = ("bic", "icl") if key == "llf-mixture" else INDICES
     right: dict[str, Counter[str]] = defaultdict(Counter)
     cases, weak = Counter[str](), Counter[str]()
-    for case in (*with_clusters(), *without_clusters()):
-        if not case.line.startswith(only):
-            continue
+    for case in draw(only, most):
         for split in case.splits:
             choice = choose(make(key, TOP), channel(case, split), Schema(case.X.shape[1]))
             cases[case.line] += 1
@@ -169,5 +175,6 @@ def cost() -> list[str]:
 
 
 if __name__ == "__main__":
-    key, only = (*sys.argv[1:], *("llf-cm", "")[len(sys.argv) - 1 :])[:2]
-    print("\n".join([*hits(key, only), *(["", *cost()] if not only else [])]))
+    key, only, most = (*sys.argv[1:], *("llf-cm", "", "")[len(sys.argv) - 1 :])[:3]
+    lines = hits(key, only, int(most) if most else None)
+    print("\n".join([*lines, *(["", *cost()] if not only else [])]))

@@ -138,6 +138,7 @@ def _draw(store: Store, folder: Path) -> None:
     """Draw the figure if there are results and matplotlib is installed."""
     results = store.results()
     if not any(is_measured(panel, results) for panel in store.experiment.panels):
+        (folder / f"{store.experiment.id}.svg").unlink(missing_ok=True)  # of an earlier call
         return
     try:
         from .figures import draw

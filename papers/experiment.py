@@ -68,6 +68,8 @@ class Panel:
     log_y: bool = False
     published: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     boxes: bool = False  # draw the runs as boxes, as the paper does
+    bars: bool = False  # counts: a bar for each point of the only line
+    better_half: bool = False  # show the half of the runs with the lower scores
     ticks: Sequence[str] = ()  # names of the x values
 
 
@@ -83,14 +85,22 @@ class Scatter:
 
 
 def is_measured(panel: Panel | Scatter, results: Mapping[str, Mapping[int, Any]]) -> bool:
-    """Whether there is something to draw: a line needs two of its points."""
+    """Whether there is something to draw: a line needs two of its points.
+
+    A line of one value, with which the others are compared, is nothing by itself.
+    """
     if isinstance(panel, Scatter):
         return all(0 in results.get(task, {}) for task, _ in panel.centers)
     needed = 1 if panel.boxes else 2
+    lines = [line for line in panel.lines.values() if not _is_level(line)]
     return any(
         sum(bool(results.get(task)) for _, task, _ in line) >= min(needed, len(line))
-        for line in panel.lines.values()
+        for line in lines
     )
+
+
+def _is_level(line: Line) -> bool:
+    return len(line) > 1 and len({(task, quantity) for _, task, quantity in line}) == 1
 
 
 @dataclass(frozen=True)
@@ -154,3 +164,4 @@ class Paper:
     conclusion: str
     experiments: Sequence[Experiment]
     absent: Sequence[str] = ()  # what cannot be had, a line each
+    bibtex: str = ""

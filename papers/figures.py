@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,11 @@ def draw(experiment: Experiment, results: Results, folder: Path) -> Path:
 
 
 def _columns(panels: Sequence[Panel | Scatter]) -> int:
-    """Panels next to each other: pairs and quartets of panels keep together."""
+    """Panels next to each other: those of one quantity, or pairs and quartets."""
+    labels = [panel.y_label for panel in panels if isinstance(panel, Panel)]
+    alike = len(list(takewhile(lambda label: label == labels[0], labels)))
+    if 1 < alike < min(5, len(panels)) and len(panels) % alike == 0:
+        return alike
     if len(panels) in (1, 2, 4):
         return len(panels) if len(panels) < 3 else 2
     return 4 if len(panels) == 16 else 3
@@ -80,8 +85,11 @@ def _legends(figure: Any, drawn: Sequence[tuple[Any, Panel | Scatter]]) -> None:
         figure.legend(handles, labels, fontsize=8, frameon=False, **where)
 
 
-def _values(results: Results, task: str, quantity: str) -> Any:
-    return np.array([r[quantity] for r in results.get(task, {}).values() if quantity in r])
+def _values(results: Results, task: str, quantity: str, *, better_half: bool = False) -> Any:
+    runs = [run for run in results.get(task, {}).values() if quantity in run]
+    if better_half:
+        runs = sorted(runs, key=lambda run: run["score"])[: max(1, len(runs) // 2)]
+    return np.array([run[quantity] for run in runs])
 
 
 def _lines(axes: Any, panel: Panel, results: Results) -> None:
@@ -103,13 +111,19 @@ def _lines(axes: Any, panel: Panel, results: Results) -> None:
 
 def _line(axes: Any, panel: Panel, label: str, points: Line, results: Results, index: int) -> None:
     """Means over runs, and a band of one standard deviation, which stays above zero."""
-    measured = [(x, v) for x, t, q in points if len(v := _values(results, t, q))]
+    half = panel.better_half
+    found = [(x, _values(results, task, q, better_half=half)) for x, task, q in points]
+    measured = [(x, values) for x, values in found if len(values)]
     if not measured:
         return
     xs = [x for x, _ in measured]
     means = np.array([v.mean() for _, v in measured])
     sds = np.array([v.std() for _, v in measured])
     colour = COLOURS[index % len(COLOURS)]
+    if panel.bars:
+        axes.bar(xs, means, color=colour)
+        axes.set_xticks(xs)
+        return
     axes.plot(
         xs, means, "-", marker=MARKERS[index % len(MARKERS)], ms=3, lw=1.2, c=colour, label=label
     )

@@ -1,10 +1,11 @@
 """The page: totals, and for each paper what holds, its tables, and its figures."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from . import tables
-from .experiment import Claim, Experiment, Panel, Paper, is_measured
+from .experiment import Claim, Experiment, Panel, Paper, Scatter, is_measured
 from .experiments.papers import COMPARISON, INTRODUCTION, LEGEND, PAPERS
 from .store import Store
 from .verdict import (
@@ -21,6 +22,7 @@ from .verdict import (
 )
 
 _MANY = 6  # claims: more are folded
+_GROUP = 10  # numbers of one table that differ: more are named at the top
 
 
 class Section(NamedTuple):
@@ -88,7 +90,7 @@ def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
         name = f"[{paper.name}](#{_anchor(paper.name)})"
         lines.append(_total_line(name, outcomes, true, tested))
     lines.append(_total_line("all", every, claims[0], claims[1]))
-    return [*lines, "", _shares(every)]
+    return [*lines, "", _shares(every), *_where(chapters)]
 
 
 def _shares(every: Sequence[Outcome]) -> str:
@@ -99,8 +101,25 @@ def _shares(every: Sequence[Outcome]) -> str:
         f"{share:.0%} of the published numbers are reproduced under this rule. "
         f"Of the {judged} with enough runs, {alike / judged:.0%} are reproduced, "
         f"{noisy / judged:.0%} are too noisy, and {apart / judged:.0%} differ. "
-        "Below each table are the reasons."
+        f"Within the limit are thus {(alike + noisy) / judged:.0%}. If all of them agreed, about "
+        "one in twenty would still be outside of it by chance. Below each table are the reasons."
     )
+
+
+def _where(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
+    """The tables in which most numbers differ."""
+    places: Counter[str] = Counter()
+    for paper, sections in chapters:
+        for section in sections:
+            for one in section.outcomes:
+                if one.verdict == DIFFERS:
+                    title = one.cell.table or section.experiment.title
+                    places[f"{paper.name}, {title.partition(':')[0]}"] += 1
+    apart, most = places.total(), [(place, n) for place, n in places.most_common() if n >= _GROUP]
+    if not most:
+        return []
+    listed = "; ".join(f"{n} in {place}" for place, n in most)
+    return ["", f"Of the {apart} that differ, most are in few places: {listed}."]
 
 
 def _total_line(name: str, outcomes: Sequence[Outcome], true: int, tested: int) -> str:
@@ -114,6 +133,9 @@ def _chapter(paper: Paper, sections: Sequence[Section]) -> str:
     lines.append(paper.conclusion)
     if paper.absent:
         lines += ["", "What cannot be had:", "", *(f"- {line}" for line in paper.absent)]
+    if paper.bibtex:
+        lines += ["", "<details><summary>BibTeX</summary>", "", "```bibtex", paper.bibtex, "```"]
+        lines += ["", "</details>"]
     return "\n\n".join(["\n".join(lines), *map(section_text, sections)])
 
 
@@ -133,9 +155,11 @@ def section_text(section: Section) -> str:
         lines += ["", f"![{experiment.title}](papers/{experiment.id}.svg)"]
     if drawn and any(isinstance(p, Panel) and p.published for p in experiment.panels):
         lines += ["", "Diamonds are published values."]
+    if drawn and any(isinstance(p, Scatter) for p in experiment.panels):
+        lines += ["", "Colours are clients. Crosses are the centres of the first run."]
     if store.failed:
         names = sorted({why.partition(":")[0] for why in store.failed.values()})
-        lines += ["", f"Data sets that were not at hand: {', '.join(names)}."]
+        lines += ["", f"Missing data sets: {', '.join(names)}."]
     return "\n".join(lines)
 
 

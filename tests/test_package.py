@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -57,10 +58,22 @@ def test_every_package_lists_its_names(name: str) -> None:
 )
 def test_importing_imports_nothing_heavy(module: str, allowed: list[str]) -> None:
     libraries = ["numpy", "sklearn", "scipy", "numba", "matplotlib", "pandas", "typer", "rich"]
-    heavy = [name for name in (*libraries, "pooch", "pyarrow") if name not in allowed]
+    libraries += ["pooch", "pyarrow", "cupy", "torch"]
+    heavy = [name for name in libraries if name not in allowed]
     code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_fit_of_a_small_table_does_not_look_for_a_gpu(tmp_path: Path) -> None:
+    """Not even where CuPy is installed: importing it and asking the driver takes seconds."""
+    (tmp_path / "cupy.py").write_text("raise SystemExit('imported')")
+    code = (
+        "import numpy as np; from fedclust import FederatedKMeans; "
+        "FederatedKMeans(2, random_state=0).fit({'a': np.arange(40.0).reshape(20, 2)})"
+    )
+    where = {**os.environ, "PYTHONPATH": str(tmp_path), "FEDCLUST_DEVICE": "auto"}
+    subprocess.run([sys.executable, "-c", code], env=where, check=True)
 
 
 def test_every_module_imports() -> None:

@@ -20,7 +20,6 @@ model = FederatedKMeans(3, random_state=0).fit(X, clients=islands)
 fig, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharex=True, sharey=True)
 for ax, name in zip(axes, birds.client_names, strict=True):
     own = islands == name
-    ax.scatter(*birds.X[own][:, [0, 2]].T, c=model.labels_[own], s=12, vmin=0, vmax=2)
+    ax.scatter(*birds.X[own][:, [0, 2]].T, c=[f"C{k}" for k in model.labels_[own]], s=12)
     ax.set(title=name, xlabel="bill length (mm)")
 axes[0].set_ylabel("flipper length (mm)")
-fig.tight_layout()

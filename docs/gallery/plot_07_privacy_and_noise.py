@@ -5,12 +5,15 @@ What differential privacy costs
 With a smaller epsilon each record is hidden better, and the centres are less certain. With more rows the noise matters less.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from fedclust import FederatedKMeans
 from fedclust.tiers import Private
 
+warnings.simplefilter("ignore")  # fedclust warns where noise hides a cluster
 rng = np.random.default_rng(0)
 truth = np.array([[0.25, 0.25], [0.75, 0.75]])
 epsilons = [0.2, 0.5, 1.0, 2.0, 5.0]

@@ -20,5 +20,5 @@ scaled = FederatedStandardScaler().fit(X, clients=owner).transform(X)
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 for ax, rows, title in zip(axes, (X, scaled), ("as it is", "scaled"), strict=True):
     labels = FederatedKMeans(2, random_state=0).fit(rows, clients=owner).labels_
-    ax.scatter(X[:, 0], X[:, 1], c=labels, s=10)
+    ax.scatter(X[:, 0], X[:, 1], c=[f"C{k}" for k in labels], s=10)
     ax.set(title=title, xlabel="years", ylabel="income")

@@ -49,10 +49,12 @@ numpydoc_class_members_toctree = False
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "docs" / "gallery")],
     "gallery_dirs": [str(ROOT / "docs" / "examples")],
+    "reset_modules": ("matplotlib", "site_files.gallery_look"),
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "capture_repr": (),
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "min_reported_time": 10_000,

@@ -10,7 +10,7 @@ from pathlib import Path
 _FENCE = re.compile(r"^(```+|~~~+|:::+)")
 _CODE = re.compile(r"^```(?:python|\{).*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MARKS = re.compile(r"[`*_|>#]+")
+_MARKS = re.compile(r"```\w*|\|(?:-+:?\|)+|[`*|>#]+|\b_+|_+\b")
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 NAMES = (
@@ -109,7 +109,8 @@ def of_package(package: str) -> Iterator[Section]:
 def plain(text: str) -> str:
     """Text without marks of Markdown and without code: every snippet has a seed and rows."""
     text = _LINK.sub(r"\1", _COMMENT.sub("", _CODE.sub("", text)))
-    return re.sub(r"\s+", " ", _MARKS.sub(" ", text)).strip()
+    text = re.sub(r"\s+", " ", _MARKS.sub(" ", text))
+    return re.sub(r" (?=[,.;:)])|(?<=\() ", "", text).strip()
 
 
 def slug(heading: str) -> str:

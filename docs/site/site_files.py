@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,18 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-signature", describe_parameters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def gallery_look(conf: Any, name: str) -> None:
+    """Draw the examples in the colours of the report; the note on compiling is not part of them."""
+    from cycler import cycler
+    from matplotlib import rcParams
+
+    from fedclust.report.colours import PALETTE
+
+    logging.getLogger("fedclust").setLevel(logging.ERROR)
+    rcParams["axes.prop_cycle"] = cycler(color=PALETTE)
+    rcParams["axes.spines.top"] = rcParams["axes.spines.right"] = False
 
 
 def skip(app: Any, what: str, name: str, *others: Any) -> bool | None:
@@ -67,8 +80,8 @@ def llms_text(sections: list[Section]) -> str:
     lines = [
         "# fedclust",
         "",
-        "> Federated clustering for Python: the clusters of everybody's data, and no row leaves "
-        "its owner. k-means and fuzzy c-means over rows or columns that are split between owners.",
+        "> Federated clustering for Python: cluster the data of several owners without moving a "
+        "row. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
     groups = {"front": "The repository", "menu": "Start", "how-to": "How do I"}
     groups |= {"page": "Guides", "record": "Records"}

@@ -32,6 +32,7 @@ def panels(
             },
             "clients per round",
             q,
+            better_half=True,
         )
         for clients, counts in sampled.items()
         for q in TABLES
@@ -56,7 +57,7 @@ def tasks(
             {"name": data, "split": split, "key": key}
             | ({"n_clients": clients} if clients < 100 else {})
             | ({"n_sampled": n_sampled} if n_sampled < 100 else {}),
-            runs=runs,
+            runs=30 if (data, m) == ("synthetic", "k-FED") else runs,  # takes no time
             quick=0,
             heavy=heavy,
         )
@@ -72,7 +73,7 @@ EXPERIMENT = Experiment(
     title="Figs 4 and 7: synthetic data, by clients per round",
     tasks=[
         Task(K_MEANS, dwf, {"name": "synthetic", "split": "IID", "key": "scikit-learn"}, quick=5),
-        *tasks("synthetic", SPLITS, SAMPLED, 5, heavy=True),
+        *tasks("synthetic", SPLITS, SAMPLED, 6, heavy=True),
     ],
     claims=[
         Claim(
@@ -84,6 +85,7 @@ EXPERIMENT = Experiment(
         for split in SPLITS
     ],
     panels=panels(SPLITS, SAMPLED, K_MEANS),
-    notes="The paper prints no numbers. It has 100 runs, for 20 numbers of clients; ours are five. "
+    notes="The paper prints no numbers. It has 100 runs, for 20 numbers of clients; ours are 30 of k-FED and six of the others. "
+    "As in the paper, curves are over the better half of the runs, by score. "
     "EWF and DWF start from all clients, as in the authors' code.",
 )

@@ -54,6 +54,7 @@ EXPERIMENT = Experiment(
             {"images": curve("writers", "rows", range(1, 11))},
             "writer",
             "images",
+            bars=True,
         )
     ],
     notes="The figures are box plots, so medians are compared. The simplified silhouette is the authors': distances to the means of "

@@ -1,4 +1,4 @@
-"""Federated clustering: the clusters of everybody's data, and no row leaves its owner."""
+"""Federated clustering: cluster the data of several owners without moving a row."""
 
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         FederatedFuzzyCMeans,
         FederatedImputer,
         FederatedKMeans,
+        FederatedKPrototypes,
         FederatedMinMaxScaler,
         FederatedMixture,
         FederatedOneHotEncoder,
@@ -41,6 +42,7 @@ __all__ = [
     "FederatedFuzzyCMeans",
     "FederatedImputer",
     "FederatedKMeans",
+    "FederatedKPrototypes",
     "FederatedMinMaxScaler",
     "FederatedMixture",
     "FederatedOneHotEncoder",
@@ -76,6 +78,8 @@ __getattr__ = lazy_names(
             "FederatedFuzzyCMeans",
             "FederatedImputer",
             "FederatedKMeans",
+            "FederatedKPrototypes",
+            "FederatedKPrototypes",
             "FederatedMinMaxScaler",
             "FederatedMixture",
             "FederatedOneHotEncoder",

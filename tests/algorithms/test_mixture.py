@@ -213,6 +213,27 @@ def test_a_column_that_nobody_fills_and_one_that_is_constant_say_nothing() -> No
     assert np.isfinite(done.state.variance).all()
 
 
+@pytest.mark.parametrize("value", [7.0, 0.1, 1e8 / 3, -1e-9 / 3])
+@pytest.mark.parametrize("privacy", ["none", "secure"])
+def test_a_constant_that_no_sum_hits_exactly_says_nothing(value: float, privacy: str) -> None:
+    """The mean of equal values is off by its last bits, which are no variance."""
+    X = np.column_stack([table("iris"), np.full(150, value)])
+    low, high = np.full(5, -9.0), np.full(5, 9.0)
+    low[4], high[4] = value - abs(value), value + 2 * abs(value)
+    schema = Schema(5, low=low, high=high)
+    found = cluster(make("llf-mixture", 3), deal(X), schema, privacy=privacy)
+    assert found.run.state.variance[:, 4].tolist() == [1.0, 1.0, 1.0]
+    assert found.fit is not None
+    fewer = fit_of(found.run, deal(X), schema).loglik + 75 * np.log(2 * np.pi)
+    alone = cluster(
+        make("llf-mixture", 3, init=found.algorithm.parameter("init")[:, :4]),
+        deal(X[:, :4]),
+        Schema(4, low=low[:4], high=high[:4]),
+    )
+    assert alone.fit is not None
+    assert fewer == pytest.approx(alone.fit.loglik, rel=1e-3)
+
+
 def test_a_server_that_sends_no_parameters_of_a_mixture_is_refused() -> None:
     X = table("iris")
     algorithm = make("llf-mixture", 2, init=X[[0, 100]])

@@ -111,7 +111,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[FloatArray]:
 def scaled_by_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     """Owners as they were: a column is scaled by the bounds that the study gives."""
 
-    def spread(self: Any, column: Any, values: FloatArray, mean: float) -> float:
+    def spread(self: Any, column: Any, values: FloatArray) -> float:
         return float(np.ptp(column.box))
 
     monkeypatch.setattr(ClientColumns, "_spread", spread)

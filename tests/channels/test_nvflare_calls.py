@@ -67,10 +67,10 @@ class Network:
             return State.UNKNOWN
         return State.DONE if self.ends[name] <= self.clock.now + HOLD else State.WORKING
 
-    def call(self) -> tuple[dict[str, Any], float]:
+    def call(self, deadline: float = DEADLINE) -> tuple[dict[str, Any], float]:
         """The answers, and how many seconds passed."""
         start = self.clock.now
-        found = dict(Call(self.send, [*self.takes], b"question", DEADLINE, SILENCE).answers())
+        found = dict(Call(self.send, [*self.takes], b"question", deadline, SILENCE).answers())
         return found, self.clock.now - start
 
 
@@ -133,8 +133,21 @@ def test_a_client_that_works_for_ever_ends_with_the_deadline(
 ) -> None:
     there = Network(monkeypatch, north=1e9, west=0.02)
     found, seconds = there.call()
-    assert found == {"north": "no answer in time", "west": b"done"}
+    late = "still at work after 120 seconds, the deadline"
+    assert found == {"north": late, "west": b"done"}
     assert DEADLINE <= seconds < DEADLINE + SILENCE
+
+
+@pytest.mark.parametrize("deadline", [6.0, SILENCE, 1.2 * SILENCE])
+def test_slow_and_dead_clients_differ_under_a_short_deadline(
+    deadline: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = Network(monkeypatch, north=1e9, west=0.02)
+    there.lose = lambda name, message: name == "west"
+    found, seconds = there.call(deadline)
+    assert found["north"] == f"still at work after {deadline:.0f} seconds, the deadline"
+    assert found["west"].startswith("no sign of life for")
+    assert seconds < deadline + HOLD
 
 
 def test_a_client_that_the_engine_cannot_reach_is_given_up_at_once() -> None:

@@ -12,7 +12,7 @@ from fedclust.algorithms import make
 from fedclust.channels import LocalChannel, RemoteChannel
 from fedclust.core import ClientSampling, Data, Plan, Schema, TooFewClients, rounds, run
 from fedclust.deploy.conditions import Conditions, Watch
-from fedclust.deploy.coordinator import RunOptions, _Quorum
+from fedclust.deploy.quorum import Quorum, RunOptions
 from fedclust.privacy import CheckedChannel, FixedPoint, SecureChannel
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study
@@ -42,7 +42,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes by questions: a second each."""
     clock = iter(range(10_000))
     passing = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda seconds: None)
-    monkeypatch.setattr("fedclust.deploy.coordinator.time", passing)
+    monkeypatch.setattr("fedclust.deploy.quorum.time", passing)
     monkeypatch.setattr("fedclust.deploy.conditions.time", passing)
 
 
@@ -61,24 +61,30 @@ def study(folder: Path, clients: str = "", least: int = 1) -> Study:
 
 
 def test_without_a_list_of_clients_the_others_get_their_grace(tmp_path: Path) -> None:
-    quorum = _Quorum.of(study(tmp_path), Unprotected())
+    quorum = Quorum.of(study(tmp_path), Unprotected())
     there = quorum.wait(Arriving(*NAMES), RunOptions(grace=6.0), watch(tmp_path))
     assert there == list(NAMES)
 
 
 def test_where_everybody_listed_is_there_nobody_is_waited_for(tmp_path: Path) -> None:
     listed = '[clients]\nnorth = "a.csv"\nsouth = "b.csv"\n'
-    quorum = _Quorum.of(study(tmp_path, listed), Unprotected())
+    quorum = Quorum.of(study(tmp_path, listed), Unprotected())
     arriving = Arriving(*NAMES)
     there = quorum.wait(arriving, RunOptions(grace=1e9), watch(tmp_path))
     assert there == ["north", "south"]
     assert arriving.asked == 2
 
 
+def test_clients_that_never_came_are_named(tmp_path: Path) -> None:
+    quorum = Quorum.of(study(tmp_path, least=3), Unprotected(), frozenset(NAMES))
+    with pytest.raises(TooFewClients, match="connected: north, south\\); not connected: west; if"):
+        quorum.wait(Arriving("north", "south"), RunOptions(wait=9.0), watch(tmp_path))
+
+
 @pytest.mark.parametrize("tier", [Secure(), SecurePrivate(min_cohort=4)])
 def test_masks_raise_the_quorum_and_say_so(tmp_path: Path, tier: Any) -> None:
     said: list[str] = []
-    quorum = _Quorum.of(study(tmp_path, least=2), tier)
+    quorum = Quorum.of(study(tmp_path, least=2), tier)
     assert quorum.needed == tier.min_cohort
     with pytest.raises(TooFewClients, match=rf"2 clients connected .* \({tier.min_cohort} needed"):
         quorum.wait(Arriving("a", "b"), RunOptions(wait=9.0), watch(tmp_path, said))
@@ -86,7 +92,7 @@ def test_masks_raise_the_quorum_and_say_so(tmp_path: Path, tier: Any) -> None:
 
 
 def test_a_study_may_ask_for_more_than_masks_do(tmp_path: Path) -> None:
-    quorum = _Quorum.of(study(tmp_path, least=5), Secure())
+    quorum = Quorum.of(study(tmp_path, least=5), Secure())
     assert (quorum.needed, quorum.text) == (5, "5 needed")
 
 
@@ -160,7 +166,7 @@ def test_who_is_left_out_for_its_sums_is_missing_from_the_quorum(tmp_path: Path)
 def test_a_long_wait_names_those_who_are_waited_for(tmp_path: Path) -> None:
     said: list[str] = []
     listed = '[clients]\nnorth = "a.csv"\nwest = "c.csv"\n'
-    quorum = _Quorum.of(study(tmp_path, listed, least=2), Unprotected())
+    quorum = Quorum.of(study(tmp_path, listed, least=2), Unprotected())
     watching = Watch(Conditions(tmp_path), (), 5.0, lambda line: said.append(line["message"]))
     with pytest.raises(TooFewClients):
         quorum.wait(Arriving("north"), RunOptions(wait=60.0), watching)

@@ -163,3 +163,18 @@ def test_how_files_are_read_belongs_to_the_data(tmp_path: Path) -> None:
     transport = Changing(made, read_otherwise, at=3, restart=True)
     with pytest.raises(TooFewClients, match="c01: refused: its data changed since"):
         made.run(tmp_path / "there", transport, deadline=60.0)
+
+
+def test_a_change_between_two_studies_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Totals before and after differ by it; nothing is refused."""
+    made = federation(tmp_path, "secure")
+    made.run(tmp_path / "first", run="a" * 16)
+    made.run(tmp_path / "second", run="b" * 16)
+    assert "changed since the last study" not in caplog.text
+    with open(tmp_path / "c00" / "people.csv", "a") as file:
+        file.write("c00-new,0.5,0.5\n")
+    made.sites = made.open_sites()
+    made.run(tmp_path / "third", run="c" * 16)
+    assert caplog.text.count("changed since the last study") == 1

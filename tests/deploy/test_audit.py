@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 pytest.importorskip("cryptography", reason="audits are signed")
 from fedclust.cli import app
 from fedclust.client.identities import renew_identity, write_peers
+from fedclust.core import Transform
 from fedclust.deploy import audit
 from fedclust.deploy.audit import AuditError, export_audit, verify_audit
+from fedclust.deploy.audit_page import _PROTECTIONS, write_page
 from fedclust.follow.decisions import Approvals
 from fedclust.privacy.crypto import signature
 
@@ -61,6 +63,16 @@ def test_an_audit_says_what_left_and_is_verified_offline(tmp_path: Path, kit: Pa
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Unchanged since 'west' of 'f' exported it on")
     assert "compare this identity" in command("audit", "--verify", out).output
+
+
+def test_the_protection_of_every_tier_is_in_words() -> None:
+    transforms = [kind for kind in Transform.__subclasses__() if "fedclust.privacy" in str(kind)]
+    assert len(transforms) >= 7
+    assert {kind.__name__ for kind in transforms} == set(_PROTECTIONS)
+    line = {"when": "2026-01-31T12:00", "to": "", "bytes": 1, "study": "s"}
+    masks = ["FixedPoint(low=(0.0,))", "PairwiseMasks()", "Mine(1)"]
+    page = write_page("c", "f", "2026-01-31T12:00", "x", [{**line, "transforms": masks}], [])
+    assert "by: numbers on a grid that all clients share; Mine(1); masks, which only" in page
 
 
 def test_approvals_are_in_the_audit(tmp_path: Path, kit: Path) -> None:

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from fedclust import __version__
 from fedclust.channels import RemoteChannel
 from fedclust.cli import app
 from fedclust.client.endpoint import ClientEndpoint
 from fedclust.core import ConfigError, FedclustError, TooFewClients
 from fedclust.deploy.conditions import Conditions, Watch
-from fedclust.deploy.coordinator import _Quorum, run_federated
+from fedclust.deploy.coordinator import run_federated
 from fedclust.deploy.job import StudyJob
+from fedclust.deploy.quorum import Quorum
 from fedclust.study.read import resolve_tier
 
 from ..support.in_process import NAMES, InProcess, run_across, told, write_kits
@@ -72,6 +74,34 @@ def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
     )
     assert told(tmp_path / "run") == expected(tmp_path)
     assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
+
+
+def test_a_run_that_clients_follow_says_that_it_continues(
+    server: Pretended, tmp_path: Path
+) -> None:
+    masked = STUDY.replace('tier = "none"', 'tier = "secure"')
+    masked += "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
+    server.transport.spoil = lambda n, client, raw: "gone" if n >= 9 else raw
+    with pytest.raises(FedclustError):
+        run(tmp_path, masked)
+    server.transport.spoil = lambda n, client, raw: raw
+    words = [line.get("message", "") for line in run(tmp_path, masked, resume=True)]
+    assert any("the run continues; rounds that clients have answered" in text for text in words)
+
+
+@pytest.mark.parametrize("tier", ["none", "secure"])
+def test_another_version_is_refused_before_the_first_round_in_every_tier(
+    server: Pretended, tmp_path: Path, tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = STUDY.replace('tier = "none"', f'tier = "{tier}"')
+    text += "[features]\nheight = { low = -90, high = 90 }\nwidth = { low = -90, high = 90 }\n"
+    monkeypatch.setattr("fedclust.follow.endpoint.__version__", "9.9")
+    with pytest.raises(FedclustError, match=f"the server runs fedclust {__version__}, this client"):
+        run(tmp_path, text)
+    assert len(server.jobs) == 1
+    logs = (tmp_path / "sites").glob("*/disclosures.jsonl")
+    kinds = {json.loads(line)["kind"] for log in logs for line in log.read_text().splitlines()}
+    assert kinds <= {"follow", "preflight"}
 
 
 def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
@@ -183,7 +213,7 @@ def test_a_job_is_not_submitted_without_an_indispensable_client(
     said: list[dict[str, Any]] = []
     watch = Watch(Conditions(tmp_path), (), 30.0, said.append)
     one = study(tmp_path)
-    quorum = _Quorum.of(one, resolve_tier(one, "none"))
+    quorum = Quorum.of(one, resolve_tier(one, "none"))
     server.there = ["north", "south"]
     assert quorum.wait(server, QUICK, watch) == ["north", "south"]
     with pytest.raises(TooFewClients, match="without west: start 'fedclust client' there"):

@@ -77,7 +77,7 @@ def test_all_known_clients_end_the_wait_and_an_unknown_number_does_not(
     """The grace for further clients is for federations whose clients are not known."""
     from time import monotonic
 
-    from fedclust.deploy.coordinator import RunOptions
+    from fedclust.deploy.quorum import RunOptions
 
     options, took = RunOptions(5.0, 5.0, grace=3.0, attempts=1), []
     for known in (False, True):

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from fedclust.cli import app
 from fedclust.core import FedclustError
-from fedclust.deploy.coordinator import RunOptions, run_federated
+from fedclust.deploy.coordinator import run_federated
+from fedclust.deploy.quorum import RunOptions
 from fedclust.deploy.status import read_progress
 from fedclust.follow.approval import read_mailed_study, study_hash
 from fedclust.follow.decisions import Approvals

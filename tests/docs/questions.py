@@ -28,7 +28,14 @@ QUESTIONS = {
     "first tutorial": ["first-study", "tutorials"],
     "can a client run behind a proxy": ["firewall-and-proxy", "deployment-client", "deployment"],
     "how do I resume an interrupted run": ["runs", "rounds", "deployment-coordinator"],
-    "what does the server see": ["privacy", "privacy-engineering", "which-tier"],
+    "what does the server see": [
+        "README",
+        "following",
+        "deployment",
+        "privacy",
+        "privacy-engineering",
+        "which-tier",
+    ],
     "scale columns without pooling": [
         "plot_09_scaling_without_pooling",
         "preprocessing",
@@ -131,7 +138,14 @@ QUESTIONS = {
     ],
     "compare two runs": ["runs", "keep-cluster-numbers", "report"],
     "merge similar clusters": ["summary", "choosing-k", "keep-cluster-numbers", "plot", "choose-k"],
-    "how long does a study take": ["benchmarks", "summary", "large-files", "runs", "watch"],
+    "how long does a study take": [
+        "questions",
+        "benchmarks",
+        "summary",
+        "large-files",
+        "runs",
+        "watch",
+    ],
     "command line options": ["README", "runs", "study", "first-study"],
     "configuration file reference": ["study", "settings", "deployment-client"],
     "what do rounds mean": ["rounds", "glossary", "report"],
@@ -165,6 +179,7 @@ QUESTIONS = {
         "starts",
     ],
     "how are labels returned to the hospital": [
+        "questions",
         "deployment",
         "runs",
         "new-patients",
@@ -330,6 +345,7 @@ QUESTIONS = {
     "how to convert dates to age": ["files", "study", "preprocessing"],
     "password or token for the watch page": ["watch"],
     "percentage membership of each row in clusters": [
+        "questions",
         "plot_03_fuzzy_memberships",
         "from-scikit-fuzzy",
         "runs",

@@ -128,3 +128,11 @@ def test_pictures_are_not_cut() -> None:
         pixels = images.imread(picture)[..., :3]
         edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
         assert all((edge > 0.99).all() for edge in edges), picture.name
+
+
+def test_no_page_has_a_path_or_a_warning_of_the_machine_that_built_it() -> None:
+    """Such as the output of an example."""
+    for page in SITE.glob("docs/**/*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert str(ROOT) not in text, page
+        assert "UserWarning: " not in text, page

@@ -15,6 +15,7 @@ from fedclust import (
     ConfigError,
     FederatedFuzzyCMeans,
     FederatedKMeans,
+    FederatedKPrototypes,
     FederatedMixture,
     make,
     make_seeding,
@@ -35,6 +36,7 @@ from .row_owners import owners, pd, rows
         FederatedKMeans(missing="partial"),
         FederatedFuzzyCMeans(missing="partial"),
         FederatedMixture(missing="partial"),
+        FederatedKPrototypes(missing="partial"),
     ]
 )
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:

@@ -113,6 +113,28 @@ def test_words_are_categories_in_data_frames(kind: Any) -> None:
         model.predict(kind({"dose": [1.0], "type": ["9-fold"]}))
 
 
+@pytest.mark.parametrize("listed", [[True, False], ["True", "False"], ["TRUE", "FALSE"]])
+def test_truth_values_may_be_words(listed: list[Any]) -> None:
+    X, own = mixed()
+    for yes, no in ((True, False), ("TRUE", "FALSE"), ("true", "false")):
+        if isinstance(listed[0], bool) and isinstance(yes, str):
+            continue  # codes are numbers
+        column = np.where(own == 1, yes, no).astype(object)
+        frame = pd.DataFrame({"dose": X[:, 0], "ill": column})
+        model = FederatedMixture(2, categories={"ill": listed}, random_state=0).fit(frame)
+        assert (model.labels_ == own).mean() > 0.99
+
+
+def test_a_table_of_categories_alone_needs_no_bounds() -> None:
+    own = np.arange(120) % 2
+    X = np.column_stack([own, 1234567 + own])
+    categories = {0: [0, 1], 1: [1234567, 1234568]}
+    model = FederatedMixture(2, categories=categories, privacy="secure", random_state=0)
+    model.fit(X, clients=np.arange(120) % 3)
+    assert max((model.labels_ == own).mean(), (model.labels_ != own).mean()) == 1.0
+    assert model.encoded_names_ == ["x0=0", "x0=1", "x1=1234567", "x1=1234568"]
+
+
 def test_a_warm_start_knows_the_columns_of_categories() -> None:
     X, _ = mixed()
     model = FederatedMixture(2, categories={1: [1, 2, 5]}, warm_start=True, random_state=0)

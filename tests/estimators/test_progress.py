@@ -44,7 +44,8 @@ def test_verbose_prints_and_the_log_has_every_round(
     caplog.set_level(logging.DEBUG, "fedclust.estimators")
     model = FederatedKMeans(3, verbose=1, random_state=0).fit(rows(), clients=owners())
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == f"[FederatedKMeans] converged after {model.n_rounds_} rounds"
+    rounds = "1 round" if model.n_rounds_ == 1 else f"{model.n_rounds_} rounds"
+    assert lines[-1] == f"[FederatedKMeans] converged after {rounds}"
     first = next(line for line in lines if "clustering" in line)
     assert first.startswith("[FederatedKMeans] clustering, round 1 of at most 300: 3 clients, shi")
     assert [r.getMessage() for r in caplog.records] == [

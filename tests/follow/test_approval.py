@@ -213,6 +213,7 @@ def test_where_the_owner_is_asked_no_study_is_answered_unfollowed(tmp_path: Path
 
     there = Federation(tmp_path, tables(3), consent='approval = "ask"')
     kind, header, arrays = encode(Preflight(None, "llf-cm"))
+    header |= {"version": __version__}
     request = {"kind": kind, "id": f"{RUN}/1", "about": {"study": "s"}, **header}
     answer = unpack(there.sites["c00"].answer(pack(request, arrays), "coordinator"))
     assert "its owner approves every study" in json.dumps(answer.header)
@@ -472,7 +473,7 @@ def test_another_version_is_a_sentence_on_both_sides(
     watch = Watch(read_client_config(there.folder / "c00" / "client.toml"))
     monkeypatch.setattr("fedclust.follow.relay.__version__", "9.9")
     why = (
-        f"the server runs fedclust 9.9, this client {__version__}; a study is followed by the same "
+        f"the server runs fedclust 9.9, this client {__version__}; a study needs the same "
         "version everywhere"
     )
     with pytest.raises(TooFewClients) as ended:

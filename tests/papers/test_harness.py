@@ -76,6 +76,7 @@ TOY = Experiment(
             published={"one": [(1, 1.0)]},
         ),
         Panel("b", {"one": [(0, "one", "x")]}, "", "", boxes=True, ticks=["a"]),
+        Panel("c", {"one": curve("one", "line", (1, 2))}, "x", "y", bars=True),
         Scatter("s", rows, [("picture", "end")], 1, moves=("picture", "start")),
     ],
     grids=[
@@ -177,7 +178,7 @@ def test_a_section_shows_tables_claims_reasons_and_grids(tmp_path: Path) -> None
     assert "| g (0 to 3 runs each) | a | b | advice |" in text
     assert "| `one` | 1.010 ± 0.008 | not run | good |" in text
     assert "<details><summary>h</summary>" in text
-    assert "Data sets that were not at hand: no such data." in text
+    assert "Missing data sets: no such data." in text
     assert "toy`: 7 of 8 runs, 0.0 minutes of CPU, python 3" in text
     del store.runs["slow"][2]
     assert "9.0 / 2.00 (2 of 3)" in section_text(section_of(store))
@@ -196,6 +197,48 @@ def test_figures_are_the_same_in_every_run(tmp_path: Path) -> None:
     first = draw(TOY, results, tmp_path).read_bytes()
     assert first.startswith(b"<?xml")
     assert draw(TOY, results, tmp_path).read_bytes() == first
+
+
+def test_a_level_alone_is_no_figure() -> None:
+    level = Panel("l", {"pooled": [(1, "a", "x"), (2, "a", "x")]}, "x", "y")
+    line = Panel("m", {**level.lines, "one": [(1, "a", "x"), (2, "b", "x")]}, "x", "y")
+    runs = {"a": {0: {"x": 1.0}}, "b": {0: {"x": 2.0}}}
+    assert not is_measured(level, runs)
+    assert is_measured(line, runs)
+    assert not is_measured(line, {"a": runs["a"]})
+
+
+def test_panels_of_one_quantity_stand_side_by_side() -> None:
+    pytest.importorskip("matplotlib")
+    from papers.figures import _columns
+
+    def panels(*labels: str) -> list[Panel]:
+        return [Panel("p", {}, "x", label) for label in labels]
+
+    assert _columns(panels(*"aabbcc")) == 2
+    assert _columns(panels(*"aaabbb")) == 3
+    assert _columns(panels(*"aaaaaa")) == 3
+    assert _columns(panels(*"ab")) == 2
+    assert _columns(panels(*"aaaa")) == 2
+
+
+def test_curves_may_be_over_the_better_half() -> None:
+    pytest.importorskip("matplotlib")
+    from papers.figures import _values
+
+    runs = {"a": {s: {"score": float(s), "x": 10.0 * s} for s in (3, 1, 2, 4)}}
+    assert _values(runs, "a", "x", better_half=True).tolist() == [10.0, 20.0]
+    assert sorted(_values(runs, "a", "x")) == [10.0, 20.0, 30.0, 40.0]
+
+
+def test_the_top_of_the_page_says_where_most_numbers_differ() -> None:
+    store = Store.read(DOCS / "papers", EXPERIMENTS["llf-table3"])
+    differing = [one for one in section_of(store).outcomes if one.verdict == "differs"]
+    count = sum(one.cell.table == "SDB" for one in differing)
+    text = page({"llf-table3": store})
+    assert (
+        f"Of the {len(differing)} that differ, most are in few places: {count} in LLF, SDB" in text
+    )
 
 
 def test_times_are_estimated_from_stored_runs(tmp_path: Path) -> None:
@@ -249,7 +292,7 @@ def test_missing_data_sets_are_named_once(tmp_path: Path, monkeypatch: pytest.Mo
         "Missing data sets: ffcf_case3. Put the files into the folder set by FEDCLUST_DATA" in shown
     )
     table = (tmp_path / "papers.md").read_text()
-    assert "Data sets that were not at hand: ffcf_case3." in table
+    assert "Missing data sets: ffcf_case3." in table
     assert str(tmp_path) not in table
 
 
@@ -312,3 +355,4 @@ def test_every_experiment_belongs_to_one_paper_with_a_conclusion() -> None:
     listed = [e.id for paper in (*PAPERS, COMPARISON) for e in paper.experiments]
     assert sorted(listed) == sorted(EXPERIMENTS)
     assert all(paper.conclusion for paper in (*PAPERS, COMPARISON))
+    assert all(paper.bibtex.count("{") == paper.bibtex.count("}") > 3 for paper in PAPERS)

@@ -2,9 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from fedclust.report.amounts import DASH
+from fedclust.report.features import Feature, strongest_by_column
+from fedclust.report.folder import read_run
+from fedclust.report.missing_table import missing_table
+from fedclust.results import MissingCells
 
 from .folders import STUDY, change, write_run
 from .shapes import page_of
@@ -156,8 +163,8 @@ def test_commands_fit_the_study_file_however_it_is_written(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("lossless", "pooled", "said"),
     [
-        (True, 0.41, "lossless: the pooled values are equal by construction"),
-        (True, None, "equal by construction; they were not computed"),
+        (True, 0.41, "lossless, so these values equal those of the pooled rows."),
+        (True, None, "equal those of the pooled rows, which were not computed"),
         (True, 0.5, "The largest difference from a pooled value is 18% of it"),
         (False, 0.41, "agree to six digits"),
         (False, 0.412, "The largest difference from a pooled value is 0.49% of it"),
@@ -229,3 +236,29 @@ def test_sizes_that_are_withheld_or_nothing_do_not_hide_what_differs(tmp_path: P
     assert re.search(
         r"form 3 clusters\. They differ most in .* and .*\.</p>", page_of(tmp_path).html
     )
+
+
+def test_of_two_categories_the_frequent_one_is_named(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path))
+    features = [
+        Feature(f"ill = {word}", "ill", "", True, False, None, 0.5) for word in ("no", "yes")
+    ]
+    first = run.profile.clusters[0].features[0]
+    own = [replace(first, mean=m, effect=e) for m, e in ((0.3, -0.6402), (0.7, 0.6398))]
+    cluster = replace(run.profile.clusters[0], features=tuple(own))
+    assert [f.name for f, _ in strongest_by_column(cluster, features)] == ["ill = yes"]
+
+
+@pytest.mark.parametrize(("n", "corner", "rows"), [(4, "column", 4), (30, "client", 30)])
+def test_missing_cells_fit_on_paper(tmp_path: Path, n: int, corner: str, rows: int) -> None:
+    run = read_run(write_run(tmp_path))
+    names = ["age", "sex", "sex", "ill", "dose"]
+    found = [Feature(name, name, "", False, False, None, None) for name in names]
+    shares = {f"client {i}": (0.0, None, None, 0.25, 1.0) for i in range(n)}
+    profile = replace(run.profile, missing=MissingCells(columns=tuple(names), shares=shares))
+    table = missing_table(replace(run, profile=profile), found)
+    assert table is not None
+    assert (table.corner, len(table.rows)) == (corner, rows)
+    across = dict(table.rows)
+    seen = [cells[0] for cells in across.values()] if n == 4 else across["client 3"]
+    assert list(seen) == ["0%", DASH, "25%", "100%"]

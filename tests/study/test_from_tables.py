@@ -255,3 +255,19 @@ def test_a_noisy_fit_is_described_without_further_noise(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_run_can_be_read(tmp_path: Path) -> None:
     assert read_run(run(tmp_path).folder).profile.rows_used > 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("k", "use n_clusters"),
+        ("seed", "use clustering={"),
+        ("missing", "use settings={"),
+        ("titel", "did you mean 'title'"),
+        ("nonsense", "no parameter 'nonsense'$"),
+    ],
+)
+def test_a_parameter_of_another_name_gets_the_right_one(wrong: str, near: str) -> None:
+    given: Any = {wrong: 3}
+    with pytest.raises(TypeError, match=near):
+        run_study({}, **given)

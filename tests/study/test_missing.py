@@ -15,7 +15,7 @@ from fedclust.datasets import load
 from fedclust.study import read_study
 from fedclust.study.export import as_pipeline, export
 from fedclust.study.label import label_files
-from fedclust.study.run import run_study
+from fedclust.study.run import run_study, survey_study
 
 from .example import read
 
@@ -166,6 +166,25 @@ def test_what_cannot_take_missing_cells_says_so(
     write_text(study, study.read_text().replace(old, new))
     with pytest.raises(ConfigError, match=words):
         run_study(read_study(study), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "tier", "told"),
+    [("llf-cm", "none", True), ("llf-cm", "guarded", False), ("fkm", "none", False)],
+)
+def test_a_check_says_how_rows_can_stay(
+    tmp_path: Path, algorithm: str, tier: str, told: bool
+) -> None:
+    study = write_clients(tmp_path, tier)
+    text = study.read_text().replace("partial", "drop").replace("llf-cm", algorithm)
+    write_text(study, text)
+    said = [note for note in survey_study(read_study(study)).notes if "partial" in note]
+    assert len(said) == told
+    assert all("a client takes part although it lacks a column" in note for note in said)
+    write_text(study, text.replace('west = "west.csv"', ""))  # which lacks a column
+    said = [note for note in survey_study(read_study(study)).notes if "partial" in note]
+    assert len(said) == told
+    assert all("of 80 rows have missing values and will be left out" in note for note in said)
 
 
 def test_the_number_of_clusters_is_chosen_under_masks(tmp_path: Path) -> None:

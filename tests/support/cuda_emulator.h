@@ -1,7 +1,9 @@
 // Enough of CUDA to run kernels on a CPU, thread by thread.
 //
 // The threads of a block are fibers. Each runs until its next barrier; a block goes on when all have
-// reached it. Blocks run one after the other. Barriers of a warp are barriers of the block here, so
+// reached it. Blocks run one after the other, and blocks and threads run from the first to the last or
+// backwards: a kernel whose threads race gives other results then. Writes beyond the shared memory
+// that was asked for are counted. Barriers of a warp are barriers of the block here, so
 // kernels must reach them with all threads.
 #include <cmath>
 #include <cstdint>
@@ -13,6 +15,7 @@
 
 #define __global__
 #define __device__
+#define __noinline__
 #define __restrict__
 
 struct Triple { int x, y, z; };
@@ -36,7 +39,9 @@ static const int MOST_THREADS = 256, STACK = 64 * 1024;
 static ucontext_t scheduler, fibers[MOST_THREADS];
 static char stacks[MOST_THREADS][STACK];
 static bool done[MOST_THREADS];
-static int current, threads;
+static int current, threads, asked;
+static bool backwards;
+static long long beyond;  // blocks that wrote where no shared memory was asked for
 static void (*body)();
 alignas(64) static double shared[256 * 1024 / 8];
 
@@ -59,7 +64,8 @@ static void run_block() {
   }
   for (bool left = true; left;) {
     left = false;
-    for (int t = 0; t < threads; t++) {
+    for (int i = 0; i < threads; i++) {
+      int t = backwards ? threads - 1 - i : i;
       if (done[t]) continue;
       current = t;
       threadIdx = {t, 0, 0};
@@ -67,6 +73,12 @@ static void run_block() {
       left = left || !done[t];
     }
   }
+  const unsigned char* memory = (const unsigned char*)shared;
+  for (size_t i = asked; i < sizeof shared; i++)
+    if (memory[i] != 0x5a) {
+      beyond += 1;
+      break;
+    }
 }
 
 // Calls a kernel with arguments by address.
@@ -82,17 +94,20 @@ template <typename... Types> void (*Call<Types...>::kernel)(Types...);
 template <typename... Types> void** Call<Types...>::given;
 
 template <typename... Types>
-static void emulate(void (*kernel)(Types...), const int* grid, int block, void** arguments) {
+static void emulate(void (*kernel)(Types...), const int* grid, int block, int memory, bool back,
+                    void** arguments) {
   Call<Types...>::kernel = kernel;
   Call<Types...>::given = arguments;
   body = &Call<Types...>::run;
   threads = block;
+  asked = memory;
+  backwards = back;
   blockDim = {block, 1, 1};
   gridDim = {grid[0], grid[1], grid[2]};
-  for (int z = 0; z < grid[2]; z++)
-    for (int y = 0; y < grid[1]; y++)
-      for (int x = 0; x < grid[0]; x++) {
-        blockIdx = {x, y, z};
-        run_block();
-      }
+  int blocks = grid[0] * grid[1] * grid[2];
+  for (int i = 0; i < blocks; i++) {
+    int b = back ? blocks - 1 - i : i;
+    blockIdx = {b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]};
+    run_block();
+  }
 }

@@ -27,6 +27,7 @@ class EmulatedDevice:
     name: str = "emulated"
     launched: list[str] = field(default_factory=list)
     copied: int = 0
+    backwards: bool = False  # blocks and threads run from the last to the first
 
     def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
         stem = "-".join(value for _, value in macros)
@@ -47,7 +48,8 @@ class EmulatedDevice:
         self.launched.append(kernel)
         kept = [_boxed(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(kept))(*(box.ctypes.data for box in kept))
-        code.launch(kernel.encode(), (ctypes.c_int * 3)(*grid), threads, pointers)
+        given = (ctypes.c_int * 3)(*grid), threads, shared, self.backwards, pointers
+        assert code.launch(kernel.encode(), *given) == 0, f"{kernel} writes beyond its memory"
 
     def put(self, array: Array) -> Any:
         self.copied += array.nbytes
@@ -78,11 +80,12 @@ def _unit(features: int) -> str:
     source = SOURCE.read_text().replace("extern __shared__ double shared[];", "")
     names = [n for n in _KERNEL.findall(source) if features <= 32 or not n.endswith("_fused")]
     table = "\n".join(
-        f'  if (std::string(name) == "{name}") return emulate({name}, grid, threads, given);'
+        f'  if (std::string(name) == "{name}") emulate({name}, grid, threads, memory, back, given);'
         for name in names
     )
     return (
         f'#include "{HEADER}"\n{source}\n'
-        'extern "C" void launch(const char* name, const int* grid, int threads, void** given) {\n'
-        f"{table}\n}}\n"
+        'extern "C" int launch(const char* name, const int* grid, int threads, int memory,\n'
+        "                      int back, void** given) {\n"
+        f"  beyond = 0;\n{table}\n  return beyond != 0;\n}}\n"
     )

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("flwr", reason="studies over Flower need fedclust[flower]")
 from flwr.app import Context, RecordDict
 
+from fedclust import __version__
 from fedclust.channels import Incident, RemoteChannel
 from fedclust.channels.flower.server import GridTransport
 from fedclust.client.codec import encode
@@ -17,7 +18,8 @@ from fedclust.deploy.flower.server import app as server
 from .flower_grid import RUN, FakeGrid
 from .in_process import NAMES, write_kits
 
-PREFLIGHT = encode(Preflight(None, "llf-fcm"))
+_KIND, _HEADER, _ARRAYS = encode(Preflight(None, "llf-fcm"))
+PREFLIGHT = _KIND, {**_HEADER, "version": __version__}, _ARRAYS
 
 
 def grid_of(folder: Path, consent: str = "") -> FakeGrid:

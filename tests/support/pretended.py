@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from fedclust.deploy.coordinator import RunOptions, run_federated
+from fedclust.deploy.coordinator import run_federated
 from fedclust.deploy.job import StudyJob
+from fedclust.deploy.quorum import RunOptions
 from fedclust.follow.endpoint import FollowingEndpoint
 from fedclust.study.read import read_study
 from fedclust.study.settings import Study

@@ -62,7 +62,8 @@ def test_the_page_names_the_client_that_is_waited_for(tmp_path: Path) -> None:
     run.end_round()
     run.ask(ago=40, answers=["Basel", "Zürich"])
     view = look(run)
-    assert view.headline.text == "Waiting for Bern; 2 of 3 clients have answered"
+    assert view.headline.text == "Waiting for Bern"
+    assert view.headline.more == "2 of 3 clients have answered"
     assert view.headline.tone is Tone.WAITING
     assert rows(view) == {"Bern": "waiting", "Basel": "answered", "Zürich": "answered"}
     assert facts(view)["queries so far"].startswith("1 of at most 50")

@@ -4,11 +4,12 @@
   const STOP = new Set(("a an and are as at be been but by can could did do does for from get had has have how i if in into is it "
     + "its many me much my no not of on one or our should so some such than that the their them then there these they this to up us use "
     + "want was we were what when where which who whom why will with would you your fedclust "
-    + "need needs happen happens know make makes somebody someone something thing things very too really please out off mean across several other another until used during own").split(" "));
+    + "need needs happen happens know make makes somebody someone something thing things very too really please off mean until across several").split(" "));
   // Words for the same thing, in questions and pages alike.
   const ONE = {
     hospital: "client", site: "client", clinic: "client", bank: "client", company: "client", participant: "client", party: "client", silo: "client",
     patient: "row", person: "row", people: "row", customer: "row", feature: "column", variable: "column",
+    computer: "machine", pc: "machine", average: "mean",
   };
   // Words that newcomers use, and the words of these pages.
   const SAME = {
@@ -16,7 +17,7 @@
     gdpr: ["dpo", "privacy"],
     erase: ["forget"], delete: ["forget"], unlearn: ["forget"], removal: ["forget"],
     cuda: ["gpu"], graphics: ["gpu"], network: ["firewall"], port: ["firewall"], vpn: ["firewall"],
-    elbow: ["k"], many: ["number"], best: ["choose"], pick: ["choose"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
+    elbow: ["k"], best: ["choose"], pick: ["choose"], publication: ["cite"], paper: ["cite"], publish: ["cite"], bibtex: ["cite"],
     secure: ["tier"], anonymous: ["tier", "privacy"], epsilon: ["tier"], encrypt: ["secure", "masks"],
     predict: ["label", "new"], stable: ["numbers", "match"], poor: ["weak"], bad: ["weak"], wait: ["watch"], waiting: ["watch"], reproduce: ["seed"], reproducible: ["seed"],
     categorical: ["category"], deploy: ["deployment", "machines"], install: ["pip"], dataframe: ["pandas"],
@@ -33,9 +34,9 @@
     real: ["evidence", "weak"], meaningful: ["evidence", "weak"], significant: ["evidence", "weak"], valid: ["evidence", "weak"], reliable: ["evidence", "weak"],
     centralized: ["pooled"], centralised: ["pooled"], central: ["pooled"], equal: ["same"], equals: ["same"], equivalent: ["same"], identical: ["same"], verify: ["same"],
     enough: ["fewest", "least"], few: ["fewest"], crash: ["resume"], crashed: ["resume"], interrupted: ["resume"], broken: ["resume"], killed: ["resume"],
-    slow: ["silent"], normalize: ["scale"], normalise: ["scale"], standardize: ["scale"], standardise: ["scale"], unit: ["scale"], outlier: ["tails"], weight: ["scale"],
+    slow: ["silent"], hyperparameter: ["settings"], parameter: ["settings"], far: ["distance"], apart: ["distance"], distance: ["far"], normalize: ["scale"], normalise: ["scale"], standardize: ["scale"], standardise: ["scale"], unit: ["scale"], outlier: ["tails"], weight: ["scale"],
     percentage: ["membership"], probability: ["membership"], soft: ["fuzzy"], database: ["format"], sql: ["format"], write: ["add"], develop: ["add"], extend: ["add"], train: ["run"], training: ["run"], finish: ["left"], finished: ["left"], remaining: ["left"], program: ["export"], software: ["export"], tool: ["export"], application: ["export"], language: ["export"], rename: ["name"], named: ["name"],
-    legal: ["dpo", "privacy"], law: ["dpo", "privacy"], hipaa: ["dpo", "privacy"], compliance: ["dpo", "privacy"], reconstruct: ["attack", "recover"], leak: ["attack", "privacy"], steal: ["attack"],
+    legal: ["dpo", "privacy"], lawyer: ["dpo", "privacy"], law: ["dpo", "privacy"], hipaa: ["dpo", "privacy"], compliance: ["dpo", "privacy"], reconstruct: ["attack", "recover"], leak: ["attack", "privacy"], steal: ["attack", "lost", "revoke"], stolen: ["lost", "revoke"], level: ["tier"], package: ["pip"],
     agree: ["approve", "consent"], permission: ["approve", "consent"], accept: ["approve", "consent"], contract: ["approve", "consent"],
     returned: ["labels", "beside"], draw: ["plot"], picture: ["plot"], plot: ["picture"], figure: ["plot"], compare: ["match"], difference: ["compare"], time: ["minutes", "seconds"], long: ["minutes", "seconds"], speed: ["fast", "benchmarks"],
     year: ["later"], excel: ["files"], csv: ["files"], size: ["memory"], large: ["memory"], big: ["large"],
@@ -44,15 +45,19 @@
   const WEIGHT = { title: 3, heading: 3, text: 1 };
   const K1 = 1.2, B = 0.4;
   const SYNONYM = 0.7, RAREST = 5; // what a word of the same meaning counts; no word counts more than this
+  const LIKE = 1.0, SMALL = 0.15; // a heading that reads like the question; a word such as "how" in it
   const COVER = 0.3, OTHERS = 0.3; // shares of: all words are there; the next sections of the page
 
   const stem = (word) => {
     const bare = word.replace(/(ies)$/, "y").replace(/(sses)$/, "ss").replace(/([^s])s$/, "$1");
     if (ONE[bare]) return ONE[bare];
     const root = bare.length > 5 ? bare.replace(/(ing|ed|ation|ment|ly)$/, "") : bare;
-    return root.length > 4 ? root.replace(/e$/, "") : root;
+    const single = root === bare ? root : root.replace(/([bdfgklmnprt])\1$/, "$1"); // logged, mapping
+    return single.length > 4 ? single.replace(/e$/, "") : single;
   };
-  const words = (text) => (text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}+]*/gu) || []);
+  // Names such as client.toml or n_clusters are words, and so are their parts.
+  const words = (text) => (text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}+]*(?:[._][\p{L}\p{N}]+)*/gu) || [])
+    .flatMap((word) => (/[._]/.test(word) ? [word, ...word.split(/[._]/)] : [word]));
   const terms = (text) => words(text).filter((word) => !STOP.has(word)).map(stem);
 
   const build = (rows) => {
@@ -77,7 +82,18 @@
       });
     });
     const mean = lengths.reduce((a, b) => a + b, 0) / Math.max(1, lengths.length);
-    return { rows, places, lengths, mean };
+    const heads = rows.map(([, , heading]) => new Set(words(heading).map(stem)));
+    const common = new Map(); // stem -> headings with it
+    heads.forEach((head) => head.forEach((term) => common.set(term, (common.get(term) || 0) + 1)));
+    return { rows, places, lengths, mean, heads, common };
+  };
+
+  // How much a heading reads like the question, from 0 to 1.
+  const likeness = (index, asked, head) => {
+    const weigh = (term) => (STOP.has(term) ? SMALL : 1) * Math.min(rarity(index, index.common.get(term) || 0), RAREST);
+    const worth = (terms) => terms.reduce((sum, term) => sum + weigh(term), 0);
+    const both = worth([...head].filter((term) => asked.has(term)));
+    return both ? both / Math.sqrt(worth([...head]) * worth([...asked])) : 0;
   };
 
   // Each asked word with the words that mean the same: stem -> how much it counts.
@@ -124,11 +140,13 @@
       inPages.forEach((part, page) => pages.set(page, (pages.get(page) || 0) + part));
     });
     const cover = (words) => 1 - COVER + (COVER * words) / Math.max(asked, 1e-9);
+    const said = new Set(words(question).map(stem));
     const best = new Map(); // page -> its sections
     sections.forEach(([score, words], number) => {
       const [page, , , , , kind] = index.rows[number];
       if (!best.has(page)) best.set(page, []);
-      best.get(page).push([number, score * KIND[kind] * cover(words)]);
+      const like = 1 + LIKE * likeness(index, said, index.heads[number]);
+      best.get(page).push([number, score * KIND[kind] * cover(words) * like]);
     });
     const total = ([page, found]) => {
       found.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
@@ -150,7 +168,11 @@
   const snippet = (parent, text, question) => {
     const all = stems(question);
     const parts = text.split(" ");
-    const first = Math.max(0, parts.findIndex((part) => all.has(stem(part.toLowerCase()))) - 8);
+    const found = parts.findIndex((part) => all.has(stem(part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""))));
+    const near = Math.max(0, found - 10);
+    const begins = parts.slice(near, Math.max(0, found)).findLastIndex((part) => /[.?!:]$/.test(part));
+    const first = near + begins + 1; // at the beginning of a sentence, if one is near
+    if (first && begins < 0) parent.append("… ");
     parts.slice(first, first + 34).forEach((part) => {
       const bare = part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
       const node = document.createElement(all.has(stem(bare)) ? "mark" : "span");

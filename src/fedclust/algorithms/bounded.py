@@ -40,7 +40,7 @@ _BLOCK = 2**22  # rows whose steps add up exactly in float64
 
 @dataclass(frozen=True, eq=False)
 class IntegerSums(Summed):
-    """Sums per cluster, as one vector of integers."""
+    """Sums, as one vector of integers."""
 
     values: Annotated[IntArray, Dims("T")]
 

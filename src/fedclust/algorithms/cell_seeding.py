@@ -29,6 +29,7 @@ from .cells import (
     LIFT,
     MOMENTS,
     OVER,
+    SHORTEST,
     CellBroadcast,
     CellState,
     cell_middles,
@@ -95,7 +96,8 @@ class CellSeeding(BoundedAlgorithm[CellState, CellBroadcast]):
     def start(self, schema: Schema, rng: Rng) -> CellState:
         F, k = len(self.low), self.n_clusters
         P = self.shape["P"]
-        basis = np.eye(F)[:P] * self.half
+        # A column that is narrow beside the widest is narrower than the cells in it.
+        basis = np.eye(F)[:P] * np.maximum(self.half, SHORTEST)
         seeds, centers = np.zeros((k, P)), np.zeros((k, F))  # not known yet
         return CellState(self.stages[0], np.zeros(F), basis, seeds, self.radius, centers)
 

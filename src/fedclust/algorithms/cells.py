@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple, cast
 import numpy as np
 
 from ..core import Dims, MessageError, Record
+from ..kernels.directions import main_directions
 from ..typing import FloatArray, IntArray
 from .bounded import FLOAT_STEPS, LEAST_REACH, IntegerSums, sum_steps
 
@@ -14,6 +15,8 @@ CELLS = {1: 128, 2: 24, 3: 10}  # per direction, by the number of directions
 MOMENTS, COUNTS, LIFT, OVER = range(4)
 _STEPS = 2.0**15  # products of two such numbers are exact in sums of 2^22 rows
 _FAR = 1e6  # from the middle of a cube of length two
+_LEAST_VARIANCE = 1e-6  # along a direction
+SHORTEST = 1e-6  # length of a direction
 _REACH = 2.5  # standard deviations that the cells span
 
 
@@ -49,7 +52,7 @@ def check_stage(down: CellBroadcast, stages: tuple[int, ...]) -> None:
     given = (down.basis, down.center, down.seeds)
     if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= _FAR for a in given):
         raise MessageError("cells: invalid broadcast: values not finite or out of range")
-    if (np.linalg.norm(down.basis, axis=1) < 1 / _FAR).any():
+    if (np.linalg.norm(down.basis, axis=1) < SHORTEST).any():
         raise MessageError("cells: invalid broadcast: a direction of length zero")
 
 
@@ -91,9 +94,9 @@ def find_directions(values: FloatArray, F: int, radius: float) -> Directions:
     second = np.zeros((F, F))
     second[np.triu_indices(F)] = values[F + 1 :] / _STEPS**2 / n
     second = second + np.triu(second, 1).T - np.outer(mean, mean)
-    variances, vectors = np.linalg.eigh(second)
-    top = np.maximum(variances[::-1][:DIRECTIONS], 1e-6)
-    basis = vectors[:, ::-1][:, :DIRECTIONS].T * (_REACH * np.sqrt(top))[:, None]
+    variances, vectors = main_directions(second, DIRECTIONS, _LEAST_VARIANCE)
+    top = np.maximum(variances, _LEAST_VARIANCE)
+    basis = vectors.T * (_REACH * np.sqrt(top))[:, None]
     twice = 2.0 * np.sqrt(max(np.trace(second), 1e-6))
     spread = float(np.clip(twice, LEAST_REACH * radius, 2 * radius))
     return Directions(mean, basis, spread)

@@ -14,7 +14,7 @@ and each row belongs to the nearest centre. A variance is at least `min_variance
 column over all rows, so that no cluster shrinks to a point.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -30,8 +30,10 @@ from .mixture_parameters import (
     MixtureState,
     Parameters,
     PosteriorSums,
+    blur,
     count_cells,
     pool_variance,
+    refuse_impossible,
 )
 from .partial import PartialRivals
 
@@ -67,8 +69,10 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
     def start(self, schema: Schema, rng: Rng) -> MixtureState:
         centers, F = super().start(schema, rng).centers, schema.n_features
         blocks, unit, k = schema.blocks, np.ones(F), len(centers)
+        low, high = np.full(F, -np.inf), np.full(F, np.inf)
         if schema.low is not None and schema.high is not None:
-            unit[:] = unit_of(make_grid(schema.low, schema.high, 1))
+            low, high = schema.low, schema.high
+            unit[:] = unit_of(make_grid(low, high, 1))
         return MixtureState(
             centers=centers,
             round=0,
@@ -77,6 +81,8 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
             share=np.full(k, 1 / k),
             blocks=np.zeros(F, np.int64) if blocks is None else blocks,
             unit=unit,
+            low=low,
+            high=high,
             spread=0.0,
             loglik=-np.inf,
         )
@@ -100,6 +106,7 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
 
     def server_step(self, state: MixtureState, merged: PosteriorSums, rng: Rng) -> MixtureState:
         numbers, unit = state.numbers, state.unit
+        refuse_impossible(merged, state)
         cells = count_cells(state.blocks, merged)
         step = divide_or_keep(merged.moved, cells, np.zeros_like(cells)) * unit
         square = merged.square * unit[numbers] ** 2
@@ -110,18 +117,18 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
         variance[:, numbers] = divide_or_keep(square, cells[:, numbers], old)
         variance[:, numbers] -= np.where(held, step[:, numbers] ** 2, 0.0)
         of_all = pool_variance(cells, mean, variance)
+        of_all = np.where(of_all > blur(mean, state.centers), of_all, 0.0)
         least = np.where(of_all > 0, self.min_variance * of_all, 1.0)  # a constant says nothing
         known = (cells > 0) | (state.variance > 0)
         variance = np.maximum(np.where(known, variance, of_all), least)
         moved = [mean - state.centers, np.sqrt(variance) - np.sqrt(state.variance)]
-        return MixtureState(
+        return replace(
+            state,
             centers=mean,
             round=state.round + 1,
             shift=float(np.linalg.norm(moved)),
             variance=variance,
             share=np.maximum(merged.mass / merged.mass.sum(), _NEVER),
-            blocks=state.blocks,
-            unit=unit,
             spread=float(np.sqrt(of_all.sum())),
             loglik=float(merged.loglik[0]) if state.round else -np.inf,
         )

@@ -1,7 +1,7 @@
 """The parameters of a mixture, the sums that clients send for them, and its state at the server."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ..kernels.grid import Grid
 from ..kernels.mixture import from_steps, unit_of
 from ..typing import FloatArray, IntArray
 from .centers import Centers, CenterState
+
+_MEAN_BITS, _SUM_BITS = 2.0**-48, 2.0**-40
+_GRID_ROUNDING = 1e-6  # of a row
+_ROUNDING = 1e-9  # of a weight: sums in floats keep about so much
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class Parameters(Centers):
         return Density.of(self.share, self.centers, self.variance, self.numbers)
 
     def check_values(self, grid: Grid | None) -> None:
-        """Client: refuse parameters that are none, and units in which integers could overflow."""
+        """Client: refuse impossible parameters, and units in which integers could overflow."""
         spread = (self.variance > 0).all() or not self.variance.any()
         fine = grid is None or (self.unit >= unit_of(grid)).all()
         if not (spread and fine and (self.share > 0).all() and (self.unit > 0).all()):
@@ -48,8 +52,18 @@ class Parameters(Centers):
 class MixtureState(CenterState, Parameters):
     """Parameters, and how far means and standard deviations moved."""
 
+    low: Annotated[FloatArray, Dims("F")]  # public bounds; infinite if there are none
+    high: Annotated[FloatArray, Dims("F")]
     spread: float  # of all rows: the unit of tolerances
     loglik: float  # of the parameters before the last step
+
+
+class CellTotals(NamedTuple):
+    """Weights, sums and sums of squares of the observed cells of each cluster, all (C, F)."""
+
+    weight: FloatArray
+    total: FloatArray
+    square: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +75,26 @@ class PosteriorSums(Summed):
     moved: Annotated[FloatArray, Dims("C", "F")]  # from the means, in units; rows of a category
     square: Annotated[FloatArray, Dims("C", "N")]
     loglik: Annotated[FloatArray, Dims("one")]
+
+    def by_cell(self, at: Parameters) -> CellTotals:
+        """Weights, sums and sums of squares of the observed cells, of categories too."""
+        n, unit, sums = (
+            at.numbers,
+            at.unit,
+            CellTotals(count_cells(at.blocks, self), self.moved.copy(), self.moved.copy()),
+        )
+        middle, moved = at.centers[:, n], self.moved[:, n] * unit[n]
+        sums.total[:, n] = moved + middle * self.cells
+        sums.square[:, n] = self.square * unit[n] ** 2 + middle * (moved + sums.total[:, n])
+        return sums
+
+    def is_possible(self, at: Parameters) -> bool:
+        """Whether rows can have these sums: masses and squares are not negative."""
+        shares = self.moved[:, at.blocks > 0]
+        parts = (self.mass, self.cells, self.square, shares)
+        cells = count_cells(at.blocks, self)
+        held = (cells <= self.mass[:, None] * (1 + _ROUNDING) + _ROUNDING).all()
+        return bool(all((part >= 0).all() for part in parts) and held)
 
     def on_grid(self, grid: Grid) -> "PosteriorSums":
         """Unchanged, because the kernel has rounded the contribution of each record."""
@@ -87,3 +121,32 @@ def pool_variance(cells: FloatArray, mean: FloatArray, variance: FloatArray) -> 
     middle = (share * mean).sum(axis=0)
     pooled: FloatArray = (share * (variance + (mean - middle) ** 2)).sum(axis=0)
     return pooled
+
+
+def blur(mean: FloatArray, before: FloatArray) -> FloatArray:
+    """The largest variance (F,) that a column of equal values can seem to have by rounding.
+
+    A mean is off by a few of its last bits; and the square of a step is subtracted, which is off by
+    the bits that a sum over many rows loses.
+    """
+    size = (np.abs(mean) + np.abs(before)).max(axis=0)
+    step = np.abs(mean - before).max(axis=0)
+    lost: FloatArray = (_MEAN_BITS * size) ** 2 + _SUM_BITS * step**2
+    return lost
+
+
+def refuse_impossible(merged: PosteriorSums, at: MixtureState) -> None:
+    """Server: refuse totals that are not those of rows within the bounds."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, possible = merged.by_cell(at), merged.is_possible(at)
+    known = np.isfinite(at.low)
+    low, high, total = at.low[known], at.high[known], sums.total[:, known]
+    # On a grid the rounding of every row counts, however small its part of a cluster.
+    slack = _GRID_ROUNDING * merged.mass.sum() * np.maximum(np.abs(low), np.abs(high))
+    weight = sums.weight[:, known]
+    within = (total >= weight * low - slack) & (total <= weight * high + slack)
+    if not (possible and within.all()):
+        raise MessageError(
+            "llf-mixture: the merged sums are not those of rows within the public bounds: at least "
+            "one client sent false sums"
+        )

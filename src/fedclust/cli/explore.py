@@ -75,7 +75,7 @@ def _compare(summary: "DataSummary") -> Table:
 
     heights = ward_tree(summary).height[::-1]
     title = f"{len(summary)} micro-clusters of {summary.rows:,.0f} rows"
-    if summary.borders.any():
+    if summary.bordered:
         title += f", {int(find_shapes(summary).max()) + 1} by shape"
     table = Table(title=title)
     for name in ("clusters", "explained", "tree: height of the merge to one fewer"):

@@ -55,10 +55,11 @@ def server(
     Writes the same files as `fedclust run`, and incidents.jsonl if there were incidents. Each
     client writes the labels of its rows on its own machine.
     """
-    from ..deploy.coordinator import RunOptions, run_federated
+    from ..deploy.coordinator import run_federated
     from ..deploy.damage import check_files
     from ..deploy.kits import read_kit
     from ..deploy.monitor import serving
+    from ..deploy.quorum import RunOptions
     from ..deploy.run_client import check_certificate
     from ..deploy.server_monitor import ServerMonitor
     from ..study import read_study

@@ -36,11 +36,17 @@ def studies(
         lists = {"queue": [asdict(t) for t in queue], "ended": [asdict(e) for e in history]}
         typer.echo(json.dumps(lists))
         return
-    table = Table("study", "since", "until", "state", "results")
+    table = Table("study", "since (UTC)", "until (UTC)", "state", "results")
     for entry in history:
         state = f"{entry.outcome}: {entry.why}" if entry.why else str(entry.outcome)
-        table.add_row(*map(cell, (entry.study, entry.since, entry.until, state, entry.folder)))
+        times = _minute(entry.since), _minute(entry.until)
+        table.add_row(*map(cell, (entry.study, *times, state, entry.folder)))
     for place, ticket in enumerate(queue):
         state = f"waits, {place} before it" if place else "runs"
-        table.add_row(*map(cell, (ticket.study, ticket.since, "", state, ticket.folder)))
+        table.add_row(*map(cell, (ticket.study, _minute(ticket.since), "", state, ticket.folder)))
     Console().print(table)
+
+
+def _minute(when: str) -> str:
+    """As in 2026-01-31 12:00; times are UTC, and --json has them in full."""
+    return when[:16].replace("T", " ")

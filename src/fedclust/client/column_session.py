@@ -107,10 +107,13 @@ class ColumnSession:
             raise Refusal(f"{plan.algorithm.key} does not run over split columns")
         schema, down = Schema(rows.shape[1], n_records=len(rows)), request.down
         if plan.algorithm.traits.reads_rows:
-            unit_box = self._columns_of(cast(SharedRecords, form).task).in_unit_box
-            self._admission.allow_vertical_transforms(plan, schema, unit_box)
+            records = cast(SharedRecords, form)
+            columns = self._columns_of(records.task)
+            self._admission.allow_vertical_transforms(plan, schema, columns.in_unit_box)
             if any(t.stage is Stage.MASK for t in plan.transforms):
                 _require_variation(rows)
+                settled = columns.described(self._aligned(records).preparation)
+                self._policy.ledger.settle(settled, what=plan.algorithm.key)
         down.check(plan.algorithm.sizes(schema))
         self._admission.allow_vertical_drawn(len(down.arrays().get("drawn", ())))
         return rows

@@ -8,6 +8,7 @@ than before. Files of any size thus cost one pass.
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import NamedTuple
 from ..core import Code, ConfigError, Refusal
 from ..core.files import append_line
 from .config import ClientConfig
+
+_log = logging.getLogger(__name__)
 
 
 class Fingerprint(NamedTuple):
@@ -48,6 +51,7 @@ class Fingerprints:
             return
         found = Fingerprint(hash, self._reading, state)
         if known is None:
+            self._warn_of_changes(found)
             self._record(run, found)
         elif (known.contents, known.reading) != (hash, self._reading):
             raise Refusal(
@@ -61,13 +65,27 @@ class Fingerprints:
 
     def _find(self, run: str) -> Fingerprint | None:
         """The first line of a run."""
+        return next((found for id, found in self._lines() if id == run), None)
+
+    def _lines(self) -> Iterator[tuple[str, Fingerprint]]:
         if not self._path.exists():
-            return None
+            return
         for line in self._path.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line)
-            if entry["run"] == run:
-                return Fingerprint(entry["contents"], entry["reading"], entry["state"])
-        return None
+            yield (
+                entry["run"],
+                Fingerprint(entry["contents"], entry["reading"], entry["state"]),
+            )
+
+    def _warn_of_changes(self, found: Fingerprint) -> None:
+        """Say in the log that totals of this run and of the last one differ by a change."""
+        last = next((before for _, before in reversed([*self._lines()])), None)
+        if last is not None and (last.contents, last.reading) != (found.contents, found.reading):
+            _log.warning(
+                "the data have changed since the last study; without noise (dp, secure+dp) the "
+                "server can learn what changed, if its totals of both studies are otherwise the "
+                "same. Few changed rows are easier to learn than many"
+            )
 
     def _record(self, run: str, found: Fingerprint) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

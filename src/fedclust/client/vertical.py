@@ -20,6 +20,7 @@ from ..clustering.preparation import Column, Preparation
 from ..core import Code, ConfigError, Data, DataError, MessageError, Record, Refusal
 from ..core.files import make_folder, write_text
 from ..data.ids import Ids, hash_ids, read_ids
+from ..privacy.crypto import digest
 from ..typing import Array, BoolArray, FloatArray, IntArray
 from .files import ClientFiles, RowCounts
 from .labels import write_columns
@@ -199,26 +200,44 @@ class ClientColumns:
         return AlignedRows(rows[positions], X, ready)
 
     def _learn_preparation(self, shared: FloatArray) -> Preparation:
-        """The scale of the shared records; the client has all values of its columns.
+        """The scale of the client's columns, and what is filled in; it has all their values.
 
         Columns are always centred: distances do not depend on the mean, and the centre of an empty
-        cluster, which is zero, then discloses nothing.
+        cluster, which is zero, is then the mean of the shared records.
         """
         by_encoded = [column for column in self.columns for _ in column.encoded_names]
-        mean, scale = np.zeros(len(by_encoded)), np.ones(len(by_encoded))
+        mean, scale, fill = np.zeros(len(by_encoded)), np.ones(len(by_encoded)), None
+        if self._task.missing == "mean":
+            fill = mean.copy()
         for p, column in enumerate(by_encoded):  # one by one, so that bits do not depend on others
-            values = shared[~np.isnan(shared[:, p]), p]
-            if len(values) == 0:
+            known = ~np.isnan(shared[:, p])
+            if not known.any():
                 raise DataError(
                     f"{self._who}: column {column.name!r} has no values among the shared records"
                 )
-            mean[p] = values.mean()
+            values = self._values_for_scale(p, shared[known, p])
+            mean[p] = shared[known, p].mean()
+            if fill is not None:
+                fill[p] = values.mean()
+                if fill[p] != mean[p]:
+                    mean[p] = np.where(known, shared[:, p], fill[p]).mean()
             if not column.categories:
-                scale[p] = self._spread(column, values, mean[p])
-        fill = mean if self._task.missing == "mean" else None
+                scale[p] = self._spread(column, values)
         return Preparation(self.columns, mean, scale, fill)
 
-    def _spread(self, column: Column, values: FloatArray, mean: float) -> float:
+    def _values_for_scale(self, p: int, shared: FloatArray) -> FloatArray:
+        """The values of a column that its scale, and what is filled in, are learned from.
+
+        Where distances are masked these are all values of the owner. The server chooses the shared
+        records. If they changed the scale of one column, the difference of two sums of distances
+        would be of that column alone.
+        """
+        if self._task.scaling != "min-max":
+            return shared
+        values = self._encoded[:, p]
+        return values[~np.isnan(values)]
+
+    def _spread(self, column: Column, values: FloatArray) -> float:
         """The length that becomes 1: the owner's own in every case.
 
         Bounds of the study do not scale. Wide ones would shrink this client's distances to zero,
@@ -228,7 +247,7 @@ class ClientColumns:
             return 1.0
         if self._task.scaling == "min-max" and column.name in self._own and column.box is not None:
             return float(np.ptp(column.box))
-        spread = float(np.ptp(values))
+        spread, mean = float(np.ptp(values)), float(values.mean())
         if self._task.scaling == "standard":
             spread = float(np.sqrt(np.mean((values - mean) ** 2)))
         if spread <= 1e-12 * max(abs(mean), 1e-300):  # constant up to rounding
@@ -236,6 +255,14 @@ class ClientColumns:
         if self._task.scaling == "standard":
             return spread
         return round_outwards(float(values.min()), float(values.max()))
+
+    def described(self, ready: Preparation) -> dict[str, bytes]:
+        """What decides the distances between this client's rows, as hashes by name."""
+        what = [(c.name, c.log, c.derive, *c.categories) for c in self.columns]
+        found = {"columns": digest(repr(what).encode(), ready.scale.tobytes())}
+        if ready.fill is not None:
+            found["filled values"] = digest(ready.fill.tobytes())
+        return found
 
     def fingerprint(self, aligned: AlignedRows) -> str:
         """A digest that changes if the client's rows change.

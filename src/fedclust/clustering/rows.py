@@ -88,10 +88,14 @@ class Clustering:
         lost, n = int((~self.reliable).sum()), len(self.reliable)
         if lost == 0:
             return ""
+        which, centres = f"{lost} of {n} clusters have", "their centres are"
+        if lost == 1:
+            which, centres = "1 cluster has", "its centre is"
+        elif lost == n:
+            which = "all clusters have"
         return (
-            f"{'all' if lost == n else f'{lost} of {n}'} clusters have too few rows for the noise, "
-            "so their centres are unreliable; use more rows, fewer clusters or a larger epsilon "
-            "(see fedclust budget)"
+            f"{which} too few rows for the noise, so {centres} unreliable; use more rows, fewer "
+            "clusters or a larger epsilon (see fedclust budget)"
         )
 
     @property

@@ -24,7 +24,7 @@ _EITHER = re.compile(rf"(\d{{1,2}})([-/])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCI
 
 
 class AmbiguousDate(ValueError):
-    """A date such as 03/04/2024, whose day and month cannot be told apart."""
+    """A date such as 03/04/2024, whose day and month cannot be distinguished."""
 
 
 def parse_date(text: str, order: str | None = None) -> datetime:

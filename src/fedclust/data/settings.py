@@ -144,5 +144,5 @@ class FileSettings(ReadOptions):
 
     @property
     def reading(self) -> ReadOptions:
-        """The part that is about reading files, whoever owns them."""
+        """The part that is about reading files."""
         return ReadOptions(**{one.name: getattr(self, one.name) for one in fields(ReadOptions)})

@@ -7,6 +7,15 @@ from typing import Any
 from ..core.codec import one_line
 
 Lines = Sequence[Mapping[str, Any]]
+_PROTECTIONS = {
+    "FixedPoint": "numbers on a grid that all clients share",
+    "PairwiseMasks": "masks, which only cancel in the total of all clients",
+    "IntegerGaussian": "noise (differential privacy)",
+    "GroupedRows": "averages of groups of rows in place of rows",
+    "MinCount": "clusters with few records withheld",
+    "MinSamples": "no reply about few records",
+    "QueryLimit": "a limit on the number of queries",
+}
 _MINUTE = len("2026-01-31T12:00")
 
 
@@ -52,10 +61,15 @@ def _describe_study(study: str, hash: str, group: Lines, decisions: Lines) -> It
     if kinds:
         yield f"  about: {', '.join(kinds)}"
     if protections := sorted({str(t) for line in sent for t in line.get("transforms", ())}):
-        yield f"  protected by: {', '.join(protections)}"
+        yield f"  protected by: {'; '.join(dict.fromkeys(map(_describe_protection, protections)))}"
     if len(sent) < len(group):
         reasons = sorted({str(line["refused"]) for line in group if "refused" in line})
         yield f"  refused: {len(group) - len(sent):,} ({'; '.join(reasons)})"
+
+
+def _describe_protection(text: str) -> str:
+    """A transform in words; messages.jsonl has it with all its settings."""
+    return _PROTECTIONS.get(text.partition("(")[0], text)
 
 
 def _describe_approval(hash: str, decisions: Lines) -> str:

@@ -3,15 +3,13 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..client.endpoint import RUN_ID_LENGTH
 from ..clustering.model import read_model
-from ..core import FedclustError, TooFewClients
+from ..core import FedclustError
 from ..follow.words import announce_hash
 from ..progress import ProgressLog, is_for_console
 from ..study.conflicts import find_ignored_settings
@@ -23,8 +21,18 @@ from ..study.settings import Study
 from ..tiers import Tier
 from .conditions import Conditions, OnMessage, Watch
 from .kits import CLIENT_COMPONENT, SERVER_COMPONENT, Kit, known_clients, read_kit
-from .paths import JOB, OUTCOME, PROGRESS, RunPaths, clean_up, prepare_paths, read_outcome
+from .paths import (
+    JOB,
+    OUTCOME,
+    PROGRESS,
+    TRANSCRIPT,
+    RunPaths,
+    clean_up,
+    prepare_paths,
+    read_outcome,
+)
 from .queue import take_turn
+from .quorum import Quorum, RunOptions
 from .status import announce_study
 from .system import check_system
 from .tail import Tail
@@ -34,17 +42,6 @@ _STATUS_INTERVAL = 2.0  # seconds between status requests to the server
 _SERVER_START_TIMEOUT = 30.0
 _QUIET = 30.0  # seconds without a line after which a wait is explained
 _JOB_END_TIMEOUT = 15.0  # seconds for clients' job processes to end after a job
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Time limits and number of attempts."""
-
-    deadline: float = 120.0  # seconds to wait for a client's reply
-    # Maximum seconds to wait until enough clients are connected, and until owners have approved.
-    wait: float = 600.0
-    grace: float = 5.0  # seconds to wait for the other clients after that
-    attempts: int = 5  # maximum number of jobs, if jobs fail
 
 
 def run_federated(
@@ -126,7 +123,7 @@ def _serve(
             min(options.deadline, _QUIET),
             on_message,
         )
-        quorum = _Quorum.of(study, tier, known_clients(admin.folder.parent))
+        quorum = Quorum.of(study, tier, known_clients(admin.folder.parent))
         _run_jobs(study, paths, session, quorum, options, watch)
 
 
@@ -151,101 +148,11 @@ def _open_session(admin: Kit, port: int) -> Any:
         ) from None
 
 
-@dataclass(frozen=True)
-class _Quorum:
-    """The clients that must be connected before a job is submitted."""
-
-    needed: int
-    text: str
-    study: Study
-    expected: frozenset[str]  # once they are there, nobody else is waited for
-
-    @classmethod
-    def of(cls, study: Study, tier: Tier, known: frozenset[str] = frozenset()) -> "_Quorum":
-        """The minimum number of clients of the study or of its tier, whichever is larger."""
-        configured, protected = study.sampling.min_clients, tier.fewest_clients
-        text = f"{max(configured, protected)} needed"
-        if protected > configured:
-            text += f": the minimum for tier = {tier.name!r}"
-        expected = frozenset(study.clients) or known
-        return cls(max(configured, protected), text, study, expected)
-
-    def wait(
-        self,
-        session: Any,
-        options: RunOptions,
-        watch: Watch,
-        indispensable: frozenset[str] = frozenset(),
-    ) -> list[str]:
-        """Wait until enough clients are connected and the grace period is over; return them.
-
-        Indispensable clients are waited for as well, however many others there are.
-        """
-        end, enough_since, before = time.monotonic() + options.wait, None, None
-        while True:
-            blocked = watch.conditions.blocked()
-            connected = self._select(session.clients(), blocked)
-            away = sorted(indispensable - set(connected))
-            if connected != before:
-                without = f"; the others cannot go on without {', '.join(away)}" if away else ""
-                text = f"connected: {', '.join(connected) or 'none yet'} ({self.text}{without})"
-                watch.say({"message": text, "connected": connected})
-                before = connected
-            watch.look(partial(self._describe_wait, connected, end))
-            now = time.monotonic()
-            if len(connected) >= self.needed and not away:
-                enough_since = enough_since or now
-                complete = bool(self.expected) and self.expected <= set(connected)
-                if complete or now - enough_since >= options.grace:
-                    self._name_missing(connected, blocked, watch)
-                    return connected
-            elif now > end:
-                raise TooFewClients(self._explain_timeout(connected, options.wait, away, watch))
-            else:
-                enough_since = None
-            time.sleep(_POLL_INTERVAL)
-
-    def _describe_wait(self, connected: Collection[str], end: float) -> str:
-        names = ", ".join(sorted(self.expected - set(connected))) or "clients"
-        left = max(0.0, end - time.monotonic())
-        return f"waiting for {names}, for {left:.0f} s at most ({self.text})"
-
-    def _select(self, clients: Sequence[str], blocked: Collection[str]) -> list[str]:
-        """Clients of the study where a job can run."""
-        selected = layout_of(self.study).select_clients(clients)
-        return [client for client in selected if client not in blocked]
-
-    def _name_missing(
-        self, connected: Collection[str], blocked: Collection[str], watch: Watch
-    ) -> None:
-        missing = sorted(self.expected - set(connected) - set(blocked))
-        if missing:
-            names = ", ".join(missing)
-            text = f"not connected: {names}; if fedclust client runs there, its console says why"
-            watch.say({"message": text})
-
-    def _explain_timeout(
-        self, connected: Sequence[str], seconds: float, away: Sequence[str], watch: Watch
-    ) -> str:
-        names = ", ".join(connected) or "none"
-        absent = layout_of(self.study).describe_absent(connected)
-        if away:
-            absent += (
-                f"; the others cannot go on without {', '.join(away)}: start 'fedclust client' "
-                "there, then run the same command with --resume"
-            )
-        wrong = "".join(f"; {one}" for one in watch.conditions.find())
-        return (
-            f"{len(connected)} clients connected within {seconds:g} s ({self.text}; connected: "
-            f"{names}){absent}{wrong}"
-        )
-
-
 def _run_jobs(
     study: Study,
     paths: RunPaths,
     session: Any,
-    quorum: _Quorum,
+    quorum: Quorum,
     options: RunOptions,
     watch: Watch,
 ) -> None:
@@ -297,15 +204,23 @@ def _run_job(
     )
     progress = Tail(paths.work / PROGRESS)
     job_id = session.submit(job)
-    resumed = resume and any((paths.unfinished / "journal").glob("*.npz"))
-    start = "the run continues from its last saved round" if resumed else "the run starts"
-    text = f"submitted to {', '.join(clients)}: {start}"
+    text = f"submitted to {', '.join(clients)}: {_describe_start(paths, resume)}"
     watch.say({"message": text, "submitted": clients})
     try:
         return _watch_job(paths, session, job_id, needed, progress, watch)
     except BaseException:
         session.abort(job_id)
         raise
+
+
+def _describe_start(paths: RunPaths, resume: bool) -> str:
+    if not resume:
+        return "the run starts"
+    if any((paths.unfinished / "journal").glob("*.npz")):
+        return "the run continues from its last saved round"
+    if any((paths.work / TRANSCRIPT).glob("*.bin")):
+        return "the run continues; rounds that clients have answered are only shown again"
+    return "the run starts"
 
 
 def _server_arguments(

@@ -59,7 +59,7 @@ def _prepare(kit: Kit, on_message: OnMessage) -> None:
 
 
 def _run_engine(kit: Kit, on_message: OnMessage, meanwhile: Callable[[], object]) -> FedclustError:
-    """Run the engine until it ends, again if the server has to know it anew; why it ended."""
+    """Run the engine until it ends, again if the server has to register it again; why it ended."""
     from ..channels.nvflare.causes import find_cause, log_size
     from ..channels.nvflare.logs import Tidying
     from ..channels.nvflare.process import client_command, running, wait

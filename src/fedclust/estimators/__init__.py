@@ -8,6 +8,7 @@ from ._progress import FitRound
 from .encoding import FederatedOneHotEncoder
 from .fuzzy_c_means import FederatedFuzzyCMeans
 from .k_means import FederatedKMeans
+from .k_prototypes import FederatedKPrototypes
 from .mixture import FederatedMixture
 from .scaling import FederatedImputer, FederatedMinMaxScaler, FederatedStandardScaler
 from .vertical_fuzzy_c_means import VerticalFuzzyCMeans
@@ -17,6 +18,7 @@ __all__ = [
     "FederatedFuzzyCMeans",
     "FederatedImputer",
     "FederatedKMeans",
+    "FederatedKPrototypes",
     "FederatedMinMaxScaler",
     "FederatedMixture",
     "FederatedOneHotEncoder",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..clustering.preparation.column import as_text
+from ..clustering.preparation.column import as_listed, as_text
 from ..core import ConfigError, DataError, did_you_mean
 from ..data.values import is_missing
 from ..typing import BoolArray, FloatArray
@@ -40,7 +40,7 @@ class Categories:
     @property
     def names(self) -> list[str]:
         """The categories as text."""
-        return list(self.words) or [f"{code:g}" for code in self.codes]
+        return list(self.words) or [as_text(code) for code in self.codes]
 
     def encode(self, column: str, values: FloatArray) -> FloatArray:
         """A column of 0 and 1 for each category (n, categories); missing in all of them or none."""
@@ -53,7 +53,9 @@ class Categories:
     def code(self, column: str, values: Iterable[Any]) -> FloatArray:
         """Words as codes."""
         places = {word: float(code) for word, code in zip(self.words, self.codes, strict=True)}
-        codes = [np.nan if is_missing(v) else places.get(as_text(v), -1.0) for v in values]
+        codes = [
+            np.nan if is_missing(v) else places.get(as_listed(v, places), -1.0) for v in values
+        ]
         coded = np.array(codes, dtype=float)
         _refuse_unlisted(column, coded < 0)
         return coded

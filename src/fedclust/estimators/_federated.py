@@ -135,7 +135,7 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
         data = self._algorithm(), rows.by_client, schema
         earlier = self._earlier_centers(schema.n_features)
         common: dict[str, Any] = {
-            "init": self.init if earlier is None else earlier,
+            "init": self._given_init() if earlier is None else earlier,
             "n_init": n_init if earlier is None else 1,
             "privacy": tier,
             "sampling": ClientSampling(self.sampling, self.min_clients),
@@ -253,8 +253,15 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
         return tags
 
     def _schema(self, tier: Tier) -> Schema:
-        low, high = given_bounds(self.bounds, tier, self.n_features_in_)
+        low, high = given_bounds(self._bounds, tier, self.n_features_in_)
         return Schema(self.n_features_in_, low=low, high=high, missing=self._partial)
+
+    def _given_init(self) -> Init:  # in the columns that are clustered
+        return self.init
+
+    @property
+    def _bounds(self) -> Any:  # of the columns of X
+        return self.bounds
 
     @property
     def _estimates(self) -> bool:

@@ -58,7 +58,11 @@ class FitRound:
     def __str__(self) -> str:
         most = f" of at most {self.max_rounds}" if self.max_rounds else ""
         moved = "" if self.shift != self.shift else f", shift {self.shift:.3g}"
-        return f"{self.step}, round {self.round}{most}: {self.n_clients} clients{moved}"
+        return f"{self.step}, round {self.round}{most}: {_several(self.n_clients, 'client')}{moved}"
+
+
+def _several(n: int, one: str) -> str:
+    return f"{n:,} {one}{'' if n == 1 else 's'}"
 
 
 class Progress:
@@ -106,7 +110,7 @@ class Progress:
     def end(self, rounds: int, *, converged: bool) -> None:
         """Report the end of a fit."""
         how = "converged" if converged else "stopped before it converged"
-        self._say(logging.INFO, f"{how} after {rounds} rounds")
+        self._say(logging.INFO, f"{how} after {_several(rounds, 'round')}")
 
     def _say(self, level: int, what: object) -> None:
         if self._verbose:

@@ -1,25 +1,23 @@
 """A federated mixture of Gaussian and categorical columns as a scikit-learn estimator."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import numpy as np
 
 from ..algorithms import make
 from ..clustering.rows import Clustering, Init
-from ..core import AnyAlgorithm, ConfigError, Schema
+from ..core import AnyAlgorithm
 from ..kernels import Density, most_probable, posteriors, score_mixture
 from ..tiers import Privacy, Tier
 from ..typing import FloatArray, IntArray
 from ._auto import given_clusters
-from ._categories import Categories, code_words
-from ._federated import Federated
+from ._mixed import MixedColumns
 from ._progress import FitRound
 from ._rows import Rows
 
 
-class FederatedMixture(Federated):
+class FederatedMixture(MixedColumns):
     """Mixture of Gaussian and categorical columns over data that stays with its owners.
 
     Each cluster has a share of the rows, a mean and a variance for each number, and shares for the
@@ -151,84 +149,6 @@ class FederatedMixture(Federated):
     def _embed(self, rows: FloatArray) -> FloatArray:
         return np.asarray(posteriors(self._encode(rows), self._density))
 
-    # Columns of categories
-
-    def _listed(self) -> dict[Any, Categories]:
-        """The categories of each column of them, by the name or position that the user gave."""
-        given = {} if self.categories is None else self.categories
-        if not isinstance(given, Mapping):
-            raise ConfigError("categories must be a dict of columns and the categories of each")
-        return {column: Categories.of(column, listed) for column, listed in given.items()}
-
-    def _coded(self) -> dict[int, Categories]:
-        """The categories of each column of them, by its position."""
-        names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
-        found: dict[int, Categories] = {}
-        for column, categories in self._listed().items():
-            place = names.index(column) if column in names else column
-            if isinstance(place, bool) or not isinstance(place, int | np.integer):
-                raise ConfigError(f"categories: X has no column {column!r}")
-            if not 0 <= place < self.n_features_in_:
-                raise ConfigError(
-                    f"categories: column {column!r}, but X has {self.n_features_in_} columns"
-                )
-            found[int(place)] = categories
-        return found
-
-    def _read(self, X: Any) -> Any:
-        words = {column: listed for column, listed in self._listed().items() if listed.words}
-        for column in words:
-            if not isinstance(column, str):
-                raise ConfigError(
-                    f"categories: column {column!r} has words; give the column by its name"
-                )
-        return code_words(X, words) if words else X
-
-    def _encode(self, rows: FloatArray) -> FloatArray:
-        """Rows with a column of 0 and 1 for each category."""
-        coded, names = self._coded(), self._names()
-        parts = [
-            coded[place].encode(repr(names[place]), rows[:, place])
-            if place in coded
-            else rows[:, [place]]
-            for place in range(rows.shape[1])
-        ]
-        return np.ascontiguousarray(np.hstack(parts))
-
-    def _clip(self, rows: FloatArray) -> FloatArray:
-        coded, clipped, first = self._coded(), rows.copy(), 0
-        for place in range(rows.shape[1]):
-            if place not in coded:  # codes are not clipped
-                low, high = (bound[first] for bound in self.bounds_)
-                clipped[:, place] = np.clip(rows[:, place], low, high)
-            first += len(coded[place].codes) if place in coded else 1
-        return clipped
-
-    def _encode_all(self, rows: Rows) -> Rows:
-        clients = {
-            name: replace(data, X=self._encode(data.X)) for name, data in rows.by_client.items()
-        }
-        return replace(rows, by_client=clients, tables=[self._encode(X) for X in rows.tables])
-
-    def _schema(self, tier: Tier) -> Schema:
-        schema, coded = super()._schema(tier), self._coded()
-        blocks = np.array(
-            [
-                place + 1 if place in coded else 0
-                for place in range(schema.n_features)
-                for _ in range(len(coded[place].codes) if place in coded else 1)
-            ]
-        )
-        low, high = schema.low, schema.high
-        if low is not None and high is not None:
-            widths = [
-                len(coded[place].codes) if place in coded else 1
-                for place in range(schema.n_features)
-            ]
-            low = np.where(blocks == 0, np.repeat(low, widths), 0.0)
-            high = np.where(blocks == 0, np.repeat(high, widths), 1.0)
-        return replace(schema, n_features=len(blocks), low=low, high=high, blocks=blocks)
-
     # Results
 
     def _by_key(self, key: str) -> AnyAlgorithm:
@@ -263,18 +183,6 @@ class FederatedMixture(Federated):
         self.means_, self.variances_ = self.cluster_centers_, state.variance[order]
         self.log_likelihood_, self.bic_, self.icl_ = fit.loglik, fit.bic, fit.icl
         self.encoded_names_ = self._encoded_names()
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names.tolist()
-
-    def _encoded_names(self) -> list[str]:
-        coded = self._coded()
-        return [
-            name if category is None else f"{name}={category}"
-            for place, name in enumerate(self._names())
-            for category in (coded[place].names if place in coded else [None])
-        ]
 
     def fit(self, X: Any, y: Any = None, clients: Any = None, sample_weight: Any = None) -> Self:
         """Fit the mixture to the rows of all clients.

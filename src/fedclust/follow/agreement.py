@@ -128,7 +128,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _arrays_agree(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
-    return ours.keys() == theirs.keys() and all(_close(n, ours[n], theirs[n]) for n in ours)
+    return ours.keys() == theirs.keys() and all(is_close(n, ours[n], theirs[n]) for n in ours)
 
 
 def _identical(ours: Array, theirs: Array) -> bool:
@@ -136,7 +136,8 @@ def _identical(ours: Array, theirs: Array) -> bool:
     return a.dtype == theirs.dtype and a.shape == theirs.shape and a.tobytes() == theirs.tobytes()
 
 
-def _close(name: str, ours: Array, theirs: Array) -> bool:
+def is_close(name: str, ours: Array, theirs: Array) -> bool:
+    """Whether two arrays of requests with that name differ by no more than rounding."""
     a, b = np.asarray(ours), np.asarray(theirs)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False

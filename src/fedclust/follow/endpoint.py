@@ -12,6 +12,7 @@ from ..client.requests import Caller
 from ..core import Code, MessageError, Refusal
 from ..core.codec import encode_reply, get_integer, get_text, one_line
 from ..core.wire import Frame
+from ..study.pool import FIRST_REQUESTS
 from ..study.settings import Study
 from .approval import Following, following_of
 from .column_script import ColumnScript
@@ -55,6 +56,8 @@ class FollowingEndpoint(ClientEndpoint):
         self, frame: Frame, id: str, caller: Caller, entry: dict[str, Any]
     ) -> bytes:
         """Answer a request that is no step: one of a script, or of no study at all."""
+        if frame.header["kind"] in FIRST_REQUESTS:
+            _check_version(get_text(frame.header, "version"))
         script = self._script(caller)
         if script is None:
             self._allow_unfollowed()
@@ -249,11 +252,11 @@ class _Opened(NamedTuple):
 
 
 def _check_version(version: str) -> None:
-    """Refuse a server of another version, whose steps could differ."""
+    """Refuse a server of another version: its steps could differ, and nobody would notice."""
     if version != __version__:
         raise Refusal(
-            f"the server runs fedclust {version}, this client {__version__}; a study is followed "
-            "by the same version everywhere",
+            f"the server runs fedclust {version}, this client {__version__}; a study "
+            "needs the same version everywhere",
             code=Code.STUDY,
         )
 

@@ -30,7 +30,7 @@ from .agreement import as_frame
 from .approval import study_hash
 from .endpoint import CATCH_UP, FOLLOW, name_run
 from .entries import Entry, encode_entry, from_words, messages_of
-from .replies import RoundReader, make_entry, read_position, read_values
+from .replies import RoundReader, find_odd, make_entry, read_position, read_values
 from .transcript import Transcript
 
 T = TypeVar("T")
@@ -226,6 +226,9 @@ class RelayPool(RemotePool):
         known = self._transcript.get(self._position)
         if known is None:
             replies = self._ask(question, to, read)
+            for client in find_odd(replies):
+                self._remote.record_malformed(client, question.place[0])
+                del replies[client]
             silent = set(to) - set(replies)
             if (complete and silent) or not replies:
                 raise Absent(silent)

@@ -1,6 +1,7 @@
 """What the server makes of the replies to a step: entries of the transcript."""
 
 from binascii import a2b_base64
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -51,6 +52,16 @@ def read_position(frame: Frame) -> int:
     if type(position) is not int or position < 0:
         raise MessageError("the reply names no position")
     return position
+
+
+def find_odd(replies: Mapping[str, tuple[Any, Array]]) -> list[str]:
+    """Clients whose message has another layout than most; it cannot be added to the others."""
+    layouts = {c: part.layout for c, (part, _) in replies.items() if isinstance(part, RoundReply)}
+    first = next(iter(layouts.values()), ())
+    if all(layout is first for layout in layouts.values()):  # as the reader leaves them
+        return []
+    usual = Counter(layouts.values()).most_common(1)[0][0]
+    return sorted(client for client, layout in layouts.items() if layout != usual)
 
 
 def make_entry(step: int, replies: Mapping[str, tuple[Any, Array]]) -> Entry:

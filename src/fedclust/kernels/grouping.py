@@ -45,7 +45,9 @@ def group_rows(
     labels = nearest(rows, centers)[0].astype(np.int64)
     _enlarge(rows, centers, labels, lone, min_count)
     kept = labels >= 0
-    rows, labels = rows[kept], labels[kept]
+    mass, records = distinct.weight, distinct.records
+    if not kept.all():  # a copy of all rows takes as long as a step over them
+        rows, labels, mass, records = rows[kept], labels[kept], mass[kept], records[kept]
     size = np.bincount(labels, minlength=len(centers))
     filled = size > 0
 
@@ -53,7 +55,7 @@ def group_rows(
         return np.bincount(labels, values, len(centers))[filled].astype(np.float64)
 
     means = np.stack([add(column) for column in rows.T], axis=1) / size[filled, None]
-    return RowGroups(means, add(distinct.weight[kept]), add(distinct.records[kept]))
+    return RowGroups(means, add(mass), add(records))
 
 
 def hide_small_sums(sums: HardSums, min_count: int, centers: FloatArray) -> HardSums:

@@ -109,8 +109,9 @@ def nearest(X: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
     labels, d2 = np.empty(len(X), np.int32), np.empty(len(X))
 
     def step(block: slice) -> None:
-        if not _has_missing(X[block]):
-            labels[block], d2[block] = code.nearest_block(X[block], ready)
+        labels[block], d2[block] = code.nearest_block(X[block], ready)
+        # A missing cell leaves no finite distance: cheaper to see than in all cells.
+        if np.isfinite(d2[block].max(initial=0.0)) or not _has_missing(X[block]):
             return
         for part in _plain.chunks(block.stop - block.start, len(centers)):
             D = _cells_plain.sq_distances(X[block][part], centers)

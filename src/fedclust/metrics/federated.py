@@ -26,7 +26,7 @@ from .registry import find_index
 
 @dataclass(frozen=True, eq=False)
 class Totals(Summed):
-    """Sums of one index, or of several, concatenated."""
+    """The sums from which one index is computed, or several."""
 
     sums: Annotated[FloatArray, Dims("T")]
     support: Annotated[FloatArray | None, Dims("one", stays=True)] = None  # the client's records

@@ -84,7 +84,7 @@ class ProfileSums(Summed):
 
 @dataclass(frozen=True, eq=False)
 class ProfileCellSums(ProfileSums):
-    """The same over observed cells, and the number of these."""
+    """Number of rows of each cluster, and number and sums of their differences, by column."""
 
     observed: Annotated[FloatArray, Dims("C", "F")]
 

@@ -11,7 +11,7 @@ is written or, if anything is refused, nothing.
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +35,7 @@ class Ledger:
         self._sent_to: dict[str, tuple[str, ...]] = {}
         self._described: dict[str, set[str]] = {}
         self.grouped: set[str] = set()  # columns whose rows have been assigned to groups
+        self._settled: dict[str, str] = {}  # what decides masked distances, as a hash by name
         self.resets, self._reset_at = 0, ""
         self.spent = 0.0  # sum of squares of Gaussian privacy parameters
         self._paid: set[str] = set()  # draws of noise
@@ -86,6 +87,13 @@ class Ledger:
             with self.transaction() as entries:
                 entries.spend(cost, what=what, budget=budget, draw=draw)
 
+    def settle(self, hashes: Mapping[str, bytes], *, what: str) -> None:
+        """Note what decides the masked distances of this data set, once, or refuse another."""
+        if any(self._settled.get(name) != hash.hex()[:32] for name, hash in hashes.items()):
+            with self.transaction() as entries:
+                for name, hash in hashes.items():
+                    entries.settle(name, hash, what=what)
+
     @property
     def memory(self) -> Path | None:
         """Beside the ledger: which rows are averaged together."""
@@ -104,12 +112,14 @@ class Ledger:
         if entry["event"] == "reset":
             self._queries, self.spent, self._paid = set(), 0.0, set()
             self._cohorts, self._sent_to, self._described = [], {}, {}
-            self.grouped, self.resets = set(), self.resets + 1
+            self.grouped, self._settled, self.resets = set(), {}, self.resets + 1
             self._reset_at = str(entry.get("time", ""))
         elif entry["event"] == "column":
             self._described.setdefault(entry["column"], set()).add(entry["words"])
         elif entry["event"] == "groups":
             self.grouped.update(entry["columns"])
+        elif entry["event"] == "distances":
+            self._settled.setdefault(entry["name"], entry["hash"])
         elif entry["event"] == "cohort":
             members = tuple(entry["members"])
             if members not in self._cohorts:
@@ -225,6 +235,18 @@ class Transaction:
     def fix_groups(self, columns: list[str]) -> None:
         """Note that the rows of these columns have been assigned to groups, for good."""
         self.pending.append({"event": "groups", "columns": columns})
+
+    def settle(self, name: str, hash: bytes, *, what: str) -> None:
+        """Note a hash of what decides distances, or refuse another: sums would differ by it."""
+        known, wanted = self._ledger._settled.get(name), hash.hex()[:32]
+        if known is None:
+            self.pending.append({"event": "distances", "name": name, "hash": wanted})
+        elif known != wanted:
+            raise self._refusal(
+                f"{what}: an earlier study was about other columns of this client, or about these "
+                "on another scale; the difference of the two sums of distances would be its own",
+                detail=f"its {name} have changed, or its values, or [bounds] in client.toml",
+            )
 
     def spend(self, cost: float, *, what: str, budget: float | None = None, draw: str = "") -> None:
         """Pay for noise with a square of mu, or refuse; the draw with this id is paid for once."""

@@ -58,7 +58,7 @@ class CheckedChannel(Wrapper):
             yield from self.channel.ask(plan, request)  # single messages cannot be read
             return
         replies = dict(self.channel.ask(plan, request))
-        sums = {c: _sums(plan, m) for c, m in replies.items()}
+        sums = {c: _sums(plan, request, m) for c, m in replies.items()}
         sizes = [table.size for tables in sums.values() for table in tables]
         usual = float(np.median(sizes)) if sizes else 0.0
         for client, message in replies.items():
@@ -72,7 +72,7 @@ class CheckedChannel(Wrapper):
 
     def _odd(self, plan: Plan, client: str, sums: "_Table", usual: float) -> str | None:
         weight, total, size = sums.weight, sums.total, sums.size
-        if not np.isfinite(sums.rows).all() or (weight < 0).any():
+        if not np.isfinite(sums.rows).all() or (weight < 0).any() or not sums.possible:
             return "weights that are negative, or values that are no numbers"
         enrolled = self._records.get(client)
         if size > self._cap * max(usual, 1.0) or (enrolled and size > enrolled * (1 + _ROUNDING)):
@@ -81,7 +81,7 @@ class CheckedChannel(Wrapper):
             return "means outside the public bounds"
         if any(t.stage < Stage.ENCODE for t in plan.transforms):
             return None  # something is withheld
-        if not plan.algorithm.traits.conserves:
+        if not (plan.algorithm.traits.conserves or sums.more.size):
             return None if sums.by_cell else self._shares(plan, enrolled, size)
         missed = 0.0 if enrolled is None or sums.by_cell else abs(size - enrolled)
         if enrolled is not None and missed > enrolled * _ROUNDING:
@@ -116,6 +116,8 @@ class _Table(NamedTuple):
 
     weight: FloatArray  # (C,) or (C, F)
     total: FloatArray  # (C, F)
+    more: FloatArray = np.empty(0)  # (C, 1 + F) of a mixture: masses, and squares by cell
+    possible: bool = True
 
     @property
     def by_cell(self) -> bool:
@@ -124,22 +126,26 @@ class _Table(NamedTuple):
     @property
     def size(self) -> float:
         """The weight of all records, or of the cells of the column that has most."""
-        return float(self.weight.sum(axis=0).max())
+        mass = self.more[:, 0].sum() if self.more.size else 0.0
+        return float(max(self.weight.sum(axis=0).max(), mass))
 
     @property
     def rows(self) -> FloatArray:
         """All of it, a row for each cluster."""
         weight = self.weight if self.by_cell else self.weight[:, None]
-        return np.hstack([weight, self.total])
+        parts = [weight, self.total]
+        return np.hstack([*parts, self.more] if self.more.size else parts)
 
 
-def _sums(plan: Plan, message: Any) -> list[_Table]:
+def _sums(plan: Plan, request: Request, message: Any) -> list[_Table]:
     """Weights and sums by cluster, as a table; none where a message has none.
 
     Rival starts have a table each, because each assigns all rows.
     """
     if not plan.algorithm.lossless:
         return []
+    if hasattr(message, "by_cell"):
+        return _mixture_sums(request.down, message)
     if not (hasattr(message, "weight") and hasattr(message, "total")):
         return []
     for transform in plan.transforms:
@@ -148,3 +154,17 @@ def _sums(plan: Plan, message: Any) -> list[_Table]:
     weight, total = np.asarray(message.weight, float), np.asarray(message.total, float)
     n = plan.algorithm.n_starts
     return list(map(_Table, np.split(weight, n), np.split(total, n)))
+
+
+def _mixture_sums(at: Any, message: Any) -> list[_Table]:
+    """The sums of a mixture as those of k-means over observed cells, with masses and squares.
+
+    Posteriors sum to one, so sums over all clusters are conserved. On a grid they are not, because
+    each is rounded.
+    """
+    if message.mass.dtype == np.int64:
+        return []
+    with np.errstate(all="ignore"):  # a liar's numbers may be none
+        sums, possible = message.by_cell(at), message.is_possible(at)
+    more = np.hstack([message.mass[:, None], sums.square])
+    return [_Table(sums.weight, sums.total, more, possible)]

@@ -68,6 +68,25 @@ def _feature(profile: FeatureProfile, columns: Mapping[str, Column]) -> Feature:
     )
 
 
+def strongest_by_column(
+    cluster: ClusterProfile, features: Sequence[Feature]
+) -> list[tuple[Feature, FeatureProfile]]:
+    """One feature for each column in which the cluster differs, the largest effect first.
+
+    Of categories that differ equally, such as yes and no, it is the one that is more frequent here.
+    """
+    found: dict[str, tuple[Feature, FeatureProfile]] = {}
+    pairs = [pair for pair in zip(features, cluster.features, strict=True) if pair[1].effect]
+    for feature, own in sorted(pairs, key=lambda pair: _order(pair[1])):
+        found.setdefault(feature.source, (feature, own))
+    return sorted(found.values(), key=lambda pair: -abs(pair[1].effect or 0.0))
+
+
+def _order(own: FeatureProfile) -> tuple[float, bool]:
+    effect = own.effect or 0.0
+    return -round(abs(effect), 2), effect < 0
+
+
 def measure_differences(
     model: Model | ColumnsModel, clusters: Sequence[ClusterProfile]
 ) -> list[float]:

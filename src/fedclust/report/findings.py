@@ -7,7 +7,7 @@ from ..clustering.model import ColumnsModel
 from ..results import ClusterProfile
 from .amounts import listed, several, share, signed
 from .colours import colour, ink_on
-from .features import Feature, measure_differences, rank_features
+from .features import Feature, measure_differences, rank_features, strongest_by_column
 from .folder import RunFiles
 
 SMALL = 0.2  # standard deviations; smaller effects are conventionally negligible
@@ -102,20 +102,16 @@ def _card(
 
 def _find_points(cluster: ClusterProfile, features: list[Feature]) -> list[Point]:
     """The features that differ most; at most one category per column."""
-    pairs = zip(features, cluster.features, strict=True)
-    differing = [(feature, f.mean, f.effect) for feature, f in pairs if f.effect]
-    differing.sort(key=lambda one: abs(one[2]))
-    strongest = {one[0].source: one for one in differing}
-    ranked = sorted(strongest.values(), key=lambda one: -abs(one[2]))
+    ranked = strongest_by_column(cluster, features)
     return [
         Point(
             name=feature.name,
-            value=feature.in_units(mean),
+            value=feature.in_units(own.mean),
             overall=feature.value(feature.overall),
-            effect=signed(effect),
-            higher=effect > 0,
+            effect=signed(own.effect or 0.0),
+            higher=(own.effect or 0.0) > 0,
         )
-        for feature, mean, effect in ranked[:_POINTS]
+        for feature, own in ranked[:_POINTS]
     ]
 
 

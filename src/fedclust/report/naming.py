@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..results import ClusterProfile
-from .features import Feature
+from .amounts import several
+from .features import Feature, strongest_by_column
 from .folder import RunFiles
 
 _CLEAR = 0.5  # standard deviations from which a feature is part of a name
@@ -32,11 +33,19 @@ def study_words(run: RunFiles) -> StudyWords:
     study, clusters = (_table(tables, name) for name in ("study", "clusters"))
     names = clusters.get("names", [])
     return StudyWords(
-        str(study.get("title") or run.about.study),
+        str(study.get("title") or _plain_title(run)),
         str(study.get("description", "")),
         tuple(map(str, names)) if isinstance(names, list) else (),
         tuple(tables),
     )
+
+
+def _plain_title(run: RunFiles) -> str:
+    """The name of the study, if it says more than that it is one."""
+    if run.about.study != "study":
+        return run.about.study
+    clusters, clients = len(run.profile.clusters), len(run.profile.clients)
+    return f"{several(clusters, 'cluster')} of {several(clients, 'client')}"
 
 
 def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
@@ -59,20 +68,15 @@ def _name(cluster: ClusterProfile, features: Sequence[Feature]) -> str:
     """The one or two features by which the cluster differs most from all rows."""
     if not cluster.reliable:
         return ""
-    effects = [
-        (own.effect, feature)
-        for own, feature in zip(cluster.features, features, strict=True)
-        if own.effect is not None
-    ]
-    if not effects:
+    if all(own.effect is None for own in cluster.features):
         return ""
-    strongest: dict[str, tuple[float, Feature]] = {}
-    for effect, feature in sorted(effects, key=lambda pair: -abs(pair[0])):
-        strongest.setdefault(feature.source, (effect, feature))
-    least = max(_CLEAR, _STRONG * max(abs(effect) for effect, _ in effects))
-    clear = [pair for pair in strongest.values() if abs(pair[0]) >= least][:2]
-    means = {feature: own.mean for feature, own in zip(features, cluster.features, strict=True)}
-    words = ", ".join(_words(effect, feature, means[feature]) for effect, feature in clear)
+    strongest = [
+        (own.effect or 0.0, feature, own.mean)
+        for feature, own in strongest_by_column(cluster, features)
+    ]
+    least = max([_CLEAR, *(_STRONG * abs(effect) for effect, _, _ in strongest)])
+    clear = [one for one in strongest if abs(one[0]) >= least][:2]
+    words = ", ".join(_words(*one) for one in clear)
     return words[:1].upper() + words[1:] or "Near the average"
 
 

@@ -15,6 +15,7 @@ from .features import features
 from .figures import deciding, scores, shifts
 from .findings import cards, summary
 from .folder import RunFiles, read_run
+from .missing_table import missing_table
 from .naming import cluster_names, study_words
 from .profile_table import profile_table
 from .tree import shape_words, tree_figure
@@ -88,6 +89,7 @@ def context(run: RunFiles) -> dict[str, Any]:
         "figures": figures,
         "table": table,
         "limit": limit,
+        "missing": missing_table(run, columns),
         "has_effects": any(cell.side for row in table for cell in row.cells),
         "shown_features": _SHOWN_FEATURES,
         "downloads": downloads(run, columns, names),

@@ -51,7 +51,7 @@ def _lines(tree: Tree, M: int) -> list[list[Point]]:
 
 def shape_words(summary: DataSummary, k: int) -> str:
     """How many clusters of any shape there are, beside the round ones."""
-    if not summary.borders.any():
+    if not summary.bordered:
         return "Noise would hide the borders of micro-clusters, so shapes are not looked for."
     n = int(find_shapes(summary).max()) + 1
     if n == 1:

@@ -79,14 +79,14 @@ def quality_words(run: RunFiles) -> str:
     if difference is None:
         if run.about.lossless:
             return (
-                "The algorithm is lossless, so the pooled values are equal by construction; "
-                "they were not computed."
+                "The algorithm is lossless, so these values equal those of the pooled rows, "
+                "which were not computed."
             )
         return "The pooled values were not computed."
     if difference > _DIGITS:
         return f"The largest difference from a pooled value is {_percent(difference)} of it."
     if run.about.lossless:
-        return "The algorithm is lossless: the pooled values are equal by construction."
+        return "The algorithm is lossless, so these values equal those of the pooled rows."
     return "The federated and pooled values agree to six digits."
 
 

@@ -195,7 +195,11 @@ def warn_of_small_clusters(model: Model, minimum: int, *, publishes_all: bool) -
     if not small:
         return ""
     one = len(small) == 1
-    which = f"cluster {small[0]} has" if one else f"clusters {', '.join(small)} have"
+    which = (
+        f"cluster {small[0]} has"
+        if one
+        else f"clusters {', '.join(small[:-1])} and {small[-1]} have"
+    )
     if publishes_all:
         return (
             f"{which} fewer than {minimum} rows, so model.json shows nearly the values of single "

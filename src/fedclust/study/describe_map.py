@@ -6,6 +6,7 @@ import numpy as np
 
 from ..clustering.model import Model
 from ..clustering.preparation import round_to
+from ..kernels.directions import main_directions, point_forward
 from ..metrics import ClusterShapes, MapCounts
 from ..metrics.profile import ClusterShapeSums
 from ..results import ClusterMap, Coverage, Ellipse, MapAxis, MapGrid
@@ -23,8 +24,7 @@ def draw_map(
 ) -> ClusterMap:
     """The plane that shows most of the variance, with ellipses and counts."""
     names = model.preparation.names
-    axes = np.linalg.eigh(statistics.covariance)[1][:, ::-1][:, :2]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    axes = point_forward(main_directions(statistics.covariance, 2).vectors)
     shapes = ClusterShapes(len(model.centers), model.centers, axes, model.density)
     found: ClusterShapeSums = queries.run(shapes, "map").model
     variance = _variance(model.centers @ axes, found)

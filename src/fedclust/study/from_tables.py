@@ -15,6 +15,7 @@ from ..core import ConfigError, DataError, did_you_mean
 from ..core.extras import install_command, missing_extras
 from ..data.client_tables import as_column, rows_by_owner
 from .journal import OnRound
+from .known_words import with_known_words
 from .phases import OnPhase
 from .read import read_study
 from .run import Outcome
@@ -25,6 +26,7 @@ from .table_columns import describe_unused, refuse_odd_names, refuse_strangers
 _SUFFIX = "-run"  # of the default folder, after the name of the study
 
 
+@with_known_words
 def run_study(
     data: Any,
     folder: str | Path | None = None,

@@ -1,15 +1,19 @@
-"""How the files of a study on this machine are read, and which of their columns are not used."""
+"""How the files of a study on this machine are read, and what of them is not used."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..client.files import ClientFiles, is_index
 from ..core import FedclustError
 from ..data.kinds import Kind
 from ..data.names import near_names
-from .layouts import Survey
+from ..tiers import Tier
+from .layouts import Survey, layout_of
 from .pool import LocalPool
+from .settings import Study
 
 _APART = "not in all files"
+_MANY = 0.1  # of the rows
 
 
 def describe_files(pool: LocalPool, survey: Survey) -> Iterator[str]:
@@ -32,6 +36,29 @@ def describe_files(pool: LocalPool, survey: Survey) -> Iterator[str]:
             for files in opened
         }
         yield from (f"{hint}; if they are one column, rename one." for hint in near_names(apart))
+
+
+def explain_dropped(study: Study, tier: Tier, survey: Survey) -> Iterator[str]:
+    """How rows can stay that a study leaves out, or a client that lacks a column."""
+    if study.data.missing != "drop" or not _could_be_partial(study, tier):
+        return
+    known = [counts for counts in survey.counts.values() if counts is not None]
+    rows = sum(counts.rows for counts in known)
+    dropped = rows - sum(counts.complete for counts in known)
+    how = 'missing = "partial" under [data]'
+    if any(problem.code == "column-missing" for problem in survey.problems):
+        yield f"With {how} a client takes part although it lacks a column."
+    elif dropped > _MANY * rows:
+        yield (
+            f"{dropped:,} of {rows:,} rows have missing values and will be left out. With {how} "
+            "all rows take part with the values that they have."
+        )
+
+
+def _could_be_partial(study: Study, tier: Tier) -> bool:
+    """Whether the algorithm, the tier and all other settings allow missing cells."""
+    layout = layout_of(replace(study, data=replace(study.data, missing="partial")))
+    return not [*layout.find_conflicts(), *layout.find_unprotected(tier)]
 
 
 def _open(pool: LocalPool) -> Iterator[ClientFiles]:

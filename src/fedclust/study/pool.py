@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from .. import __version__
 from ..channels import RemoteChannel
 from ..channels.local import answer_in_parallel
 from ..client.codec import decode_alignment, decode_offer, decode_preflight_report, encode
@@ -110,6 +111,9 @@ class SessionChannel:
         return answer_in_parallel(answer, shapes)
 
 
+FIRST_REQUESTS = ("preflight", "offer")  # with them a study begins; they name the server's version
+
+
 class RemotePool:
     """Clients behind a network."""
 
@@ -124,6 +128,8 @@ class RemotePool:
     def send(self, request: AnyRequest) -> dict[str, Any]:
         """Replies that arrived and are well-formed."""
         encoded = encode(request)
+        if encoded.kind in FIRST_REQUESTS:
+            encoded.header["version"] = __version__
         replies = {}
         for client, values in sorted(self._remote.send(*encoded).items()):
             reply = decode_reply(request, client, values)

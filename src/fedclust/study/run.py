@@ -23,7 +23,7 @@ from .journal import Journal, OnRound
 from .layouts import Layout, Survey, layout_of
 from .layouts.base import Clustered, Described, add_counts
 from .needs import check_extras, find_missing_extras
-from .notes import describe_files
+from .notes import describe_files, explain_dropped
 from .phases import OnPhase, Phase
 from .pool import ClientPool, LocalPool, open_pool
 from .progress import StudyProgress
@@ -91,7 +91,7 @@ def survey_study(study: Study) -> Survey:
     pool = _open_pool(layout, {}, None)
     survey = layout.survey(pool, tier)
     problems = (*survey.problems, *check_extras(study, tier))
-    notes = [*describe_files(pool, survey)]
+    notes = [*describe_files(pool, survey), *explain_dropped(study, tier, survey)]
     if study.estimates:
         unknown = [(c.name, c.unit) for c in survey.columns if c.box is None]
         notes += filter(None, [ask_for_bounds(unknown)])

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +131,7 @@ class ClientWatch:
         connected = contact is not None and time.time() - contact < CONTACT_LIMIT
         heard = None if contact is None else datetime.fromtimestamp(contact, UTC).isoformat()
         yield Fact("server", "connected" if connected else "not connected", "")
-        yield Fact("last heard of it", "" if heard else _NONE, since=heard)
+        yield Fact("last heard of it", "" if heard else "never", since=heard)
         ledger = self._policy.ledger
         with contextlib.suppress(FedclustError, OSError):
             ledger.refresh()
@@ -151,10 +153,12 @@ class ClientWatch:
 
     def _rules(self) -> Iterator[str]:
         consent = self._consent
-        asks = "its owner approves each study" if consent.approval == "ask" else "by its rules"
-        yield f"Studies are answered {asks}; the lowest tier is {consent.privacy}."
-        columns = ", ".join(consent.columns) or "all columns of its files"
-        yield f"Columns that may be used: {columns}."
+        asks = consent.approval == "ask"
+        approved = ", and if its owner has approved them" if asks else ""
+        yield f"Studies are answered if they keep to the rules in client.toml{approved}."
+        columns = ", ".join(consent.columns)
+        used = f"the columns {columns}" if columns else "all columns of its files"
+        yield f"They may use {used}. The weakest tier that they may use is {consent.privacy}."
 
     def _warnings(self, waiting: list[str]) -> Iterator[tuple[str, str]]:
         left = self._consent.max_queries - self._policy.ledger.n_queries
@@ -178,7 +182,7 @@ class ClientWatch:
             bytes=data_size(one.bytes),
             refusals=one.refusals,
             content=", ".join(sorted(one.kinds)) or _NONE,
-            protection=", ".join(sorted(one.protection)) or _NONE,
+            protection=", ".join(sorted(one.protection)) or ("nothing" if one.replies else _NONE),
             first=one.first,
             last=one.last,
         )
@@ -189,10 +193,25 @@ def _protection(line: Mapping[str, Any]) -> Iterator[str]:
     return (word for name, word in _KINDS.items() if name in names)
 
 
+@cache
+def _meanings() -> dict[str, str]:
+    """What a reply to each kind of plan says, in the words of its class."""
+    from ..algorithms.registry import PLANS
+
+    found: dict[str, str] = {}
+    for kind in (PLANS[name] for name in PLANS):
+        found.setdefault(kind.key, cleandoc(kind.up.__doc__ or "").partition("\n")[0])
+    return found
+
+
 def _message(line: Mapping[str, Any]) -> Message:
     what = line.get("what")
     shapes = what.items() if isinstance(what, dict) else ()
     content = ", ".join(f"{name} {shape}" for name, shape in shapes)
+    if line.get("kind") == "preflight":
+        content = f"Check of the file: {content}"
+    elif meaning := _meanings().get(str(line.get("plan"))):
+        content = f"{meaning.removesuffix('.')}: {content}"
     if "wrote" in line:
         content = f"nothing; wrote {line['wrote']} on this machine"
     refused = "refused" in line

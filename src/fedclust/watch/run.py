@@ -131,11 +131,10 @@ def _since(state: RunState, standing: Standing) -> str | None:
 def _describe_waiting(state: RunState, late: list[str]) -> Headline:
     answered = sum(1 for _ in state.names(Standing.ANSWERED))
     n = answered + len(late)
-    text = f"Waiting for {some(late)}"
-    if answered:
-        has = "has" if answered == 1 else "have"
-        text += f"; {answered} of {several(n, 'client')} {has} answered"
-    return Headline(text, Tone.WAITING, _since(state, Standing.WAITING))
+    has = "has" if answered == 1 else "have"
+    more = f"{answered} of {several(n, 'client')} {has} answered" if answered else ""
+    since = _since(state, Standing.WAITING)
+    return Headline(f"Waiting for {some(late)}", Tone.WAITING, since, more)
 
 
 def _describe_work(state: RunState) -> str:

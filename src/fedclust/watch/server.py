@@ -116,7 +116,7 @@ def _listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
-        listener.listen()  # whoever is shown the address can connect
+        listener.listen()  # from here on the printed address answers
     except OverflowError:
         listener.close()
         raise ConfigError(f"--port {port}: a port is between 0 and 65535") from None

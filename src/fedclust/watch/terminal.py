@@ -35,7 +35,9 @@ def draw(view: View) -> RenderableType:
     head = Text(f"{_plain(view.over)}: {_plain(view.title)}", style="bold")
     said = _plain(view.headline.text)
     if passed := _passed(view.headline.since):
-        said += f", for {passed}" if view.headline.tone is Tone.WAITING else f", {passed} ago"
+        said += f" for {passed}" if view.headline.tone is Tone.WAITING else f", {passed} ago"
+    if view.headline.more:
+        said += f"; {_plain(view.headline.more)}"
     parts: list[RenderableType] = [head, Text(said, style=_STYLES[view.headline.tone])]
     parts.append(Text("   ".join(_fact(fact) for fact in view.facts), style="dim"))
     if view.clients:

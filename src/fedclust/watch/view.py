@@ -23,6 +23,7 @@ class Headline:
     text: str
     tone: Tone = Tone.CALM
     since: str | None = None
+    more: str = ""  # shown behind the time that has passed
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,15 @@ def test_wrong_columns_are_named_with_their_client(change: dict[str, Any], messa
         prepare(COLUMNS, {**tables, "north": {**tables["north"], **change}})
 
 
+@pytest.mark.parametrize("listed", [("true", "false"), ("TRUE", "FALSE"), ("True", "False")])
+def test_truth_values_are_the_same_however_a_file_writes_them(listed: tuple[str, str]) -> None:
+    ill = Column("ill", categories=listed)
+    for values in ([True, None, False], ["TRUE", None, "FALSE"], ["True", None, "false "]):
+        np.testing.assert_array_equal(ill.encode(values, "a"), [[1, 0], [np.nan] * 2, [0, 1]])
+    both = Column("ill", categories=("true", "TRUE"))
+    np.testing.assert_array_equal(both.encode(["TRUE", True], "a"), [[0, 1], [1, 0]])
+
+
 def test_absent_and_empty_columns_are_named() -> None:
     tables = clinics()
     with pytest.raises(DataError, match="client 'north': column 'weight' does not exist"):

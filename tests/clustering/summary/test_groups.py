@@ -1,5 +1,7 @@
 """Clusters of a summary, and the summary as results may show it."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -12,6 +14,7 @@ from fedclust.clustering.summary import (
     group_by_tree,
     publish,
 )
+from fedclust.core import DataError
 from fedclust.kernels import nearest
 
 from .cases import blobs, summarise
@@ -48,6 +51,20 @@ def test_what_is_published_hides_few_rows() -> None:
     found, wanted = (group_by_centers(s, 3).centers for s in (shown, exact))
     apart = np.abs(found[:, None] - wanted).max(axis=2).min(axis=1)
     assert apart.max() < 1.5
+
+
+@pytest.mark.parametrize("rows", [400, 1_000])
+def test_rounded_borders_do_not_divide_shapes(rows: int) -> None:
+    X, y = make_moons(1_000, noise=0.05, random_state=rows)
+    shown = publish(summarise(X, n_micro=80), 5)
+    found = group_by_shape(shown).label[nearest(X, shown.centers)[0]]
+    assert adjusted_rand_score(y, found) >= 0.95
+    cloud = np.random.default_rng(rows).exponential(size=(rows, 2))
+    assert len(group_by_shape(publish(summarise(cloud, n_micro=80), 5)).sizes) == 1
+    again = DataSummary.from_config(json.loads(json.dumps(shown.as_config())))
+    assert again.shapes == shown.shapes
+    with pytest.raises(DataError, match="shapes must be a number of every micro-cluster"):
+        DataSummary.from_config({**shown.as_config(), "shapes": [900] * len(shown)})
 
 
 def test_one_row_more_makes_no_visible_difference_to_most_numbers() -> None:

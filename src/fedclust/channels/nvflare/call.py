@@ -15,6 +15,8 @@ from nvflare.apis.shareable import Shareable
 from . import BODY, STATE, TICKET
 from .desk import State
 
+_BEFORE_END = 0.6  # of the deadline
+_LEAST_TO_ANSWER = 2.0  # seconds for a sign of life; a client may hold the question for a second
 _PAUSE = 0.05  # seconds, for an engine that fails at once
 Send = Callable[[Sequence[str], Shareable, float], Mapping[str, object]]
 
@@ -44,7 +46,8 @@ class Call:
         self, send: Send, clients: Sequence[str], request: bytes, seconds: float, silence: float
     ) -> None:
         self._send, self._request = send, request
-        self._silence = silence  # seconds without a sign of life
+        # Seconds without a sign of life; a client is asked for one before a short deadline ends.
+        self._silence = min(silence, max(_LEAST_TO_ANSWER, _BEFORE_END * seconds))
         self._ticket, self._start = secrets.token_hex(8), time.monotonic()
         self._end = self._start + seconds
         self._heard = dict.fromkeys(clients, self._start)
@@ -59,11 +62,17 @@ class Call:
             if self._next:
                 time.sleep(_PAUSE)
         for client in self._next:
-            yield client, _REASONS[ReturnCode.TIMEOUT]
+            yield client, self._describe_lateness(client)
+
+    def _describe_lateness(self, client: str) -> str:
+        if self._heard[client] == self._start:
+            return _REASONS[ReturnCode.TIMEOUT]
+        return f"still at work after {self._end - self._start:.0f} seconds, the deadline"
 
     def _exchange(self, what: _Next, group: Sequence[str]) -> Iterator[tuple[str, bytes | str]]:
         passed = time.monotonic() - self._start
-        limit = self._silence / 2 if what is _Next.STATE else max(self._silence, passed)
+        asking = max(self._silence / 2, _LEAST_TO_ANSWER)
+        limit = asking if what is _Next.STATE else max(self._silence, passed)
         left = max(0.1, self._end - time.monotonic())
         replies = self._send(group, self._message(what), min(limit, left))
         for client in group:

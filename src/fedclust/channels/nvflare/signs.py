@@ -25,7 +25,7 @@ LEAST = 1_000_000  # bytes; with less free space a disk is full
 CLOCK_LIMIT = 60.0  # seconds by which clocks may differ
 _LOST = 2  # heartbeats without an answer after which a client registers again
 _ALIVE = 10.0  # seconds since the last heartbeat of a client that runs
-_FRESH = 60.0  # seconds for which the other place is told that a second one was refused
+_FRESH = 60.0  # seconds for which the other place learns that a second one was refused
 _PLACE, _TIME, _IS_FULL, _NOTICE = "fc_place", "fc_time", "fc_full", "fc_notice"
 Handler = Callable[[Any, Any], Any]
 

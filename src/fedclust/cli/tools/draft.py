@@ -44,7 +44,7 @@ seed = 0
 
 [data]
 {data}
-missing = "drop"                 # leave out rows with missing values; or "mean"{median}
+missing = "drop"                 # leave out rows with missing values; or {others}
 scaling = "standard"             # or "min-max", "none"
 
 [features]                       # columns to cluster by; units and public bounds are optional
@@ -100,7 +100,7 @@ def draft(
         ),
         **_n_clusters(n_clusters, by_columns),
         data="\n".join(data),
-        median="" if by_columns else ', "median-of-means"',
+        others='"mean"' if by_columns else '"partial", "mean", "median-of-means"',
         features="\n".join(features),
     )
     asked = "" if by_columns else ask_for_bounds(_plausible(features, tables))
@@ -247,7 +247,7 @@ def _shared(shared: Sequence[str], id: str | None, tables: Tables) -> Iterator[s
     if others:
         more = ", ..." if len(others) > _MANY_NAMES else ""
         listed = ", ".join(_key(name) for name in list(others)[:_MANY_NAMES])
-        yield f"# not in all files: {listed}{more}"
+        yield f'# not in all files: {listed}{more}; with missing = "partial" they can be used'
 
 
 def _owned(id: str | None, tables: Tables) -> Iterator[str]:

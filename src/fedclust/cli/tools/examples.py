@@ -20,6 +20,9 @@ id = "bird"
 
 [features]
 {features}
+
+[study]
+title = "Penguins of three islands"
 """
 
 _HEART = """
@@ -46,6 +49,9 @@ oldpeak = { unit = "mm" }
 slope = {}                       # 1 rising, 2 flat, 3 falling
 ca = { unit = "vessels" }
 thal = { categories = ["normal", "fixed defect", "reversible defect"] }
+
+[study]
+title = "Chest pain in four hospitals"   # of the report
 """
 
 _WHOLESALE = """
@@ -55,6 +61,9 @@ n_clusters = "auto"
 
 [features]                       # spending is skewed, so use its logarithm
 {logs}
+
+[study]
+title = "Customers of a wholesaler"
 """
 
 _CATEGORIES: Mapping[str, Mapping[str, Mapping[float, str]]] = {

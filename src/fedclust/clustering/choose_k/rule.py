@@ -121,7 +121,7 @@ def verdict(scores: Sequence[Score], chosen: Score, cloud: float) -> Verdict:
         against = " Stability could not be measured, because no client has enough rows to split."
     elif chosen.weakest_cluster < REAPPEARS:
         against = (
-            " Two random halves of the rows give different clusters (adjusted Rand index "
+            " Not every cluster reappears in two random halves of the rows (adjusted Rand index "
             f"{chosen.stability:.2f}, weakest cluster {chosen.weakest_cluster:.2f})."
         )
     else:

@@ -85,6 +85,7 @@ DERIVED: Mapping[str, Callable[[Array], Array]] = {
     "hour": lambda dates: _since(dates, "h", "D"),
     "days": lambda dates: dates.astype("M8[D]").astype(np.int64),
 }
+_TRUTH = ("true", "false")
 DERIVED_UNITS = {"hour": "hours", "days": "days since 1970-01-01"}
 
 
@@ -181,9 +182,10 @@ class Column:
 
     def _one_hot(self, values: Array, client: str) -> FloatArray:
         missing = np.array([is_missing(v) for v in values], dtype=bool)
-        normalised = {v: as_text(v) for v in {v for v in values if isinstance(v, str)}}
+        listed = dict.fromkeys(self.categories)
+        words = {v: as_listed(v, listed) for v in {v for v in values if isinstance(v, str)}}
         text = np.array(
-            [normalised[v] if isinstance(v, str) else as_text(v) for v in values], dtype=object
+            [words[v] if isinstance(v, str) else as_listed(v, listed) for v in values], dtype=object
         )
         if undeclared := Counter(text[~missing]).keys() - set(self.categories):
             detail = _describe_undeclared(undeclared, text)
@@ -244,6 +246,18 @@ def as_text(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def as_listed(value: Any, listed: Collection[str]) -> str:
+    """A value as one of the listed categories: true, TRUE and True are the same.
+
+    Each kind of file writes truth values in its own way.
+    """
+    text = as_text(value)
+    if text not in listed and text.casefold() in _TRUTH:
+        same = (category for category in listed if category.casefold() == text.casefold())
+        return next(same, text)
+    return text
 
 
 def _describe_undeclared(undeclared: Collection[str], text: Array) -> str:

@@ -22,7 +22,7 @@ FEWEST_CELLS = 5
 
 @dataclass(frozen=True, eq=False)
 class CellMicroSums(MicroSums):
-    """`MicroSums` over observed cells: `weight` is theirs, `rows` that of the rows."""
+    """Weights, weighted sums, and sums of squares of observed cells, and the weight of the rows."""
 
     weight: Annotated[FloatArray, Dims("C", "F")]
     rows: Annotated[FloatArray, Dims("C")] = field(kw_only=True)

@@ -10,15 +10,21 @@ from ...channels import LocalChannel
 from ...core import ConfigError, Schema, stream
 from ...kernels import k_means
 from ...metrics import simplified_silhouette
+from ...typing import FloatArray
 from ..choose_k import Choice, choose
 from ..choose_k.rule import NEAR
+from .valleys import deepest_valley
 from .value import DataSummary, draw_rows
 
 _DRAWN = 1_500  # rows
 _ABOVE_ONE_BOX = 0.02  # silhouette above that of one box from which clusters are evident
+_SHALLOW = 0.7  # rows in the deepest valley, by those beside it, from which there is none
+_PROJECTED = 6_000  # rows drawn to find valleys
 _FEW = 0.015  # of the rows: filled cells and outliers make groups as small as this
 _BOXES = 3  # drawn, of which the mean silhouette counts
-_MICRO_PER_CLUSTER = 2  # with fewer, a cluster of several micro-clusters cannot be told from one
+_MICRO_PER_CLUSTER = (
+    2  # with fewer, a cluster of several micro-clusters cannot be distinguished from one
+)
 
 
 def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
@@ -47,9 +53,19 @@ def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
     if not weak and best.indices[simplified_silhouette.name] < box + _ABOVE_ONE_BOX:
         weak = True
         why += f" The evidence is weak: one evenly filled box would score about {box:.2f}."
+    elif not (weak or summary.noise) and _is_one_hill(summary, best.centers):
+        weak = True
+        why += " The evidence is weak: nowhere between clusters are there fewer rows than in them."
     if usable[-1] < wanted[-1]:
         why += f" There are too few rows to try more than {usable[-1]} clusters."
-    return replace(choice, why=why, sent={}, rounds=summary.queries, work=0.0, summary=summary)
+    return replace(
+        choice, why=why, weak=weak, sent={}, rounds=summary.queries, work=0.0, summary=summary
+    )
+
+
+def _is_one_hill(summary: DataSummary, centers: FloatArray) -> bool:
+    """Whether no valley separates any cluster from its neighbour, as in a single skewed cloud."""
+    return deepest_valley(draw_rows(summary, _PROJECTED), centers) > _SHALLOW
 
 
 def _one_box(summary: DataSummary, k: int) -> float:

@@ -6,6 +6,8 @@ import numpy as np
 
 from ...kernels import sq_distances
 from ..preparation import Preparation, round_means, round_to, spread_of_shares
+from .shapes import find_shapes
+from .tree import sort_groups
 from .value import DataSummary
 
 
@@ -13,12 +15,13 @@ def publish(summary: DataSummary, min_count: int, ready: Preparation | None = No
     """The summary with `min_count` rows more or fewer making no visible difference.
 
     Micro-clusters of fewer rows join the nearest one. Means and spreads are rounded as centres of
-    clusters are, and borders to multiples of the minimum. Zero leaves it exact. `ready` says which
-    columns are categories.
+    clusters are, and borders to multiples of the minimum. Shapes are found before, because rounded
+    borders have gaps where there are none. Zero leaves it exact. `ready` says which columns are
+    categories.
     """
     if min_count < 1:
         return summary
-    joined = _join_small(summary, min_count)
+    joined = _join_small(_with_shapes(summary), min_count)
     weight = joined.weight[:, None]
     around = joined.square.sum(axis=0) + weight[:, 0] @ (joined.centers - joined.mean) ** 2
     P = summary.centers.shape[1]
@@ -30,13 +33,18 @@ def publish(summary: DataSummary, min_count: int, ready: Preparation | None = No
     constant = (joined.square == 0).all(axis=0)  # in all rows; a single one would say it of few
     spread = np.where(constant, 0.0, spread)
     spread = np.where(heights > 0, spread_of_shares(centers, heights, floor), spread)
-    borders = np.floor(joined.borders / min_count + 0.5) * min_count
     return replace(
         joined,
         centers=centers,
         square=spread**2 * weight,
-        borders=borders,
+        borders=np.floor(joined.borders / min_count + 0.5) * min_count,
     )
+
+
+def _with_shapes(summary: DataSummary) -> DataSummary:
+    if not summary.bordered:
+        return summary
+    return replace(summary, shapes=tuple(find_shapes(summary).tolist()))
 
 
 def _join_small(summary: DataSummary, min_count: int) -> DataSummary:
@@ -72,4 +80,7 @@ def _join(summary: DataSummary, small: int, other: int) -> DataSummary:
     borders[other, other] = 0.0  # no longer a border
     kept = np.arange(len(summary)) != small
     parts["borders"] = borders[:, kept]
-    return replace(summary, **{name: part[kept] for name, part in parts.items()})
+    shapes = summary.shapes
+    if shapes is not None:
+        shapes = tuple(sort_groups(np.array(shapes)[kept], parts["weight"][kept]).tolist())
+    return replace(summary, **{name: part[kept] for name, part in parts.items()}, shapes=shapes)

@@ -26,6 +26,7 @@ class DataSummary:
     queries: int = 0  # that it took
     noise: float = 0.0  # standard deviation of the noise of a weight; 0: exact
     cells: FloatArray | None = None  # (M, P) observed weight by column, where cells are missing
+    shapes: tuple[int, ...] | None = None  # (M,) if they were found before the numbers were rounded
 
     def __post_init__(self) -> None:
         M, P = self.centers.shape if self.centers.ndim == 2 else (0, 0)
@@ -35,6 +36,10 @@ class DataSummary:
         wrong = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
         if M == 0 or wrong:
             raise ConfigError(f"summary: wrong shape of {', '.join(wrong or ['centers'])}")
+        if self.shapes is not None and not (
+            len(self.shapes) == M and all(0 <= shape < M for shape in self.shapes)
+        ):
+            raise ConfigError("summary: shapes must be a number of every micro-cluster, from 0")
         values = (self.centers, self.weight, self.square, self.borders)
         if not all(np.isfinite(a).all() for a in values) or not (self.weight > 0).all():
             raise ConfigError("summary: weights must be above zero, and all values finite")
@@ -51,6 +56,11 @@ class DataSummary:
     def seen(self) -> FloatArray:
         """Observed weight by micro-cluster and column, (M, P) or (M, 1)."""
         return self.weight[:, None] if self.cells is None else self.cells
+
+    @property
+    def bordered(self) -> bool:
+        """Whether clusters by shape can be found; noise hides the borders that they need."""
+        return self.shapes is not None or len(self) == 1 or bool(self.borders.any())
 
     @property
     def within(self) -> float:

@@ -27,15 +27,27 @@ class DeviceRows:
         self.lock = threading.Lock()  # one step at a time: a step may use most of the memory
         size = max(1, part_bytes // max(1, X.itemsize * self.n_features))
         self.cuts = [(a, min(self.n, a + size)) for a in range(0, self.n, size)]
-        fits = X.nbytes <= RESIDENT * device.free_bytes()
-        self._resident: list[Any] = [device.put(X[a:b]) for a, b in self.cuts] if fits else []
+        self._resident = self._keep(X)
 
     def parts(self, weight: FloatArray) -> Iterator[tuple[Any, Any, int]]:
         """Yield rows, weights (None if there are none) and the number of rows of each part."""
+        weight = weight.astype(np.float64, copy=False)
         weights = self._weights_of(weight)
         for i, (a, b) in enumerate(self.cuts):
             rows = self._resident[i] if self._resident else self.device.put(self._rows()[a:b])
-            yield rows, weights[i] if weights else None, b - a
+            w = None
+            if len(weight):
+                w = weights[i] if weights else self.device.put(weight[a:b])
+            yield rows, w, b - a
+
+    def _keep(self, values: FloatArray) -> list[Any]:
+        """All parts on the device, where they stay; none if there is too little memory."""
+        if values.nbytes > RESIDENT * self.device.free_bytes():
+            return []
+        try:
+            return [self.device.put(values[a:b]) for a, b in self.cuts]
+        except MemoryError:  # another program has taken it meanwhile
+            return []
 
     def _rows(self) -> FloatArray:
         X = self._host()
@@ -44,12 +56,13 @@ class DeviceRows:
         return X
 
     def _weights_of(self, weight: FloatArray) -> list[Any]:
-        """Weights on the device; clients weigh their rows alike in every round."""
+        """Weights that stay on the device; clients weigh their rows alike in every round."""
         if not len(weight):
             return []
         known, parts = self._weights
         if known is None or known() is not weight:
-            parts = [self.device.put(weight[a:b].astype(np.float64)) for a, b in self.cuts]
+            self._weights = None, []  # makes room
+            parts = self._keep(weight)
             self._weights = weakref.ref(weight), parts
         return parts
 

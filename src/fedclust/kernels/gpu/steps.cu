@@ -546,43 +546,49 @@ extern "C" __global__ void squares(const ROW* X, long long first, int size, cons
   }
 }
 
+// The squared distance of a row to a centre, feature by feature. Not inlined 16 times.
+__device__ __noinline__ double difference(const ROW* x, const double* center, const double* shift) {
+  double d = 0.0;
+  for (int f = 0; f < F; f++) {
+    double value = shift ? (double)x[f] - shift[f] : (double)x[f];
+    double e = value - center[f];
+    d = fused(e, e, d);
+  }
+  return d;
+}
+
 // All squared distances of some rows, (k, rows), in double.
 extern "C" __global__ void distances(const ROW* X, long long first, int size, const double* centers,
                                      int k, const double* shift, const double* norms,
                                      const double* lengths, double* D) {
-  extern __shared__ double shared[];
-  double* xs = shared;
-  double* cs = xs + DEPTH * (SIDE + 1);
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   int r0 = blockIdx.x * SIDE, c0 = blockIdx.y * SIDE;
   int rows = size - r0 < SIDE ? size - r0 : SIDE, cells = k - c0 < SIDE ? k - c0 : SIDE;
-  double product[4][4];
 #if F > DIRECT
+  extern __shared__ double shared[];
+  double* xs = shared;
+  double* cs = xs + DEPTH * (SIDE + 1);
+  double product[4][4];
   add_products<double>(X, first + r0, rows, centers, c0, cells, shift, xs, cs, product);
 #endif
+  // Unrolled, so that the products stay in registers.
+#pragma unroll
   for (int i = 0; i < 4; i++) {
     int row = ty + 16 * i;
-    if (row >= rows) continue;
     const ROW* x = X + (first + r0 + row) * F;
+#pragma unroll
     for (int j = 0; j < 4; j++) {
       int c = tx + 16 * j;
-      if (c >= cells) continue;
+      if (row >= rows || c >= cells) continue;
       const double* center = centers + (long long)(c0 + c) * F;
-      double d = lengths[r0 + row] + norms[c0 + c];
 #if F > DIRECT
-      bool reliable = d - 2.0 * product[i][j] > CANCELLED * d;
-      d = d - 2.0 * product[i][j];
+      double squares = lengths[r0 + row] + norms[c0 + c];
+      double d = squares - 2.0 * product[i][j];
+      if (!(d > CANCELLED * squares))
 #else
-      bool reliable = false;
+      double d;
 #endif
-      if (!reliable) {
-        d = 0.0;
-        for (int f = 0; f < F; f++) {
-          double value = shift ? (double)x[f] - shift[f] : (double)x[f];
-          double e = value - center[f];
-          d = fused(e, e, d);
-        }
-      }
+        d = difference(x, center, shift);
       D[(long long)(c0 + c) * size + r0 + row] = d;
     }
   }
@@ -659,9 +665,7 @@ extern "C" __global__ void add_weighted(const double* W, const ROW* X, long long
 
 // Adds parts (n, size) in a fixed order: few numbers by a block each, many by a thread each.
 template <typename NUMBER>
-__device__ void add_in_order(const NUMBER* parts, int n, int size, NUMBER* out) {
-  extern __shared__ double shared[];
-  NUMBER* sums = (NUMBER*)shared;
+__device__ void add_in_order(const NUMBER* parts, int n, int size, NUMBER* out, NUMBER* sums) {
   if (size > FEW_NUMBERS) {
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < size; i += gridDim.x * THREADS) {
       NUMBER sum = out[i];
@@ -684,9 +688,11 @@ __device__ void add_in_order(const NUMBER* parts, int n, int size, NUMBER* out) 
 }
 
 extern "C" __global__ void add_sums(const SUM* parts, int n, int size, SUM* out) {
-  add_in_order<SUM>(parts, n, size, out);
+  extern __shared__ double shared[];
+  add_in_order<SUM>(parts, n, size, out, (SUM*)shared);
 }
 
 extern "C" __global__ void add_counts(const COUNT* parts, int n, int size, COUNT* out) {
-  add_in_order<COUNT>(parts, n, size, out);
+  extern __shared__ double shared[];
+  add_in_order<COUNT>(parts, n, size, out, (COUNT*)shared);
 }

@@ -205,10 +205,12 @@
     write(at("over"), view.over);
     write(at("title"), view.title);
     const waits = view.headline.tone === "waiting";
-    const end = /[.!?]$/.test(view.headline.text) ? "" : waits && view.headline.since ? "," : ".";
-    write(at("said"), view.headline.text + end);
+    const more = view.headline.more ? `; ${view.headline.more}.` : ".";
+    const isOver = /[.!?]$/.test(view.headline.text);
+    const goesOn = waits && view.headline.since && !isOver;
+    write(at("said"), view.headline.text + (isOver || goesOn ? "" : more));
     at("headline").className = `state ${view.headline.tone}`;
-    clock(at("ago"), view.headline.since, waits ? "for " : "", waits ? "" : " ago");
+    clock(at("ago"), view.headline.since, waits ? "for " : "", goesOn ? more : waits ? "" : " ago");
     facts(view.facts);
     clients(view.clients);
     totals(view.totals);
