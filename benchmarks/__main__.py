@@ -1,8 +1,13 @@
-"""Run all benchmarks and write docs/benchmarks.md: ``python -m benchmarks``."""
+"""Run all benchmarks and write docs/benchmarks.md: ``python -m benchmarks``.
+
+Titles of sections as arguments measure these alone; the others stay on the page as they are.
+"""
 
 import os
 import platform
+import re
 import sys
+from datetime import date
 from pathlib import Path
 
 import numba
@@ -27,7 +32,8 @@ SECTIONS = [
         "One fuzzy step",
         "Memberships and their sums in float64, against one iteration of `skfuzzy.cmeans`, and\n"
         "against the two matrix products that a step contains. With a fuzzifier other than 2 and\n"
-        "1.5 every membership takes two logarithms and two exponentials.",
+        "1.5 every membership takes two logarithms and two exponentials. Processor time of one\n"
+        "thread, in which other programs do not count.",
         local_step.fuzzy,
     ),
     (
@@ -57,6 +63,12 @@ SECTIONS = [
         loop.table,
     ),
     (
+        "Small clients",
+        "One process, LLF-CM, processor time of one thread: a few wide rows at each client, and\n"
+        "very many clients of 20 rows. Rounds of the default start count, too.",
+        loop.small_clients,
+    ),
+    (
         "Split columns",
         "A round over a million records, four owners in one process, against one owner of all\n"
         "columns, which is the pooled case of the same algorithm. For comparison: LLF over pooled\n"
@@ -84,25 +96,34 @@ SECTIONS = [
 ]
 
 
-def main() -> None:
-    """Measure, print and write the page."""
-    lines = [
-        "# Speed and memory",
-        "",
-        "Written by `make bench`. The candidates alternate in one run, and the best time of each",
-        "counts. Targets are ratios, because absolute times depend on the machine.",
-        "",
-        f"Python {platform.python_version()}, NumPy {np.__version__}, numba {numba.__version__},",
-        f"scikit-learn {sklearn.__version__}, skfuzzy {skfuzzy.__version__};",
-        f"{n_threads()} threads on {os.cpu_count()} CPUs.",
-    ]
+def head() -> str:
+    """What the page begins with."""
+    return (
+        "# Speed and memory\n\n"
+        "Written by `make bench`, or section by section: `python -m benchmarks 'One fuzzy step'`.\n"
+        "The candidates alternate in one run, and the best time of each counts. Targets are\n"
+        "ratios, because absolute times depend on the machine.\n\n"
+        f"Python {platform.python_version()}, NumPy {np.__version__}, numba {numba.__version__},\n"
+        f"scikit-learn {sklearn.__version__}, skfuzzy {skfuzzy.__version__};\n"
+        f"{n_threads()} threads on {os.cpu_count()} CPUs.\n"
+    )
+
+
+def main(titles: list[str]) -> None:
+    """Measure the sections, print them and write the page."""
+    unknown = set(titles) - {title for title, _, _ in SECTIONS}
+    if unknown:
+        sys.exit(f"no sections: {', '.join(sorted(unknown))}")
+    known = re.split(r"(?m)^## ", PAGE.read_text())[1:] if PAGE.exists() else []
+    page = {text.partition("\n")[0]: text.partition("\n")[2].strip() for text in known}
     for title, text, measure in SECTIONS:
-        print(f"measuring: {title.lower()}", file=sys.stderr, flush=True)
-        lines += ["", f"## {title}", "", text, "", *measure()]
-    page = "\n".join(lines) + "\n"
-    print(page)
-    PAGE.write_text(page)
+        if title in titles or not titles:
+            print(f"measuring: {title.lower()}", file=sys.stderr, flush=True)
+            page[title] = "\n".join([text, "", *measure(), "", f"Measured on {date.today()}."])
+            print(f"## {title}\n\n{page[title]}\n", flush=True)
+    written = [f"## {title}\n\n{page[title]}\n" for title, _, _ in SECTIONS if title in page]
+    PAGE.write_text("\n".join([head(), *written]))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

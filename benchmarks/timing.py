@@ -1,7 +1,11 @@
 """Timing on a noisy machine: alternate the candidates and keep the best time of each."""
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
 
 REST = 0.02  # seconds: OpenMP and BLAS threads of one candidate keep spinning for a while
 
@@ -22,6 +26,21 @@ def best_of(
                 run()
                 best[name] = min(best[name], clock() - start)
     return best
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for fedclust, BLAS and OpenMP, so that processor time compares candidates."""
+    before = os.environ.get("FEDCLUST_NUM_THREADS")
+    os.environ["FEDCLUST_NUM_THREADS"] = "1"
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        if before is None:
+            del os.environ["FEDCLUST_NUM_THREADS"]
+        else:
+            os.environ["FEDCLUST_NUM_THREADS"] = before
 
 
 def row(*cells: object) -> str:

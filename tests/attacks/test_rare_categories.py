@@ -120,6 +120,8 @@ def test_evidence_for_a_number_of_clusters_is_rounded_as_other_indices() -> None
     assert found[0]["silhouette"] == pytest.approx(0.70, abs=0.01)
     assert found[0]["inertia"] is None
     assert EXACT.round_choice(exact) == exact
+    perfect = replace(exact, scores=(ScoreRecord(3, {"stability": 1.0, "weakest-cluster": None}),))
+    assert Precision(5, 450.0).round_choice(perfect) == perfect  # not above one
 
 
 def test_a_likelihood_near_zero_has_no_more_digits() -> None:

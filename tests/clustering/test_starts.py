@@ -1,5 +1,6 @@
 """The default start: close to the best known, whatever the split, in tiers that allow it."""
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
 from fedclust.algorithms import make, make_seeding
-from fedclust.algorithms.micro_clusters import MicroSeeding, RivalSteps
+from fedclust.algorithms.micro_clusters import MicroSeeding, RivalSteps, Summary
 from fedclust.channels import LocalChannel
+from fedclust.clustering import starts
 from fedclust.clustering.rows import cluster, run_seeding
 from fedclust.core import Data, EmptyRound, Plan, Schema, run
 from fedclust.core.channel import Wrapper
@@ -270,3 +272,27 @@ def test_an_algorithm_without_races_takes_the_best_of_the_search() -> None:
     assert [(done.algorithm.key, done.n_rounds) for done in runs] == [("micro-clusters", 1)]
     best = KMeans(5, n_init=20, random_state=0).fit(X).inertia_
     assert inertia(X, lloyd(X, ready.parameter("init"), steps=50).centers) <= 1.05 * best
+
+
+def test_groups_of_very_many_clients_are_not_compared_in_pairs() -> None:
+    """100,000 clients send 600,000 groups: all pairs would take terabytes."""
+    rng = np.random.default_rng(0)
+    points, weight = rng.normal(size=(50_000, 2)), np.full(50_000, 3.0)
+    points[40_000] = 60.0, 0.0
+    tracemalloc.start()
+    places = starts._reach_beyond(Summary.of(points, weight))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**30
+    assert places[:, 0].max() > 80.0  # beyond the outlying point
+
+
+def test_fewer_groups_are_compared_as_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    summary = Summary.of(rng.normal(size=(300, 3)), rng.uniform(3, 9, 300))
+    every = starts._reach_beyond(summary)
+    monkeypatch.setattr(starts, "_HEAVIEST", 250)
+    some = starts._reach_beyond(summary)
+    assert every.shape == some.shape
+    monkeypatch.setattr(starts, "_HEAVIEST", 299)
+    assert np.isclose(starts._reach_beyond(summary), every).mean() > 0.9

@@ -104,6 +104,18 @@ def test_another_version_is_refused_before_the_first_round_in_every_tier(
     assert kinds <= {"follow", "preflight"}
 
 
+def test_the_report_names_a_client_that_was_left_out_of_the_whole_study(
+    server: Pretended, tmp_path: Path
+) -> None:
+    late = "still at work after 5 seconds, the deadline"
+    server.transport.spoil = lambda n, client, raw: late if client == "west" and n < 9 else raw
+    run(tmp_path, STUDY.replace("report = false", "report = true"))
+    why = f"west did not take part, and its rows are not in the result ({late})"
+    about = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert why in json.dumps(about)
+    assert f"Warning: {why}." in (tmp_path / "run" / "report.html").read_text()
+
+
 def test_the_coordinator_reads_how_the_tier_changed_scale_and_start(
     server: Pretended, tmp_path: Path
 ) -> None:

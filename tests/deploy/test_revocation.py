@@ -59,3 +59,10 @@ def test_mistakes_are_said_in_a_sentence(tmp_path: Path) -> None:
     code, said = call("revoke", str(file), "north")
     assert code == 1
     assert "disabled_clients.json: not readable" in said
+
+
+def test_a_folder_without_kits_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, FEDERATION)
+    code, said = call("revoke", str(file), "west")
+    assert code == 1
+    assert "federation-kits has no kits; name the folder of the kits with --out" in said

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedclust.kernels import compare_solutions, hard_sums, inertia, rivals
+from fedclust.kernels import _plain, compare_solutions, hard_sums, inertia, rivals
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -37,3 +37,16 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (together.weight == apart.weight).all()
     np.testing.assert_allclose(together.total, apart.total, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(together.inertia, apart.inertia, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_and_plain_code_agree(weighted: bool) -> None:
+    compiled = pytest.importorskip("fedclust.kernels._compiled")
+    rng = np.random.default_rng(3)
+    X, solutions = rng.normal(size=(20, 8)), rng.normal(size=(7, 5, 8))
+    w = rng.uniform(0.5, 2.0, 20) if weighted else np.empty(0)
+    for step in (True, False):
+        ours = compiled.rivals_block(X, w, solutions, step)
+        for found, plain in zip(ours, _plain.rivals_block(X, w, solutions, step), strict=True):
+            assert found.shape == plain.shape
+            np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-12)

@@ -11,6 +11,8 @@ from rich.table import Table
 
 from .printing import cell, say
 
+_LONGEST = 100  # characters of a reason; --json has it in full
+
 
 def studies(
     kits: Annotated[Path, typer.Option(help="Folder with the coordinator's kit, admin/.")],
@@ -38,7 +40,8 @@ def studies(
         return
     table = Table("study", "since (UTC)", "until (UTC)", "state", "results")
     for entry in history:
-        state = f"{entry.outcome}: {entry.why}" if entry.why else str(entry.outcome)
+        why = entry.why if len(entry.why) <= _LONGEST else f"{entry.why[:_LONGEST]}..."
+        state = f"{entry.outcome}: {why}" if why else str(entry.outcome)
         times = _minute(entry.since), _minute(entry.until)
         table.add_row(*map(cell, (entry.study, *times, state, entry.folder)))
     for place, ticket in enumerate(queue):

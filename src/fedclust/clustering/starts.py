@@ -15,7 +15,7 @@ import numpy as np
 from ..algorithms.centers import CenterAlgorithm
 from ..algorithms.micro_clusters import MicroClusters, MicroSeeding, Rivals, Summary
 from ..core import AnyAlgorithm, Run, Schema, derive_seed, stream
-from ..kernels import k_means, search_centers, search_fuzzy_centers, sq_distances
+from ..kernels import k_means, nearest, search_centers, search_fuzzy_centers, sq_distances
 from ..metrics import Evaluation
 from ..tiers import Tier
 from ..typing import FloatArray, Rng
@@ -31,6 +31,7 @@ _KICKS = 12  # of the best solution of a search
 _OUTLYING = 16  # points beyond which centres are tried, in each round of micro-clusters
 _BESIDE = 1e-3  # how far beside a point it is divided, in distances to the nearest other point
 _DIVISIONS = 2  # of each point in a round
+_HEAVIEST = 4096  # points with which lighter ones are compared
 _BEYOND = (0.5, 1.0, 2.0, 4.0)  # how far beyond, in distances to the nearest heavier point
 _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
 _FEWEST_RIVALS, _MOST_RIVALS = 12, 64
@@ -287,13 +288,16 @@ def _reach_beyond(summary: Summary) -> FloatArray:
     """Places beyond the outlying points, where single rows may be that the groups hide.
 
     The mean of a group is nearer to the other rows than the outermost of its own rows, which a
-    centre beyond the mean attracts. Outlying are points far from all heavier ones.
+    centre beyond the mean attracts. Outlying are points far from all heavier ones. Points of very
+    many clients are compared with the heaviest ones alone: all pairs would take too much memory.
     """
     points, weight = summary
-    order = np.argsort(-weight, kind="stable")
-    points = points[order]
-    apart = np.where(np.tri(len(points), k=-1) > 0, sq_distances(points, points), np.inf)
-    heavier, distance = apart[1:].argmin(axis=1), apart[1:].min(axis=1)
+    points = points[np.argsort(-weight, kind="stable")]
+    heaviest, others = points[:_HEAVIEST], points[_HEAVIEST:]
+    apart = np.where(np.tri(len(heaviest), k=-1) > 0, sq_distances(heaviest, heaviest), np.inf)
+    labels, d2 = nearest(others, heaviest)
+    heavier = np.concatenate([apart[1:].argmin(axis=1), labels])
+    distance = np.concatenate([apart[1:].min(axis=1), d2])
     far = np.argsort(-distance, kind="stable")[:_OUTLYING]
     away = points[far + 1] - points[heavier[far]]
     return np.concatenate([points[far + 1] + times * away for times in _BEYOND])

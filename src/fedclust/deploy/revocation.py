@@ -28,6 +28,8 @@ def revoke(federation: Federation, folder: Path, client: str) -> Revoked:
     """Refuse a client from now on, and keep the rest of its kit in `revoked/`."""
     from ..channels.nvflare.provision import refuse_client
 
+    if not (folder / PEERS).exists():
+        raise ConfigError(f"{folder} has no kits; name the folder of the kits with --out")
     server, peers = folder / "server", read_peers(folder / PEERS)
     if client not in peers and not (folder / "clients" / client).exists():
         known = ", ".join(sorted(peers)) or "none"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..typing import FloatArray, IntArray
-from . import _exact_loops, _fuzzy_loops, _hard_loops
+from . import _exact_loops, _fuzzy_loops, _hard_loops, _rival_loops
 from ._centers import DOUBT, PreparedCenters, prepare
 from .grid import Grid
 
@@ -15,6 +15,7 @@ __all__ = [
     "memberships_block",
     "nearest_block",
     "prepare",
+    "rivals_block",
 ]
 
 
@@ -55,6 +56,18 @@ def nearest_block(X: FloatArray, ready: PreparedCenters) -> tuple[IntArray, Floa
     else:
         _hard_loops.nearest_product(X, *ready.moved, DOUBT[X.dtype], labels, d2)
     return labels, d2
+
+
+def rivals_block(
+    X: FloatArray, w: FloatArray, solutions: FloatArray, step: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Inertia of solutions (R, C, F) and, with `step`, the weight and sum of all their clusters."""
+    R, C, F = solutions.shape
+    n = R * C if step else 0
+    values, weight, total = np.zeros(R), np.zeros(n), np.zeros((n, F))
+    columns = np.array(solutions.reshape(R * C, F).T, np.float64, order="C")
+    _rival_loops.rival_steps(X, w, columns, R, values, weight, total)
+    return values, weight, total
 
 
 def fuzzy_block(

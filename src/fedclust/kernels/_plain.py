@@ -131,6 +131,24 @@ def nearest_block(X: FloatArray, C: FloatArray) -> tuple[IntArray, FloatArray]:
     return labels, d2
 
 
+def rivals_block(
+    X: FloatArray, w: FloatArray, solutions: FloatArray, step: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Inertia of solutions (R, C, F) and, with `step`, the weight and sum of all their clusters."""
+    (R, C, F), n = solutions.shape, len(X)
+    rows = X.astype(np.float64, copy=False)
+    D = add_differences(rows, solutions.reshape(R * C, F)).reshape(n, R, C)
+    d2 = D.min(axis=2)
+    values = w @ d2 if len(w) else d2.sum(axis=0)
+    if not step:
+        return values, np.empty(0), np.empty((0, F))
+    cell = (D.argmin(axis=2) + np.arange(R) * C).ravel()
+    masses = np.bincount(cell, np.repeat(w, R) if len(w) else None, R * C).astype(np.float64)
+    weighted = rows * w[:, None] if len(w) else rows
+    totals = [np.bincount(cell, np.repeat(column, R), R * C) for column in weighted.T]
+    return values, masses, np.stack(totals, axis=1)
+
+
 def fuzzy_block(
     X: FloatArray, w: FloatArray, C: FloatArray, fuzzifier: float
 ) -> tuple[FloatArray, FloatArray]:

@@ -144,6 +144,14 @@ def _phase_of(run: RunRecord) -> str:
     return run.phase if run.phase in _AS_ONE else run.purpose or run.phase
 
 
+def describe_absent(absent: Mapping[str, str]) -> str:
+    """The clients that did not take part in the study, with the reasons."""
+    return "; ".join(
+        f"{client} did not take part, and its rows are not in the result ({why})"
+        for client, why in sorted(absent.items())
+    )
+
+
 def add_bytes(runs: Sequence[RunRecord]) -> dict[str, int]:
     """Bytes that left each client in all of the runs."""
     total: Counter[str] = Counter()

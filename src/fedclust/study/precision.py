@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..clustering.choose_k.score import STABILITY, WEAKEST_CLUSTER
 from ..clustering.model import Model
 from ..clustering.preparation import round_to
 from ..core import RoundSummary
@@ -13,6 +14,7 @@ from ..kernels import Density
 from ..results import ChoiceRecord
 from ..typing import FloatArray
 
+_AT_MOST_ONE = (STABILITY.name, WEAKEST_CLUSTER.name)  # also after rounding
 Value = TypeVar("Value", float, float | None)
 
 
@@ -40,10 +42,14 @@ class Precision:
     def round_choice(self, choice: ChoiceRecord) -> ChoiceRecord:
         """The evidence for a number of clusters, which is made of indices."""
         scores = (
-            replace(score, indices={n: self.round(v) for n, v in score.indices.items()})
+            replace(score, indices={n: self._round_index(n, v) for n, v in score.indices.items()})
             for score in choice.scores
         )
         return replace(choice, scores=tuple(scores))
+
+    def _round_index(self, name: str, value: float | None) -> float | None:
+        rounded = self.round(value)
+        return rounded if rounded is None or name not in _AT_MOST_ONE else min(rounded, 1.0)
 
     def round_history(self, history: Sequence[RoundSummary]) -> list[RoundSummary]:
         """Rounds with one digit of how far centres moved: a single row may have moved them."""

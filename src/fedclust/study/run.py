@@ -17,7 +17,7 @@ from ..data.ids import secret_bytes
 from ..data.plausible import ask_for_bounds
 from ..progress import ProgressLog
 from ..results import RunProfile
-from .describe_run import describe_run
+from .describe_run import describe_absent, describe_run
 from .inputs import digest_match
 from .journal import Journal, OnRound
 from .layouts import Layout, Survey, layout_of
@@ -175,9 +175,9 @@ def carry_out(
     labels = {client: directory.final_path(w.path or w.file) for client, w in steps.written.items()}
     effect = layout.find_effect(steps.prepared, clustered.requested, tier)
     algorithms, records = (clustered.requested, clustered.found), journals[0].records
-    about = describe_run(
-        study, *algorithms, tier, records, directory.run_id, effect, match, described.caveat
-    )
+    absent = describe_absent(steps.survey.absent)
+    caveat = "; ".join(filter(None, (described.caveat, absent)))
+    about = describe_run(study, *algorithms, tier, records, directory.run_id, effect, match, caveat)
     model = layout.complete(described, replace(about, study_hash=study_hash))
     history = described.precision.round_history(clustered.history)
     summary = clustered.choice.summary if clustered.choice else None

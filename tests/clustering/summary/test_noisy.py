@@ -11,6 +11,7 @@ from fedclust.clustering.auto import choose_noisy
 from fedclust.clustering.choose_k import Choice
 from fedclust.clustering.rows import Clustering
 from fedclust.clustering.summary import find_shapes
+from fedclust.clustering.summary.noisy import _drop_noise
 from fedclust.core import ConfigError, Data, Schema
 from fedclust.kernels import nearest
 from fedclust.metrics import adjusted_rand_index
@@ -57,6 +58,18 @@ def test_the_budget_is_spent_once_and_no_more() -> None:
     }
     choose(tier, X, clients=clients)
     assert [ledger.spent for ledger in ledgers] == pytest.approx([tier.budget] * 3)  # type: ignore[attr-defined]
+
+
+def test_light_micro_clusters_count_together() -> None:
+    """The noise of two weights is that of one times the root of two."""
+    places = np.array([[0.0], [1.0], [1.2], [9.0], [9.1], [30.0], [50.0]])
+    weight = np.array([70.0, 40.0, 5.0, 45.0, 55.0, 50.0, 25.0])
+    centers, held = _drop_noise(places, weight, 10.0)
+    # 1.0 lies beside a heavy one; 9.0 and 9.1 merge; 30.0 is alone, and 50.0 may be noise.
+    assert held.tolist() == [70.0, 100.0]
+    assert centers.ravel() == pytest.approx([0.0, (9.0 * 45 + 9.1 * 55) / 100])
+    for few in (np.zeros(7), np.full(7, 5.0)):
+        assert len(_drop_noise(places, few, 10.0)[0]) == 0
 
 
 def test_rows_that_noise_hides_are_refused() -> None:

@@ -22,9 +22,8 @@ _SHALLOW = 0.7  # rows in the deepest valley, by those beside it, from which the
 _PROJECTED = 6_000  # rows drawn to find valleys
 _FEW = 0.015  # of the rows: filled cells and outliers make groups as small as this
 _BOXES = 3  # drawn, of which the mean silhouette counts
-_MICRO_PER_CLUSTER = (
-    2  # with fewer, a cluster of several micro-clusters cannot be distinguished from one
-)
+_MICRO_PER_CLUSTER = 2  # with fewer, one cluster looks like a cluster of several micro-clusters
+_NOISY_PER_CLUSTER = 4 / 3  # noise leaves few of them, which are surely groups of rows
 
 
 def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
@@ -34,7 +33,7 @@ def choose_from(summary: DataSummary, ks: Iterable[int]) -> Choice:
     k coincide, and there are then fewer clusters to score.
     """
     wanted = sorted(set(ks))
-    most = len(summary) // _MICRO_PER_CLUSTER
+    most = int(len(summary) / (_NOISY_PER_CLUSTER if summary.noise else _MICRO_PER_CLUSTER))
     usable = [k for k in wanted if k <= most]
     if not usable:
         raise ConfigError(

@@ -32,6 +32,7 @@ from .value import DataSummary
 
 MICRO = 60  # micro-clusters
 _SURE = 6.0  # standard deviations of the noise from which a weight counts
+_LIKELY = 3.0  # from which it counts together with others nearby
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +88,47 @@ def learn_noisy(
     done = runner(plan, channel, schema, sampling=sampling)
     state: CubeState = done.state
     noise = 2.0 * np.sqrt(1.25) * float(ready.parameter("noise"))
-    held = state.weight > max(1.0, _SURE * noise)
-    if held.sum() < 4:
+    centers, weight = _drop_noise(ready.model(state), state.weight, noise)
+    if len(centers) < 4:
         raise ConfigError(
             "the noise hides the rows, so no number of clusters can be chosen; use more rows, a "
             "larger epsilon, or a number of clusters (see fedclust budget)"
         )
-    centers, weight = ready.model(state)[held], state.weight[held]
     queries = done.n_rounds + sum(part.n_rounds for part in start)
     square = _guess_squares(centers, weight)
     borders = np.zeros((len(centers), len(centers)))
     summary = DataSummary(centers, weight, square, borders, queries, noise)
     return NoisySummary(summary, done, tuple(start), schema, tier)
+
+
+def _drop_noise(
+    centers: FloatArray, weight: FloatArray, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """The micro-clusters that are surely not noise, and merged ones that are not together.
+
+    The noise of n merged weights is that of one times the root of n. Light micro-clusters merge
+    with light ones that are nearer than any heavy one; a lone one beside a heavy one is dropped.
+    """
+    heavy = weight > max(1.0, _SURE * noise)
+    light = ~heavy & (weight > max(1.0, _LIKELY * noise))
+    near: FloatArray = sq_distances(centers[light], centers[heavy]).min(axis=1, initial=np.inf)
+    part, mass = centers[light], weight[light]
+    merged: FloatArray = np.ones(len(part))
+    while len(part) > 1:
+        open_ = mass <= _SURE * noise * np.sqrt(merged)
+        apart = sq_distances(part, part)
+        apart[(apart >= near) | (apart >= near[:, None]) | ~(open_ | open_[:, None])] = np.inf
+        np.fill_diagonal(apart, np.inf)
+        i, j = np.unravel_index(int(apart.argmin()), apart.shape)
+        if np.isinf(apart[i, j]):
+            break
+        pair = [int(i), int(j)]
+        part[i] = mass[pair] @ part[pair] / mass[pair].sum()
+        mass[i], merged[i] = mass[pair].sum(), merged[pair].sum()
+        near[i] = near[pair].min()
+        part, mass, merged, near = (np.delete(a, j, axis=0) for a in (part, mass, merged, near))
+    sure = mass > _SURE * noise * np.sqrt(merged)
+    return np.concatenate([centers[heavy], part[sure]]), np.concatenate([weight[heavy], mass[sure]])
 
 
 def _guess_squares(centers: FloatArray, weight: FloatArray) -> FloatArray:

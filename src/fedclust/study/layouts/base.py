@@ -35,6 +35,7 @@ class Survey:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()  # about files on this machine, for its user
     offers: Mapping[str, Any] = field(default_factory=dict)  # over split columns
+    absent: Mapping[str, str] = field(default_factory=dict)  # who does not take part, and why
 
     @property
     def rows(self) -> dict[str, int | None]:
@@ -181,6 +182,13 @@ class Layout(ABC):
     def describe_absent(self, connected: Collection[str]) -> str:
         """Clients that the study needs and that are not connected, as a suffix of a message."""
         return ""
+
+
+def find_absent(pool: ClientPool, present: Collection[str]) -> dict[str, str]:
+    """The clients that the study names, or asked, and that do not take part, with the reasons."""
+    absent = dict.fromkeys(pool.named, "not connected")
+    absent |= {client: reason.text for client, reason in pool.reasons().items()}
+    return {client: why for client, why in absent.items() if client not in present}
 
 
 def add_counts(counts: Collection[int | None]) -> int | None:

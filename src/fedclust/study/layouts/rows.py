@@ -55,7 +55,7 @@ from ..pooled import cluster_pooled
 from ..precision import EXACT, Precision, publish_density
 from ..scaling import learn_scale
 from ..settings import Conflict, make_algorithm
-from .base import Clustered, Described, Layout, Survey, add_counts, is_local
+from .base import Clustered, Described, Layout, Survey, add_counts, find_absent, is_local
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,8 @@ class RowsLayout(Layout):
             problems += self._check_all(columns, row_counts, tier)
         if tier.sums_only:  # results must not show what the tier hides
             row_counts = dict.fromkeys(row_counts)
-        return Survey(columns, row_counts, tuple(problems))
+        absent = find_absent(pool, row_counts)
+        return Survey(columns, row_counts, tuple(problems), absent=absent)
 
     def _preflight(
         self, pool: ClientPool, columns: tuple[Column, ...] | None, *, counts: bool
