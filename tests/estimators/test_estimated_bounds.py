@@ -52,9 +52,7 @@ def test_bounds_much_wider_than_the_data_are_a_warning_that_helps() -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(6, 1, (60, 2))])
     wide = FederatedKMeans(2, bounds=(-1e5, 1e5), privacy="secure")
-    with pytest.warns(
-        ConvergenceWarning, match="bounds closer to the data, or use init='summ"
-    ):
+    with pytest.warns(ConvergenceWarning, match="bounds closer to the data, or use init='summ"):
         wide.fit(X, clients=np.arange(120) % 4)
     close = FederatedKMeans(2, bounds=(-10, 20), privacy="secure")
     assert sorted(np.bincount(close.fit(X, clients=np.arange(120) % 4).labels_)) == [60, 60]

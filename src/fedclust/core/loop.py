@@ -356,6 +356,6 @@ def _merge_replies(
     if merged.is_empty():
         raise EmptyRound(
             f"round {number}: all {len(replies)} replies are empty: the clients have no rows, "
-            "privacy rules withheld everything, or the public bounds are so wide that sums round to 0"
+            "privacy rules withheld everything, or public bounds are so wide that sums round to 0"
         )
     return merged
