@@ -119,6 +119,7 @@ def _synthetic() -> Iterator[Case]:
     X = few_values()
     yield Case("40 distinct rows, 20 clients", X, 30, iid(2000, 20, 0), fuzzy=True)
     yield Case("40 distinct rows, tiny clients", X, 30, tiny(2000))
+    yield Case("60 distinct rows, 100 clients", few_values(60), 25, iid(2000, 100, 0))
     X = np.random.default_rng(0).geometric(0.08, (1500, 1)).astype(float)
     yield Case("one column of integers, tiny clients", X, 12, tiny(1500), fuzzy=True)
     X = one_column_of_few_values()
@@ -175,10 +176,10 @@ def blobs() -> tuple[FloatArray, IntArray]:
     return rng.normal(centers[y], 1.0), y
 
 
-def few_values() -> FloatArray:
-    """2,000 rows, of which 40 are distinct."""
+def few_values(distinct: int = 40) -> FloatArray:
+    """2,000 rows, of which 40 are distinct, or as many as asked for."""
     rng = np.random.default_rng(0)
-    return rng.normal(size=(40, 3))[rng.integers(0, 40, 2000)]
+    return rng.normal(size=(distinct, 3))[rng.integers(0, distinct, 2000)]
 
 
 def one_column_of_few_values() -> FloatArray:

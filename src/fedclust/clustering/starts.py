@@ -53,6 +53,7 @@ class StartSearch:
     seed: int
     schema: Schema
     runs: list[Run] = field(default_factory=list)
+    means: list[Summary] = field(default_factory=list)  # of all rows, by clusters of each rival
 
     def find(self, tier: Tier) -> FloatArray:
         """The initial centres."""
@@ -155,7 +156,8 @@ class StartSearch:
         for _ in range(_count_swaps(k)):
             if found.weight is None:
                 break
-            proposal = propose(summary, found.starts[0], found.weight[0], _count_variants(k))
+            shown = self._add_means(summary)
+            proposal = propose(shown, found.starts[0], found.weight[0], _count_variants(k))
             measured = self._compare(self._inside(np.stack(proposal.variants())), step=False)
             swapped = [] if measured is None else proposal.swap(measured.score)
             if measured is None or not swapped:
@@ -165,6 +167,15 @@ class StartSearch:
                 break
         best: FloatArray = found.starts[0]
         return best
+
+    def _add_means(self, summary: Summary) -> Summary:
+        """The summary, with the means of all clusters of rivals.
+
+        Each rival divides all rows in its own way, and its means are exact. Where the summary mixes
+        values, some rival often keeps them apart.
+        """
+        parts = zip(summary, *self.means, strict=True)
+        return Summary(*(np.concatenate(part) for part in parts))
 
     def _race_on(self, starts: FloatArray) -> Rivals:
         """Let starts take steps, and keep the best ones after each."""
@@ -182,6 +193,8 @@ class StartSearch:
         if query is None:
             return None
         done: Rivals = self._run(query).model
+        if done.weight is not None:
+            self.means += map(Summary.of, done.starts, done.weight)
         return done
 
     def _run(self, algorithm: AnyAlgorithm) -> Run:

@@ -378,9 +378,13 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
     def _warn(self, tier: Tier) -> None:
         distinct = len(np.unique(self.labels_[self.labels_ >= 0]))
         if distinct < self.n_clusters_:
+            change = "change init or random_state"
+            if tier.sums_only:
+                change = "give bounds closer to the data"
+                change += "" if tier.noisy else ", or use init='summary'"
             warnings.warn(
                 f"only {distinct} of n_clusters={self.n_clusters_} clusters have any rows; "
-                "reduce n_clusters, or change init or random_state",
+                f"reduce n_clusters, or {change}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
