@@ -395,8 +395,9 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
                 remedy = f"privacy={tier.name!r} allows no more rounds; increase tol"
             elif self.sampling < 1:
                 remedy = f"with sampling={self.sampling:g} centres keep moving; increase tol"
+            rounds = "1 round" if self.n_rounds_ == 1 else f"{self.n_rounds_} rounds"
             warnings.warn(
-                f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; {remedy}",
+                f"{self.algorithm_.key} did not converge in {rounds}; {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -303,9 +303,9 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
                 stacklevel=4,
             )
         if not self.converged_:
+            rounds = "1 round" if self.n_rounds_ == 1 else f"{self.n_rounds_} rounds"
             warnings.warn(
-                f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; increase "
-                "max_rounds or tol",
+                f"{self.algorithm_.key} did not converge in {rounds}; increase max_rounds or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
