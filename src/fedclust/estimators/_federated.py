@@ -45,7 +45,7 @@ from ._parameters import (
     supported_keys,
     unsupported,
 )
-from ._progress import FitRound, Progress, noted_compilation
+from ._progress import FitRound, Progress, noted_compilation, warn_of_end
 from ._rows import Rows, check_table, join_tables, label, read_rows
 from ._tables import collect, map_tables, reorder_columns, without
 
@@ -395,9 +395,4 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
                 remedy = f"privacy={tier.name!r} allows no more rounds; increase tol"
             elif self.sampling < 1:
                 remedy = f"with sampling={self.sampling:g} centres keep moving; increase tol"
-            rounds = "1 round" if self.n_rounds_ == 1 else f"{self.n_rounds_} rounds"
-            warnings.warn(
-                f"{self.algorithm_.key} did not converge in {rounds}; {remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_of_end(self.algorithm_.key, self.n_rounds_, remedy, stacklevel=4)
