@@ -42,7 +42,7 @@ $(VENV)/.docs: $(READY)
 faults: setup    ## faults in a federation of real processes, ten drawn schedules among them (half an hour)
 	$(BIN)/pytest -m e2e tests/e2e
 
-faults-soak: setup ## 100 drawn schedules of up to three faults over real processes (three hours)
+faults-soak: setup ## 100 drawn schedules of up to three faults over real processes (two to three hours)
 	FEDCLUST_NEMESIS=100 $(BIN)/pytest -m e2e tests/e2e/test_nemesis.py
 
 soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)

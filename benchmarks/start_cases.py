@@ -117,8 +117,13 @@ def _synthetic() -> Iterator[Case]:
     X = np.random.default_rng(0).lognormal(0, 2, (2000, 1))
     yield Case("one log-normal column, sigma 2, 5 clients", X, 20, iid(2000, 5, 0))
     X = few_values()
-    yield Case("40 distinct rows, 20 clients", X, 30, iid(2000, 20, 0))
+    yield Case("40 distinct rows, 20 clients", X, 30, iid(2000, 20, 0), fuzzy=True)
     yield Case("40 distinct rows, tiny clients", X, 30, tiny(2000))
+    yield Case("60 distinct rows, 100 clients", few_values(60), 25, iid(2000, 100, 0))
+    X = np.random.default_rng(0).geometric(0.08, (1500, 1)).astype(float)
+    yield Case("one column of integers, tiny clients", X, 12, tiny(1500), fuzzy=True)
+    X = one_column_of_few_values()
+    yield Case("one column of 40 values, 20 clients", X, 30, iid(2000, 20, 0), fuzzy=True)
     X = outlying()
     yield Case("blobs and 30 outliers, 20 clients", X, 15, iid(2000, 20, 0))
     X, y = student()
@@ -171,10 +176,16 @@ def blobs() -> tuple[FloatArray, IntArray]:
     return rng.normal(centers[y], 1.0), y
 
 
-def few_values() -> FloatArray:
-    """2,000 rows, of which 40 are distinct."""
+def few_values(distinct: int = 40) -> FloatArray:
+    """2,000 rows, of which 40 are distinct, or as many as asked for."""
     rng = np.random.default_rng(0)
-    return rng.normal(size=(40, 3))[rng.integers(0, 40, 2000)]
+    return rng.normal(size=(distinct, 3))[rng.integers(0, distinct, 2000)]
+
+
+def one_column_of_few_values() -> FloatArray:
+    """2,000 values, of which 40 are distinct."""
+    rng = np.random.default_rng(2)
+    return rng.exponential(size=(40, 1))[rng.integers(0, 40, 2000)]
 
 
 def outlying() -> FloatArray:

@@ -1,8 +1,8 @@
 """How close one run from each start comes to the best known solution, and what a start costs.
 
 ``python -m benchmarks.starts`` prints the tables of docs/starts.md, and ``--write`` puts them into
-that page. Words select the data sets whose names contain one of them. Public data sets that are not
-on this machine are skipped.
+that page. ``--table default`` measures one of them. Words select the data sets whose names contain
+one of them. Public data sets that are not on this machine are skipped.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from .start_cases import Case, all_cases
 from .timing import row, verdict
 
 PAGE = Path(__file__).parent.parent / "docs" / "starts.md"
-MARK = "<!-- python -m benchmarks.starts --write replaces all that follows -->"
+MARK = "<!-- python -m benchmarks.starts --table {} --write replaces what follows -->"
 
 SEEDS = 20
 PEERS = 50  # runs of scikit-learn: each is one with n_init=1, and the best is one with n_init=50
@@ -72,37 +72,48 @@ def boxed(case: Case) -> Schema:
     return Schema(case.X.shape[1], case.X.min(axis=0), case.X.max(axis=0))
 
 
-def inertias(case: Case, init: str, meter: Meter) -> list[float]:
+def inertias(case: Case, init: str, meter: Meter, seeds: int) -> list[float]:
     """The inertia of a run from each seed; empty if no client can contribute to the start."""
     clients, schema = clients_of(case), boxed(case)
     chosen = make("llf-cm", case.n_clusters)
     try:
         return [
             cluster(chosen, clients, schema, init=init, seed=seed, runner=meter).inertia
-            for seed in range(SEEDS)
+            for seed in range(seeds)
         ]
     except EmptyRound:
         return []
 
 
-def hard_line(case: Case) -> str:
-    """A line of the table of k-means."""
-    k, meter = case.n_clusters, Meter()
-    found = inertias(case, "auto", meter)
-    others = [inertias(case, init, Meter()) for init in OTHERS]
-    peers = [
+def peers_of(case: Case) -> list[float]:
+    """The inertia of single runs of scikit-learn."""
+    k, n = case.n_clusters, MORE_PEERS if len(case.X) <= FEW_ROWS else PEERS
+    return [
         float(KMeans(k, n_init=1, random_state=seed, tol=1e-6).fit(case.X).inertia_)
-        for seed in range(MORE_PEERS if len(case.X) <= FEW_ROWS else PEERS)
+        for seed in range(n)
     ]
-    best = min(value for values in (found, peers, *others) for value in values)
-    mean, worst, peer = _over(best, found, peers)
+
+
+def default_line(case: Case, seeds: int) -> str:
+    """A line of the table of the default start."""
+    meter = Meter()
+    found, peers = inertias(case, "auto", meter, seeds), peers_of(case)
+    mean, worst, peer = _over(min(*found, *peers), found, peers)
     bars = (
         f"{mean:.4f} ({verdict(mean, MEAN)})",
         f"{worst:.3f} ({verdict(worst, WORST)})",
         f"{peer:.3f} ({'met' if mean <= peer * (1 + STOPPED) else '**missed**'})",
     )
+    return row(case.name, case.shape, *bars, *_costs(meter, seeds))
+
+
+def others_line(case: Case, seeds: int) -> str:
+    """A line of the table of other seedings."""
+    others = [inertias(case, init, Meter(), seeds) for init in OTHERS]
+    known = [*inertias(case, "auto", Meter(), seeds), *peers_of(case)]
+    best = min(value for values in (known, *others) for value in values)
     means = (f"{np.mean(values) / best:.3f}" if values else "none" for values in others)
-    return row(case.name, case.shape, *bars, *means, *_costs(meter))
+    return row(case.name, case.shape, *means)
 
 
 def _over(best: float, found: list[float], peers: list[float]) -> tuple[float, float, float]:
@@ -110,24 +121,34 @@ def _over(best: float, found: list[float], peers: list[float]) -> tuple[float, f
     return float(np.mean(found)) / best, max(found) / best, float(np.mean(peers)) / best
 
 
-def _costs(meter: Meter) -> Iterator[str]:
+def _costs(meter: Meter, seeds: int) -> Iterator[str]:
     """Rounds, and kB up and down for each client: of the start, and of the clustering."""
-    yield " + ".join(f"{meter.rounds.get(part, 0) / SEEDS:.0f}" for part in PARTS)
+    yield " + ".join(f"{meter.rounds.get(part, 0) / seeds:.0f}" for part in PARTS)
     for counts in (meter.up, meter.down):
-        yield " + ".join(f"{counts.get(part, 0) / 1000 / SEEDS:.1f}" for part in PARTS)
+        yield " + ".join(f"{counts.get(part, 0) / 1000 / seeds:.1f}" for part in PARTS)
 
 
-def hard_table(cases: list[Case]) -> Iterator[str]:
-    """The table of k-means."""
+def default_table(cases: list[Case], seeds: int) -> Iterator[str]:
+    """The table of the default start."""
+    yield f"### k-means: inertia over the best known, {seeds} seeds, one start each"
+    yield ""
     measured = ("default, mean", "default, worst", "scikit-learn, `n_init=1`, mean")
-    others = (f"`{name}`" for name in OTHERS)
     costs = ("rounds", "kB from a client", "kB to a client")
-    yield row("data", "rows x features, k", *measured, *others, *costs)
-    yield row(*["---"] * 12)
-    yield from map(hard_line, cases)
+    yield row("data", "rows x features, k", *measured, *costs)
+    yield row(*["---"] * 8)
+    yield from (default_line(case, seeds) for case in cases)
 
 
-def fuzzy_line(case: Case, m: float) -> str:
+def others_table(cases: list[Case], seeds: int) -> Iterator[str]:
+    """The table of other seedings."""
+    yield f"### Other seedings: mean inertia over the best known, {seeds} seeds, one start each"
+    yield ""
+    yield row("data", "rows x features, k", *(f"`{name}`" for name in OTHERS))
+    yield row(*["---"] * 6)
+    yield from (others_line(case, seeds) for case in cases)
+
+
+def fuzzy_line(case: Case, m: float, n_seeds: int) -> str:
     """A line of the table of fuzzy c-means."""
     case, k, rng = _fewer(case), case.n_clusters, np.random.default_rng(0)
     one = np.ones(len(case.X))
@@ -140,9 +161,7 @@ def fuzzy_line(case: Case, m: float) -> str:
     peers = [value(fuzzy_c_means(case.X, s, m, steps=300, tol=1e-6)[0]) for s in starts]
     clients, schema = clients_of(case), Schema(case.X.shape[1])
     chosen = make("llf-fcm", k, fuzzifier=m)
-    found = [
-        value(cluster(chosen, clients, schema, seed=seed).centers) for seed in range(FUZZY_SEEDS)
-    ]
+    found = [value(cluster(chosen, clients, schema, seed=seed).centers) for seed in range(n_seeds)]
     best = min(*peers, *found)
     mean, worst, peer = _over(best, found, peers)
     measured = (f"{mean:.4f} ({verdict(mean, MEAN)})", f"{worst:.3f}", f"{peer:.3f}")
@@ -157,46 +176,55 @@ def _fewer(case: Case) -> Case:
     return replace(case, X=np.ascontiguousarray(case.X[rows]), owner=case.owner[rows])
 
 
-def fuzzy_table(cases: list[Case]) -> Iterator[str]:
+def fuzzy_table(cases: list[Case], seeds: int) -> Iterator[str]:
     """The table of fuzzy c-means."""
+    n = min(seeds, FUZZY_SEEDS)
+    yield f"### Fuzzy c-means: objective over the best known, {n} seeds, one start each"
+    yield ""
     headings = ("default, mean", "default, worst", "from rows or k-means++, mean")
     yield row("data", "rows x features, k", "fuzzifier", *headings)
     yield row(*["---"] * 6)
     for case in cases:
         if case.fuzzy:
-            yield from (fuzzy_line(case, m) for m in FUZZIFIERS)
+            yield from (fuzzy_line(case, m, n) for m in FUZZIFIERS)
 
 
-def tables(words: list[str]) -> Iterator[str]:
-    """All lines, in the order in which they are measured."""
-    cases = []
+TABLES = {"default": default_table, "others": others_table, "fuzzy": fuzzy_table}
+
+
+def choose_cases(words: list[str]) -> Iterator[Case]:
+    """The cases whose names contain one of the words; all without words."""
     for case in all_cases():
         if isinstance(case, str):
-            yield from (case, "")
+            print(case, "\n")
         elif not words or any(word in case.name for word in words):
-            cases.append(case)
-    yield f"### k-means: inertia over the best known, {SEEDS} seeds, one start each"
-    yield ""
-    yield from hard_table(cases)
-    yield ""
-    yield f"### Fuzzy c-means: objective over the best known, {FUZZY_SEEDS} seeds, one start each"
-    yield ""
-    yield from fuzzy_table(cases)
+            yield case
+
+
+def write(name: str, lines: list[str]) -> None:
+    """Put a table into the page, between its mark and the next one."""
+    before, mark, after = PAGE.read_text().partition(MARK.format(name))
+    _, following, rest = after.partition("\n<!-- ")
+    PAGE.write_text(before + "\n".join([mark, "", *lines, ""]) + following + rest)
 
 
 def main() -> None:
     """Print the tables, and write them into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="data sets whose names contain one of these")
+    parser.add_argument("--table", choices=TABLES, action="append", help="by default all")
     parser.add_argument("--write", action="store_true", help=f"write them into {PAGE.name}")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="runs of each start")
     asked = parser.parse_args()
-    lines = []
-    for line in tables(asked.words):
-        print(line, flush=True)
-        lines.append(line)
-    if asked.write:
-        text = PAGE.read_text().partition(MARK)[0]
-        PAGE.write_text("\n".join([text + MARK, "", *lines, ""]))
+    cases = list(choose_cases(asked.words))
+    for name in asked.table or TABLES:
+        lines = []
+        for line in TABLES[name](cases, asked.seeds):
+            print(line, flush=True)
+            lines.append(line)
+        print()
+        if asked.write:
+            write(name, lines)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fedclust import __version__
 from fedclust.client.codec import encode
 from fedclust.client.config import read_client_config
 from fedclust.client.requests import Preflight
@@ -101,9 +102,8 @@ def test_a_kit_as_it_comes_allows_few_queries_and_only_tiers_in_which_sums_leave
     consent = read_client_config(kit / "client.toml").consent
     assert (consent.privacy, consent.max_queries) == ("secure", 50)
     kind, header, arrays = encode(Preflight(None, "llf-cm"))
-    asked = pack(
-        {"kind": kind, **header, "id": "1", "run": "a1b2", "about": {"study": "s"}}, arrays
-    )
+    about = {"id": "1", "run": "a1b2", "about": {"study": "s"}, "version": __version__}
+    asked = pack({"kind": kind, **header, **about}, arrays)
 
     def reply() -> dict[str, Any]:
         endpoint = FollowingEndpoints("s").open(kit, "north")

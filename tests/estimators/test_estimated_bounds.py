@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from fedclust import FederatedFuzzyCMeans, FederatedKMeans, FederatedMixture
+from fedclust import FedclustError, FederatedFuzzyCMeans, FederatedKMeans, FederatedMixture
 from fedclust.core import ConfigError
 from fedclust.typing import FloatArray, IntArray
 
@@ -44,3 +45,16 @@ def test_the_refusal_without_bounds_names_the_estimate() -> None:
         FederatedKMeans(3, privacy="secure").fit(X, clients=owner)
     with pytest.raises(ConfigError, match=r"bounds must be \(low, high\), .* or 'estimate'"):
         FederatedKMeans(3, bounds="guess").fit(X, clients=owner)
+
+
+def test_bounds_much_wider_than_the_data_are_a_warning_that_helps() -> None:
+    """All rows are in one cell of the start, so one cluster gets them all."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(6, 1, (60, 2))])
+    wide = FederatedKMeans(2, bounds=(-1e5, 1e5), privacy="secure")
+    with pytest.warns(ConvergenceWarning, match="bounds closer to the data, or use init='summ"):
+        wide.fit(X, clients=np.arange(120) % 4)
+    close = FederatedKMeans(2, bounds=(-10, 20), privacy="secure")
+    assert sorted(np.bincount(close.fit(X, clients=np.arange(120) % 4).labels_)) == [60, 60]
+    with pytest.raises(FedclustError, match="public bounds are so wide"):
+        FederatedKMeans(2, bounds=(-1e9, 1e9), privacy="secure").fit(X, clients=np.arange(120) % 4)

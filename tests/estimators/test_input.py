@@ -233,6 +233,7 @@ def test_a_different_fuzzifier_of_the_algorithm_is_refused() -> None:
     ("settings", "remedy"),
     [
         ({"tol": 1e-14}, "300 rounds; increase max_rounds or tol"),
+        ({"max_rounds": 1}, "1 round; increase max_rounds or tol"),
         ({"max_rounds": 2}, "2 rounds; increase max_rounds or tol"),
         ({"algorithm": make("llf-fcm", 9, max_rounds=3)}, "3 rounds; increase max_rounds or tol"),
         ({"sampling": 0.5, "max_rounds": 20}, "20 rounds; with sampling=0.5 centres keep moving"),

@@ -150,3 +150,12 @@ def test_fuzzy_c_means_does_not_take_a_mixture() -> None:
 def test_other_tiers_are_refused() -> None:
     with pytest.raises(ConfigError, match="no smaller protection than masks is known"):
         FederatedMixture(2, privacy="paper").fit(mixed()[0])
+
+
+@pytest.mark.parametrize("privacy", ["none", "secure"])
+def test_rows_beyond_public_bounds_are_the_user_s_mistake(privacy: str) -> None:
+    """Their sums are those of a liar, so the message must not call the client one."""
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = FederatedMixture(2, bounds=(-1, 1), privacy=privacy)
+    with pytest.raises(DataError, match=r"client '0': column 'x0' has values outside its public"):
+        model.fit([rows[:30], rows[30:]])

@@ -243,6 +243,7 @@ def test_a_client_that_requires_sums_answers_nothing_outside_of_a_study(
         scene = recorded.before(step, tmp_path / str(step))
         header, arrays = scene.request
         loose = {n: v for n, v in header.items() if n not in ("step", "before")}
+        loose["version"] = __version__
         kept = {n: a for n, a in arrays.items() if not n.startswith("before")}
         for id in (header["id"], "b" * 16 + "/1"):
             answer = scene.ask(Frame({**loose, "id": id}, kept))
@@ -257,6 +258,7 @@ def test_an_endpoint_that_does_not_follow_answers_them(recorded: Recorded, tmp_p
         scene = recorded.before(step, tmp_path / str(step))
         header, arrays = scene.request
         loose = {n: v for n, v in header.items() if n not in ("step", "before")}
+        loose["version"] = __version__
         if loose["kind"] == "round":
             loose["transforms"] = []
         kept = {n: a for n, a in arrays.items() if not n.startswith("before")}

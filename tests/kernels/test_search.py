@@ -31,6 +31,30 @@ def test_the_best_solution_is_as_good_as_fifty_restarts(seed: int, k: int) -> No
     assert (np.diff(values) > 0).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_kicks_find_the_best_of_many_local_optima(seed: int) -> None:
+    """One column of integers: the optimum is known, by dynamic programming over its values."""
+    rng = np.random.default_rng(seed)
+    X, counts = np.unique(rng.geometric(0.08, 1500).astype(float), return_counts=True)
+    w = counts.astype(float)
+    found = search_centers(X[:, None], 12, rng, w, most=12, kicks=12)
+    assert inertia(X[:, None], found[0], w) <= 1.0001 * best_of_one_column(X, w, 12)
+
+
+def best_of_one_column(x: FloatArray, w: FloatArray, k: int) -> float:
+    """The lowest inertia of k clusters of ordered values."""
+    n, sums = len(x), [np.concatenate([[0.0], np.cumsum(w * x**p)]) for p in range(3)]
+
+    def cost(a: int, b: int) -> float:
+        count, total, squares = (s[b] - s[a] for s in sums)
+        return float(squares - total**2 / count)
+
+    best = [0.0] + [np.inf] * n
+    for _ in range(k):
+        best = [min((best[a] + cost(a, b) for a in range(b)), default=0.0) for b in range(n + 1)]
+    return best[n]
+
+
 def test_equal_solutions_are_equal_arrays() -> None:
     X, w = points(0)
     X = X + 50 * (np.arange(150) % 3)[:, None]  # three clusters, and no doubt about them

@@ -173,3 +173,27 @@ def test_under_noise_a_broadcast_is_answered_in_one_cohort(on_disk: bool, tmp_pa
     join(ten, 2, steady=False)
     with pytest.raises(Refusal, match="a total over these clients is refused, because"):
         join(tuple("abcdefghi"), 3, steady=True)
+
+
+def test_what_decides_distances_is_noted_once_and_never_changes(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.jsonl"
+    Ledger(file).settle({"columns": b"a" * 16}, what="k-means")
+    again = Ledger(file)
+    again.settle({"columns": b"a" * 16, "scale": b"b" * 16}, what="k-means")
+    again.settle({"columns": b"a" * 16, "scale": b"b" * 16}, what="k-means")
+    assert [json.loads(line)["name"] for line in file.read_text().splitlines()] == [
+        "columns",
+        "scale",
+    ]
+    with pytest.raises(Refusal, match="on another scale") as caught:
+        Ledger(file).settle({"columns": b"a" * 16, "scale": b"c" * 16}, what="k-means")
+    assert caught.value.code == Code.POLICY
+
+
+def test_two_processes_pay_for_a_draw_once(tmp_path: Path) -> None:
+    """The second one read the ledger before the first one paid."""
+    file = tmp_path / "ledger.jsonl"
+    first, second = Ledger(file), Ledger(file)
+    first.spend(0.5, what="a round", draw="d1")
+    second.spend(0.5, what="a round", draw="d1")
+    assert Ledger(file).spent == 0.5

@@ -126,7 +126,8 @@ def test_what_a_tier_hides_leaves_no_hole_and_no_false_word(
     assert "None" not in shown
     assert "NaN" not in shown
     assert ("means of fewer than 5 rows" in shown) == (tier != "dp")
-    assert "by client and cluster" not in shown
+    assert "No counts by client and cluster are published." in shown
+    assert shown.count("by client and cluster") == 1  # and no table
     assert "rows in a cell" not in shown
     assert ("are incomplete" in shown) == (tier == "guarded")
 

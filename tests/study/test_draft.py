@@ -44,6 +44,19 @@ def test_answers_make_a_study(tmp_path: Path) -> None:
     assert read_study(out).clustering.n_clusters == 4
 
 
+@pytest.mark.parametrize(("weights", "suggested"), [((61, 95), True), ((2_950, 4_100), False)])
+def test_a_draft_suggests_no_bounds_that_the_values_contradict(
+    weights: tuple[int, int], suggested: bool, tmp_path: Path
+) -> None:
+    """A column called weight may be in grams."""
+    rows = "".join(f"{value},{i}\n" for i, value in enumerate(weights))
+    for client in ("north", "south"):
+        (tmp_path / f"{client}.csv").write_text("weight,depth\n" + rows)
+    clients = {client: tmp_path / f"{client}.csv" for client in ("north", "south")}
+    notes = " ".join(draft(clients, tmp_path / "study.toml").notes)
+    assert ("weight = { low = 1, high = 300 }" in notes) == suggested
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -183,6 +183,12 @@ def test_sixty_sites_have_the_same_totals_everywhere(tmp_path: Path, tier: str, 
         assert words in page.text("clusters")
     else:
         assert said["withheld_counts"] is profile["withheld"] is None
+        for words in (
+            "No counts by client and cluster are published.",
+            "are rounded, so that 5 rows",
+        ):
+            assert words in " ".join(shown.output.split())
+            assert words in page.text("clusters")
 
 
 def test_ugly_columns_have_the_statistics_of_the_rows_used(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from fedclust.metrics import (
     Profile,
 )
 
-SCHEMA = Schema(2, low=np.zeros(2), high=np.full(2, 25.0))
+SCHEMA = Schema(2, low=np.full(2, -9.0), high=np.full(2, 30.0))
 START = np.array([[1.0, 9.0], [4.0, 18.0], [8.0, 4.0]])
 
 

@@ -30,8 +30,8 @@ from .mixture_parameters import (
     MixtureState,
     Parameters,
     PosteriorSums,
-    blur,
     count_cells,
+    own_variance,
     pool_variance,
     refuse_impossible,
 )
@@ -105,22 +105,16 @@ class Mixture(CenterAlgorithm[MixtureState, PosteriorSums]):
         return PosteriorSums(sums.mass, cells, sums.moved, square, sums.loglik)
 
     def server_step(self, state: MixtureState, merged: PosteriorSums, rng: Rng) -> MixtureState:
-        numbers, unit = state.numbers, state.unit
         refuse_impossible(merged, state)
         cells = count_cells(state.blocks, merged)
-        step = divide_or_keep(merged.moved, cells, np.zeros_like(cells)) * unit
-        square = merged.square * unit[numbers] ** 2
-        mean = np.where(cells > 0, step, state.centers)
-        mean[:, numbers] = state.centers[:, numbers] + step[:, numbers]
-        held, old = cells[:, numbers] > 0, state.variance[:, numbers]
-        variance = mean - mean**2  # of a cell of 0 or 1
-        variance[:, numbers] = divide_or_keep(square, cells[:, numbers], old)
-        variance[:, numbers] -= np.where(held, step[:, numbers] ** 2, 0.0)
-        of_all = pool_variance(cells, mean, variance)
-        of_all = np.where(of_all > blur(mean, state.centers), of_all, 0.0)
+        step = divide_or_keep(merged.moved, cells, np.zeros_like(cells)) * state.unit
+        shares = np.where(cells > 0, step, state.centers)
+        mean = np.where(state.blocks == 0, state.centers + step, shares)
+        own = own_variance(state, merged, cells, step, mean)
+        of_all = pool_variance(cells, mean, own, state.centers)
         least = np.where(of_all > 0, self.min_variance * of_all, 1.0)  # a constant says nothing
         known = (cells > 0) | (state.variance > 0)
-        variance = np.maximum(np.where(known, variance, of_all), least)
+        variance = np.maximum(np.where(known, own, of_all), least)
         moved = [mean - state.centers, np.sqrt(variance) - np.sqrt(state.variance)]
         return replace(
             state,

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..core import Dims, MessageError, Summed
-from ..kernels import Density
+from ..kernels import Density, divide_or_keep
 from ..kernels.grid import Grid
 from ..kernels.mixture import from_steps, unit_of
 from ..typing import FloatArray, IntArray
@@ -115,15 +115,29 @@ def count_cells(blocks: IntArray, merged: PosteriorSums) -> FloatArray:
     return cells
 
 
-def pool_variance(cells: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Variance of each column over all rows."""
+def own_variance(
+    at: MixtureState, merged: PosteriorSums, cells: FloatArray, step: FloatArray, mean: FloatArray
+) -> FloatArray:
+    """Variance of each cluster and column (C, F); without cells, that of the round before."""
+    n = at.numbers
+    held, square = cells[:, n] > 0, merged.square * at.unit[n] ** 2
+    variance: FloatArray = mean - mean**2  # of a cell of 0 or 1
+    variance[:, n] = divide_or_keep(square, cells[:, n], at.variance[:, n])
+    variance[:, n] -= np.where(held, step[:, n] ** 2, 0.0)
+    return variance
+
+
+def pool_variance(
+    cells: FloatArray, mean: FloatArray, variance: FloatArray, before: FloatArray
+) -> FloatArray:
+    """Variance of each column over all rows; 0 of a column of equal values."""
     share = cells / np.maximum(cells.sum(axis=0), 1e-300)
     middle = (share * mean).sum(axis=0)
-    pooled: FloatArray = (share * (variance + (mean - middle) ** 2)).sum(axis=0)
-    return pooled
+    pooled = (share * (variance + (mean - middle) ** 2)).sum(axis=0)
+    return np.where(pooled > _blur(mean, before), pooled, 0.0)
 
 
-def blur(mean: FloatArray, before: FloatArray) -> FloatArray:
+def _blur(mean: FloatArray, before: FloatArray) -> FloatArray:
     """The largest variance (F,) that a column of equal values can seem to have by rounding.
 
     A mean is off by a few of its last bits; and the square of a step is subtracted, which is off by

@@ -186,13 +186,15 @@ def _explain_end(about: "RunDescription") -> Iterator[str]:
 
 def _describe_sizes(outcome: "Outcome") -> Iterator[str]:
     """What the sizes cover, what is withheld, and which clusters are empty."""
-    from ..report.words import coverage_words, withheld_words
+    from ..report.words import coverage_words, rounding_words, withheld_words
 
     model, profile = outcome.model, outcome.profile
     if profile.coverage in ("replied", "released"):
         yield coverage_words(profile, model.about.privacy.tier)
-    if words := withheld_words(profile):
-        yield words
+    if hasattr(model, "centers"):  # with split columns each owner sees its own part
+        yield from filter(None, [withheld_words(profile)])
+        every = model.about.privacy.publishes_all
+        yield from filter(None, [rounding_words(profile, publishes_all=every)])
     n, unknown, empty = len(model.ids), model.sizes.count(None), model.sizes.count(0)
     if 0 < unknown < n:
         yield f"{unknown} of {n} clusters have no size: empty, very small, or withheld."

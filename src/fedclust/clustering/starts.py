@@ -27,7 +27,10 @@ _MICRO_PER_CLUSTER = 5
 _CANDIDATES_PER_MICRO = 2  # groups of rows that all clients together send for a micro-cluster
 _MICRO_ROUNDS = 3
 _SEARCHED = (1, 3)  # rounds of micro-clusters after which the server searches
+_KICKS = 12  # of the best solution of a search
 _OUTLYING = 16  # points beyond which centres are tried, in each round of micro-clusters
+_BESIDE = 1e-3  # how far beside a point it is divided, in distances to the nearest other point
+_DIVISIONS = 2  # of each point in a round
 _HEAVIEST = 4096  # points with which lighter ones are compared
 _BEYOND = (0.5, 1.0, 2.0, 4.0)  # how far beyond, in distances to the nearest heavier point
 _CENTERS_OF_RIVALS = 256  # in a round of the race; this limits the number of rivals
@@ -50,6 +53,7 @@ class StartSearch:
     seed: int
     schema: Schema
     runs: list[Run] = field(default_factory=list)
+    means: list[Summary] = field(default_factory=list)  # of all rows, by clusters of each rival
 
     def find(self, tier: Tier) -> FloatArray:
         """The initial centres."""
@@ -82,6 +86,9 @@ class StartSearch:
         k, found = self.algorithm.n_clusters, list[FloatArray]()
         centers = _spread(summary, _count_micro(k), rng)
         for number in range(1, _MICRO_ROUNDS + 1):
+            if number > 1:
+                free = _count_micro(k) - len(centers)
+                centers = np.concatenate([centers, self._inside(_beside(summary, free, rng))])
             centers = np.concatenate([centers, self._guess(summary, len(centers))])
             # A single client is the pooled case: it has nobody to hide its sums from.
             wanted = k if self.n_clients > 1 else _MOST_CENTERS
@@ -149,7 +156,8 @@ class StartSearch:
         for _ in range(_count_swaps(k)):
             if found.weight is None:
                 break
-            proposal = propose(summary, found.starts[0], found.weight[0], _count_variants(k))
+            shown = self._add_means(summary)
+            proposal = propose(shown, found.starts[0], found.weight[0], _count_variants(k))
             measured = self._compare(self._inside(np.stack(proposal.variants())), step=False)
             swapped = [] if measured is None else proposal.swap(measured.score)
             if measured is None or not swapped:
@@ -159,6 +167,15 @@ class StartSearch:
                 break
         best: FloatArray = found.starts[0]
         return best
+
+    def _add_means(self, summary: Summary) -> Summary:
+        """The summary, with the means of all clusters of rivals.
+
+        Each rival divides all rows in its own way, and its means are exact. Where the summary mixes
+        values, some rival often keeps them apart.
+        """
+        parts = zip(summary, *self.means, strict=True)
+        return Summary(*(np.concatenate(part) for part in parts))
 
     def _race_on(self, starts: FloatArray) -> Rivals:
         """Let starts take steps, and keep the best ones after each."""
@@ -176,6 +193,8 @@ class StartSearch:
         if query is None:
             return None
         done: Rivals = self._run(query).model
+        if done.weight is not None:
+            self.means += map(Summary.of, done.starts, done.weight)
         return done
 
     def _run(self, algorithm: AnyAlgorithm) -> Run:
@@ -264,7 +283,7 @@ def _search(summary: Summary, k: int, rng: Rng) -> list[FloatArray]:
     points, weight = summary
     if len(points) < k:
         return [_spread(summary, k, rng)]
-    return search_centers(points, k, rng, weight, most=_count_rivals(k))
+    return search_centers(points, k, rng, weight, most=_count_rivals(k), kicks=_KICKS)
 
 
 def _spread(summary: Summary, n: int, rng: Rng) -> FloatArray:
@@ -295,6 +314,25 @@ def _reach_beyond(summary: Summary) -> FloatArray:
     far = np.argsort(-distance, kind="stable")[:_OUTLYING]
     away = points[far + 1] - points[heavier[far]]
     return np.concatenate([points[far + 1] + times * away for times in _BEYOND])
+
+
+def _beside(summary: Summary, n: int, rng: Rng) -> FloatArray:
+    """Up to n places right beside points: a centre there divides a point that stands for several.
+
+    A point that many rows share stays whole. Heavy points that are far from all others come first.
+    """
+    points, weight = summary
+    if n <= 0 or len(points) < 2:
+        return points[:0]
+    apart = sq_distances(points, points)
+    np.fill_diagonal(apart, np.inf)
+    near = apart.min(axis=1)
+    order = np.argsort(-weight * near, kind="stable")
+    chosen = order[np.arange(min(n, _DIVISIONS * len(points))) % len(points)]
+    away = rng.normal(size=(len(chosen), points.shape[1]))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    beside: FloatArray = points[chosen] + _BESIDE * np.sqrt(near[chosen])[:, None] * away
+    return beside
 
 
 def _count_micro(k: int) -> int:

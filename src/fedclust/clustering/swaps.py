@@ -1,8 +1,9 @@
 """Proposals to improve a start: a centre that is hardly missed goes where a cluster is wide.
 
 The summary of the rows is coarse where few rows are, and where groups mix different values, so
-some swaps that pay over all rows do not pay over the summary. The server proposes removals and
-splits, and one round measures them over all rows. What promises most is combined to swaps.
+some swaps that pay over all rows do not pay over the summary. The means of the rivals' clusters are
+therefore added to it: they are exact. The server proposes removals and splits, and one round
+measures them over all rows. What promises most is combined to swaps.
 """
 
 import math
@@ -108,21 +109,26 @@ def propose(summary: Summary, centers: FloatArray, weight: FloatArray, most: int
 def _splits(
     summary: Summary, centers: FloatArray, weight: FloatArray, between: FloatArray
 ) -> list[Split]:
-    """Splits of the clusters; those that promise most by the summary come first."""
+    """The best split of each cluster, then their second ones, and so on.
+
+    Those of each kind come first that promise most by the summary. It can be wrong about a cluster,
+    so that no cluster should take the places of others.
+    """
     own = nearest(summary.points, centers)[0]
-    found: list[tuple[float, Split]] = []
+    found: list[tuple[int, float, Split]] = []  # place among those of the cluster, gain, split
     for c, center in enumerate(centers):
         held = Summary(*(part[own == c] for part in summary))
         if len(held.points) < 2:
             away = (centers[between[c].argmin()] - center) / 4
-            found.append(
-                (weight[c] * float((away**2).sum()), Split(c, center + away, center - away))
-            )
+            gain = weight[c] * float((away**2).sum())
+            found.append((0, gain, Split(c, center + away, center - away)))
             continue
         share = weight[c] / held.weight.sum()
-        pairs = _pairs(held, center)
-        found += [(share * _gain(held, center, pair), Split(c, *pair)) for pair in pairs]
-    return [split for gain, split in sorted(found, key=lambda one: -one[0]) if gain > 0]
+        pairs = [(share * _gain(held, center, pair), pair) for pair in _pairs(held, center)]
+        pairs.sort(key=lambda one: -one[0])
+        found += [(place, gain, Split(c, *pair)) for place, (gain, pair) in enumerate(pairs)]
+    found.sort(key=lambda one: (one[0], -one[1]))
+    return [split for _, gain, split in found if gain > 0]
 
 
 def _pairs(cluster: Summary, center: FloatArray) -> list[FloatArray]:

@@ -355,7 +355,7 @@ def _merge_replies(
         raise MessageError(f"round {number}: values that are not finite, from {culprits}")
     if merged.is_empty():
         raise EmptyRound(
-            f"round {number}: all {len(replies)} replies are empty: the clients have no rows, or "
-            "privacy rules withheld everything"
+            f"round {number}: all {len(replies)} replies are empty: the clients have no rows, "
+            "privacy rules withheld everything, or public bounds are so wide that sums round to 0"
         )
     return merged

@@ -1,6 +1,6 @@
 """Bounds of an estimator's features: public ones, or estimated from counts of all clients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,21 @@ def given_bounds(bounds: Any, tier: Tier, F: int) -> tuple[FloatArray | None, Fl
             "bounds: low and high must be finite, and low below high, in every column"
         )
     return low, high
+
+
+def check_within(rows: Mapping[str, Data], schema: Schema, names: Sequence[str]) -> None:
+    """Refuse rows beyond public bounds: the server takes their sums for those of a liar."""
+    if schema.low is None or schema.high is None:
+        return
+    for client, data in rows.items():
+        if not len(data):
+            continue
+        lowest, highest = data.extent
+        for j in np.flatnonzero((lowest < schema.low) | (highest > schema.high)).tolist():
+            raise DataError(
+                f"client {client!r}: column {names[j]!r} has values outside its public bounds "
+                f"[{schema.low[j]:g}, {schema.high[j]:g}]; widen them or correct the data"
+            )
 
 
 def estimated_bounds(

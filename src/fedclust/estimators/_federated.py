@@ -45,7 +45,7 @@ from ._parameters import (
     supported_keys,
     unsupported,
 )
-from ._progress import FitRound, Progress, noted_compilation
+from ._progress import FitRound, Progress, noted_compilation, warn_of_end
 from ._rows import Rows, check_table, join_tables, label, read_rows
 from ._tables import collect, map_tables, reorder_columns, without
 
@@ -378,9 +378,13 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
     def _warn(self, tier: Tier) -> None:
         distinct = len(np.unique(self.labels_[self.labels_ >= 0]))
         if distinct < self.n_clusters_:
+            change = "change init or random_state"
+            if tier.sums_only:
+                change = "give bounds closer to the data"
+                change += "" if tier.noisy else ", or use init='summary'"
             warnings.warn(
                 f"only {distinct} of n_clusters={self.n_clusters_} clusters have any rows; "
-                "reduce n_clusters, or change init or random_state",
+                f"reduce n_clusters, or {change}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -391,8 +395,4 @@ class Federated(  # type: ignore[call-arg]  # a parameter of the mixins
                 remedy = f"privacy={tier.name!r} allows no more rounds; increase tol"
             elif self.sampling < 1:
                 remedy = f"with sampling={self.sampling:g} centres keep moving; increase tol"
-            warnings.warn(
-                f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; {remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_of_end(self.algorithm_.key, self.n_rounds_, remedy, stacklevel=4)

@@ -2,10 +2,13 @@
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core import ALL_CLIENTS, Channel, ClientSampling, ConfigError, Plan, Round, Run, Schema, run
 
@@ -140,3 +143,11 @@ def noted_compilation() -> Iterator[None]:
 
     with event.install_listener("numba:compile", Note()):
         yield
+
+
+def warn_of_end(key: str, n_rounds: int, remedy: str, stacklevel: int) -> None:
+    """Warn that a fit ended before it converged."""
+    rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
+    warnings.warn(
+        f"{key} did not converge in {rounds}; {remedy}", ConvergenceWarning, stacklevel=stacklevel
+    )

@@ -27,7 +27,7 @@ from ..kernels.columns import nearest_of
 from ..tiers.columns import TRUST
 from ..typing import FloatArray, IntArray
 from ._parameters import KnownParameters, count_starts, draw_seed
-from ._progress import FitRound, Progress, noted_compilation
+from ._progress import FitRound, Progress, noted_compilation, warn_of_end
 from ._rows import check_table, refuse_fewer_than
 
 
@@ -303,12 +303,8 @@ class Vertical(KnownParameters, ClusterMixin, BaseEstimator):
                 stacklevel=4,
             )
         if not self.converged_:
-            warnings.warn(
-                f"{self.algorithm_.key} did not converge in {self.n_rounds_} rounds; increase "
-                "max_rounds or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            remedy = "increase max_rounds or tol"
+            warn_of_end(self.algorithm_.key, self.n_rounds_, remedy, stacklevel=5)
 
 
 def _reorder_start(algorithm: AnyRecordAlgorithm, order: IntArray) -> AnyRecordAlgorithm:

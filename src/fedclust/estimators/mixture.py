@@ -7,11 +7,12 @@ import numpy as np
 
 from ..algorithms import make
 from ..clustering.rows import Clustering, Init
-from ..core import AnyAlgorithm
+from ..core import AnyAlgorithm, Runner, Schema
 from ..kernels import Density, most_probable, posteriors, score_mixture
 from ..tiers import Privacy, Tier
 from ..typing import FloatArray, IntArray
 from ._auto import given_clusters
+from ._bounds import check_within
 from ._mixed import MixedColumns
 from ._progress import FitRound
 from ._rows import Rows
@@ -150,6 +151,13 @@ class FederatedMixture(MixedColumns):
         return np.asarray(posteriors(self._encode(rows), self._density))
 
     # Results
+
+    def _find_bounds(
+        self, rows: Rows, schema: Schema, tier: Tier, runner: Runner
+    ) -> tuple[Rows, Schema]:
+        rows, schema = super()._find_bounds(rows, schema, tier, runner)
+        check_within(rows.by_client, schema, self._encoded_names())
+        return rows, schema
 
     def _by_key(self, key: str) -> AnyAlgorithm:
         return make(self._lossless, given_clusters(self), min_variance=self.min_variance)

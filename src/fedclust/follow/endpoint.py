@@ -57,7 +57,7 @@ class FollowingEndpoint(ClientEndpoint):
     ) -> bytes:
         """Answer a request that is no step: one of a script, or of no study at all."""
         if frame.header["kind"] in FIRST_REQUESTS:
-            _check_version(get_text(frame.header, "version"))
+            _check_version(frame.header.get("version"))
         script = self._script(caller)
         if script is None:
             self._allow_unfollowed()
@@ -119,7 +119,7 @@ class FollowingEndpoint(ClientEndpoint):
 
     def _open(self, header: Mapping[str, Any], caller: Caller, entry: dict[str, Any]) -> int:
         """Begin to follow a study, or continue; the position of this client in it."""
-        _check_version(get_text(header, "version"))
+        _check_version(header.get("version"))
         self._session.admission.allow_caller(caller)
         members = header.get("members")
         if not isinstance(members, list) or not all(isinstance(m, str) for m in members):
@@ -251,11 +251,12 @@ class _Opened(NamedTuple):
         return self.memory.is_current
 
 
-def _check_version(version: str) -> None:
+def _check_version(version: object) -> None:
     """Refuse a server of another version: its steps could differ, and nobody would notice."""
     if version != __version__:
+        other = version if isinstance(version, str) else "of a version that it does not name"
         raise Refusal(
-            f"the server runs fedclust {version}, this client {__version__}; a study "
+            f"the server runs fedclust {other}, this client {__version__}; a study "
             "needs the same version everywhere",
             code=Code.STUDY,
         )

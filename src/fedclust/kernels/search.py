@@ -5,19 +5,22 @@ swaps of a centre for a point (S. Lattanzi, C. Sohler, 2019: "A better k-means++
 local search"), with Lloyd steps after each.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from ..typing import FloatArray, Rng
 from .local import draw, fuzzy_c_means, inertia, kmeans_plusplus, lloyd, pad_centers
-from .steps import memberships, sq_distances
+from .steps import memberships, nearest, sq_distances
 
 _STARTS = 16  # at least, or as many as solutions are wanted
-_POLISH_ONE_OF = 8  # of the starts: the best ones
+_POLISH_ONE_OF = 4  # of the starts: the best ones
 _STEPS = 100  # Lloyd steps of a start
 _STEPS_AFTER_SWAP = 10
-_FEWEST_SWAPS = 24  # tried, or one for each centre if these are more
+_FEWEST_SWAPS = 48  # tried before giving up, or one for each centre if these are more
+_CANDIDATES = 256  # points for which a centre may be swapped
+_KICKED = 2  # centres that a kick moves
+_REMOVALS = 2  # centres that may be taken for a point: those that are missed least
 _FUZZY_STEPS = 100
 _FUZZY_STEPS_AFTER_SWAP = 30
 _MOST_FUZZY_SWAPS = 64
@@ -27,9 +30,12 @@ _SMALLEST_GAIN = 1e-12
 
 
 def search_centers(
-    points: FloatArray, k: int, rng: Rng, weight: FloatArray, *, most: int
+    points: FloatArray, k: int, rng: Rng, weight: FloatArray, *, most: int, kicks: int = 0
 ) -> list[FloatArray]:
-    """Up to `most` different local optima of k-means, the best first."""
+    """Up to `most` different local optima of k-means, the best first.
+
+    After each of the `kicks`, which move two centres of the best solution, it is improved again.
+    """
     n_starts = max(_STARTS, most)
     found = [
         lloyd(points, pad_centers(seeds, k), weight, steps=_STEPS).centers
@@ -37,9 +43,8 @@ def search_centers(
     ]
     found = _rank(found, lambda centers: inertia(points, centers, weight))
     if 1 < k < len(points):
-        found += [
-            _swap(points, weight, start, rng) for start in found[: n_starts // _POLISH_ONE_OF]
-        ]
+        found += [_swap(points, weight, start) for start in found[: n_starts // _POLISH_ONE_OF]]
+        found += _kick(points, weight, found, kicks, rng)
     return _rank(found, lambda centers: inertia(points, centers, weight))[:most]
 
 
@@ -104,26 +109,59 @@ def _scatter(points: FloatArray, k: int, rng: Rng, weight: FloatArray) -> FloatA
     return moved
 
 
-def _swap(points: FloatArray, weight: FloatArray, centers: FloatArray, rng: Rng) -> FloatArray:
-    """Replace centres by points drawn by D^2 sampling, as long as that lowers the inertia."""
-    value, k = inertia(points, centers, weight), len(centers)
-    for _ in range(max(_FEWEST_SWAPS, k)):
-        D = sq_distances(points, centers)
-        own = D.argmin(axis=1)
-        first, second = np.partition(D, 1, axis=1)[:, :2].T
-        if not (weight * first).any():
-            break
-        drawn = points[draw(weight * first, 1, rng)]
-        to_drawn = sq_distances(points, drawn)[:, 0]
-        kept, lost = np.minimum(first, to_drawn), np.minimum(second, to_drawn)
-        increase = np.bincount(own, weight * (lost - kept), k)  # if that centre is replaced
-        changed = centers.copy()
-        changed[increase.argmin()] = drawn
-        changed = lloyd(points, changed, weight, steps=_STEPS_AFTER_SWAP).centers
-        after = inertia(points, changed, weight)
+def _kick(
+    points: FloatArray, weight: FloatArray, found: list[FloatArray], kicks: int, rng: Rng
+) -> Iterator[FloatArray]:
+    """Better solutions than all found: some centres of the best move, then swaps improve it."""
+    value, best = min(((inertia(points, one, weight), one) for one in found), key=lambda v: v[0])
+    for _ in range(kicks):
+        share = weight * nearest(points, best)[1]
+        if not share.any():
+            return
+        changed, n = best.copy(), min(_KICKED, len(best))
+        changed[rng.choice(len(best), n, replace=False)] = points[draw(share, n, rng)]
+        moved = _swap(
+            points, weight, lloyd(points, changed, weight, steps=_STEPS_AFTER_SWAP).centers
+        )
+        after = inertia(points, moved, weight)
         if after < value * (1 - _SMALLEST_GAIN):
-            centers, value = changed, after
-    return lloyd(points, centers, weight, steps=_STEPS).centers
+            value, best = after, moved
+            yield best
+
+
+def _swap(points: FloatArray, weight: FloatArray, centers: FloatArray) -> FloatArray:
+    """Replace centres by points as long as that lowers the inertia."""
+    value = inertia(points, centers, weight)
+    while True:
+        for changed in _promising_swaps(points, weight, centers):
+            moved = lloyd(points, changed, weight, steps=_STEPS_AFTER_SWAP).centers
+            after = inertia(points, moved, weight)
+            if after < value * (1 - _SMALLEST_GAIN):
+                centers, value = moved, after
+                break
+        else:
+            return lloyd(points, centers, weight, steps=_STEPS).centers
+
+
+def _promising_swaps(
+    points: FloatArray, weight: FloatArray, centers: FloatArray
+) -> Iterator[FloatArray]:
+    """Centres after one swap; those with the lowest inertia before any step come first."""
+    D, k = sq_distances(points, centers), len(centers)
+    own = D.argmin(axis=1)
+    first, second = np.partition(D, 1, axis=1)[:, :2].T
+    far = np.argsort(-weight * first, kind="stable")[:_CANDIDATES]
+    to_far = sq_distances(points, points[far])
+    gain = weight @ np.maximum(first[:, None] - to_far, 0)  # (P,) of another centre at a point
+    lost = np.minimum(second[:, None], to_far) - np.minimum(first[:, None], to_far)
+    cost = (weight * (own == np.arange(k)[:, None])) @ lost  # (C, P) of taking a centre for it
+    taken = np.argpartition(cost, min(_REMOVALS, k) - 1, axis=0)[:_REMOVALS]
+    net = gain - np.take_along_axis(cost, taken, axis=0)
+    for place in np.argsort(-net, axis=None, kind="stable")[: max(_FEWEST_SWAPS, k)]:
+        removal, candidate = np.unravel_index(place, net.shape)
+        changed = centers.copy()
+        changed[taken[removal, candidate]] = points[far[candidate]]
+        yield changed
 
 
 def _rank(

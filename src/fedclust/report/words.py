@@ -164,7 +164,9 @@ def coverage_words(profile: RunProfile, tier: str) -> str:
 
 def withheld_words(profile: RunProfile) -> str:
     """How much of the counts by client and cluster is withheld; empty if nothing is."""
-    if profile.withheld is None or not profile.withheld.cells:
+    if profile.withheld is None:
+        return "No counts by client and cluster are published."
+    if not profile.withheld.cells:
         return ""
     n = sum(len(cluster.by_client) for cluster in profile.clusters)
     return (

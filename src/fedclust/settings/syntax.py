@@ -31,10 +31,21 @@ def _advise(line: str, reason: str) -> str:
         return "the bracket ] is missing after the name of the table"
     if "overwrite" in reason or "twice" in reason or "already" in reason:
         return "the key or table is given twice; keep one"
+    if open_bracket := _find_open_bracket(line):
+        return f"a bracket {open_bracket} is not closed"
     if ":" in line and "=" not in line:
         return 'write key = "value", with an equals sign'
     found = _BARE.match(line)
     return _advise_value(found[1], found[2]) if found else ""
+
+
+def _find_open_bracket(line: str) -> str:
+    """The bracket that a value opens and does not close; empty if there is none."""
+    value = re.sub(r"\"[^\"]*\"|'[^']*'", "", line).split("#")[0].partition("=")[2]
+    for opening, closing in ("[]", "{}"):
+        if value.count(opening) > value.count(closing):
+            return opening
+    return ""
 
 
 def _advise_quotes(line: str) -> str:

@@ -60,7 +60,7 @@ class Secure(Tier):
     def _words(self) -> str:
         return (
             f"The server learns totals over at least {self.min_cohort} clients and no number of a "
-            "single client, as long as the other clients are not its own. The result is exact. "
+            "single client, as long as the other clients are not its own. The totals are exact. "
             "Single records are not protected: if totals of two rounds differ by one record, the "
             "server knows that record, though not whose it is."
         )

@@ -15,7 +15,7 @@ from ...core import ConfigError, DataError
 from ...data.dates import AmbiguousDate, date_order, parse_dates
 from ...data.kinds import Kind
 from ...data.names import near_names
-from ...data.plausible import ask_for_bounds
+from ...data.plausible import Suggestion, ask_for_bounds, suggest_bounds
 from ...data.settings import ReadOptions
 from .client_tables import Tables, notes_about, notes_about_column, open_table
 
@@ -103,9 +103,25 @@ def draft(
         others='"mean"' if by_columns else '"partial", "mean", "median-of-means"',
         features="\n".join(features),
     )
-    numbers = [(line.partition(" = ")[0].strip('"'), "") for line in features if "= {}" in line]
-    asked = "" if by_columns else ask_for_bounds(numbers)
+    asked = "" if by_columns else ask_for_bounds(_plausible(features, tables))
     return Draft(text, (*_notes(tables, by_columns), *filter(None, [asked])))
+
+
+def _plausible(features: Sequence[str], tables: Tables) -> Iterator[tuple[str, str]]:
+    """Drafted features whose names suggest bounds that hold in the files, without a unit."""
+    for line in features:
+        name, numeric, _ = line.partition(" = {}")
+        name = name.strip('"')
+        known = suggest_bounds(name)
+        if numeric and known and all(_within(t.columns[name], known) for t in tables.values()):
+            yield name, ""
+
+
+def _within(values: Any, known: Suggestion) -> bool:
+    if values.dtype.kind not in "fiu":
+        return False  # words among the numbers, which a note mentions
+    seen = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return bool(((seen >= known.low) & (seen <= known.high)).all())
 
 
 def _near(tables: Tables) -> str:
