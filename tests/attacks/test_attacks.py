@@ -86,13 +86,14 @@ def test_seeds_as_printed_are_rows_and_ours_are_not() -> None:
 def test_even_an_oracle_finds_no_record_in_differences_of_grouped_rows() -> None:
     """Any unions of up to two clusters, any rounds or starts, and no check but the truth."""
     X, k = table("wine")
+    found = {"guarded": 0, "none": 0}
     for seed in range(3):
-        server, _ = watched(dealt(X, 3, seed), k, Guarded(), n_init=4, seed=seed)
-        looks = [look for look in server.looks() if look.who != EVERYBODY]
-        assert _oracle(looks, X) == 0
-    open_server, _ = watched(dealt(X, 3, 0), k, "none", n_init=4)
-    # The same search finds records where nothing guards.
-    assert _oracle([look for look in open_server.looks() if look.who != EVERYBODY], X) >= 20
+        for name, tier in (("guarded", Guarded()), ("none", "none")):
+            server, _ = watched(dealt(X, 3, seed), k, tier, n_init=4, seed=seed)
+            looks = [look for look in server.looks() if look.who != EVERYBODY]
+            found[name] += _oracle(looks, X)
+    assert found["guarded"] == 0
+    assert found["none"] >= 3 * 30, "the same search finds records where nothing guards"
 
 
 def _oracle(looks: list[Look], X: FloatArray) -> int:
