@@ -181,7 +181,7 @@ def test_half_of_the_clients_told_of_another_run(tmp_path: Path) -> None:
     assert total_of(whole) == rows, "masks cancel in the whole cohort"
     assert total_of(mixed) != rows
     for n in range(1, 6):
-        assert total_of(whole[:n]) % STEPS, "no part of the cohort can be read"
+        assert total_of(whole[:n]) % int(STEPS), "no part of the cohort can be read"
 
 
 def total_of(replies: Sequence[Frame]) -> int:
