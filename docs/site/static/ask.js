@@ -8,10 +8,10 @@
     + "possible way must may am any using used dealing handle").split(" "));
   const KIND = { "how-to": 1.6, page: 1.0, answer: 1.1, front: 0.8, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 3, heading: 3, asked: 1.5, text: 1 };
-  const K1 = 1.2, B = 0.4, PASSAGE = 120; // of BM25; words of a passage
+  const K1 = 2, B = 0.4, PASSAGE = 120; // of BM25; words of a passage
   const SYNONYM = 0.7, TYPO = 0.7, PART = 0.5, RAREST = 5; // what such a word counts; no word counts more than this
-  const LIKE = 1.5, SMALL = 0.15; // a heading that reads like the question; a word such as "how" in it
-  const COVER = 0.3, OTHERS = 0.25; // shares of: all words are there; the next sections of the page
+  const LIKE = 2.5, SMALL = 0.15; // a heading that reads like the question; a word such as "how" in it
+  const COVER = 0.2, OTHERS = 0.15; // shares of: all words are there; the next sections of the page
 
   // Words for the same thing: word -> word, and word -> words that it may mean.
   const same = new Map(), near = new Map();
