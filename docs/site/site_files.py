@@ -86,7 +86,7 @@ def llms_text(sections: list[Section]) -> str:
         "row. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
     groups = {"front": "The repository", "menu": "Start", "how-to": "How do I"}
-    groups |= {"page": "Guides", "record": "Records"}
+    groups |= {"answer": "Questions", "page": "Guides", "record": "Records"}
     first = {s.page: s for s in reversed(sections) if s.kind in groups}
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]

@@ -38,6 +38,13 @@ def test_few_rows_limit_the_number_of_clusters(tmp_path: Path) -> None:
     assert [score.n_clusters for score in done.choice.scores] == [2, 3]
 
 
+def test_with_client_sampling_a_larger_tolerance_is_advised(tmp_path: Path) -> None:
+    text = SMALLEST + "max_rounds = 2\n[sampling]\nfraction = 0.5\nmin_clients = 1\n"
+    shown = CliRunner().invoke(app, ["run", str(write(tmp_path, text))])
+    words = " ".join(shown.output.split())
+    assert "with fraction = 0.5 centres keep moving, so increase tol." in words
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("fuzzy", [False, True])
 def test_batches_give_the_clusters_of_complete_files(

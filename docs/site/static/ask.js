@@ -6,11 +6,13 @@
     + "want was we were what when where which who whom why will with would you your fedclust "
     + "need needs happen happens know make makes somebody someone something thing things very too really please off mean until across several "
     + "possible way must may am any using used dealing handle").split(" "));
+  const WEAK = new Set("federated federation federate learning train training trained model models data dataset".split(" ")); // in most questions
   const KIND = { "how-to": 1.6, page: 1.0, answer: 1.1, front: 0.8, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 3, heading: 3, asked: 1.5, text: 1 };
   const K1 = 2, B = 0.4, PASSAGE = 120; // of BM25; words of a passage
-  const SYNONYM = 0.7, TYPO = 0.7, PART = 0.5, RAREST = 5; // what such a word counts; no word counts more than this
+  const SYNONYM = 0.7, TYPO = 0.7, PART = 0.5, WEAKLY = 0.4, RAREST = 5; // what such a word counts; no word counts more than this
   const LIKE = 2.5, SMALL = 0.15; // a heading that reads like the question; a word such as "how" in it
+  const NEAREST = 200; // sections whose headings are compared with the question
   const COVER = 0.2, OTHERS = 0.15; // shares of: all words are there; the next sections of the page
 
   // Words for the same thing: word -> word, and word -> words that it may mean.
@@ -107,6 +109,7 @@
       parts(word).forEach((part) => add(stem(part), PART));
       if (!STOP.has(word) && !index.places.has(said)) guesses(index, said).forEach((other) => add(other, TYPO));
       add(said, 1);
+      if (WEAK.has(word)) concept.forEach((share, term) => concept.set(term, share * WEAKLY));
       concepts.set(said, concept);
     });
     return concepts;
@@ -149,7 +152,7 @@
       best.set(number, Math.max(best.get(number) || 0, score * cover(part)));
     });
     const grouped = new Map(); // page -> its sections; an answer to a question stands for itself
-    best.forEach((score, number) => {
+    [...best.entries()].sort((a, b) => b[1] - a[1]).slice(0, NEAREST).forEach(([number, score]) => {
       const [page, , , anchor, , kind] = index.rows[number];
       const group = kind === "answer" ? `${page}#${anchor}` : page;
       if (!grouped.has(group)) grouped.set(group, []);
