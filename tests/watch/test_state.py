@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -123,11 +125,9 @@ def test_a_run_that_ends_early_says_why(tmp_path: Path, how: str, tone: Tone) ->
 
 
 def test_a_process_that_was_killed_is_noticed(tmp_path: Path) -> None:
-    gone = os.fork()
-    if not gone:
-        os._exit(0)
-    os.waitpid(gone, 0)
-    run = FakeRun(tmp_path / "run", process=gone)
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    run = FakeRun(tmp_path / "run", process=gone.pid)
     assert "is gone" in look(run).headline.text
 
 
