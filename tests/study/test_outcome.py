@@ -1,6 +1,7 @@
 """Results of a study, and the files that it writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedclust.cli import app
+from fedclust.cli.run import explain_end
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 
@@ -39,10 +41,11 @@ def test_few_rows_limit_the_number_of_clusters(tmp_path: Path) -> None:
 
 
 def test_with_client_sampling_a_larger_tolerance_is_advised(tmp_path: Path) -> None:
-    text = SMALLEST + "max_rounds = 2\n[sampling]\nfraction = 0.5\nmin_clients = 1\n"
-    shown = CliRunner().invoke(app, ["run", str(write(tmp_path, text))])
-    words = " ".join(shown.output.split())
-    assert "with fraction = 0.5 centres keep moving, so increase tol." in words
+    done = run_study(read_study(write(tmp_path)), tmp_path / "run")
+    about = replace(done.model.about, converged=False, rounds=3)
+    ended = replace(done, model=replace(done.model, about=about))
+    assert "increase max_rounds or tol" in " ".join(explain_end(ended, 1.0))
+    assert "centres keep moving, so increase tol" in " ".join(explain_end(ended, 0.5))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

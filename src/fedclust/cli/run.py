@@ -107,7 +107,7 @@ def _show(console: Console, outcome: "Outcome", settings: "Study") -> None:
         show(console, f"{why[0].upper()}{why[1:]}")
     console.print(_tabulate(outcome))
     report = settings.outputs.report
-    lines = [*_write_remarks(outcome), *_explain_end(outcome, settings.sampling.fraction)]
+    lines = [*_write_remarks(outcome), *explain_end(outcome, settings.sampling.fraction)]
     lines += _describe_labels(outcome.labels)
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
@@ -171,7 +171,7 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield privacy.effect
 
 
-def _explain_end(outcome: "Outcome", fraction: float) -> Iterator[str]:
+def explain_end(outcome: "Outcome", fraction: float) -> Iterator[str]:
     """Why a run ended before it converged; a fraction of the clients took part in each round."""
     from ..report.amounts import several
 
