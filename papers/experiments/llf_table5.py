@@ -3,7 +3,7 @@
 from ..experiment import Experiment, Task
 from ..measures.llf import llf
 from .llf_table2 import GAMMAS, SETS, name
-from .llf_table3 import NO_SDB, cells, displacements
+from .llf_table3 import cells, displacements
 
 LLF_ROWS = {
     "XC": (
@@ -140,7 +140,7 @@ CLOSE_CENTRES = (
 def because(method: str, short: str, quantity: str) -> str:
     """Reasons that were tested."""
     if quantity == "SDB":
-        return NO_SDB
+        return "no formula was found for this index, as in Table III"
     if (method, short) == ("C2F-FCM", "WA"):
         return C2F_ON_WAVEFORM
     if (short, quantity) == ("PE", "XB"):
