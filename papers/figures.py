@@ -12,6 +12,7 @@ import numpy as np
 matplotlib.use("Agg")  # draw to files, without a screen
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from .experiment import Experiment, Line, Panel, Scatter, is_measured
 from .verdict import Results
@@ -109,10 +110,12 @@ def _lines(axes: Any, panel: Panel, results: Results) -> None:
     axes.set_ylabel(panel.y_label, fontsize=8)
     axes.grid(alpha=0.25)
     at = sorted({x for points in panel.lines.values() for x, _, _ in points})
-    if len(at) <= _TICKS and not panel.log_x:
+    if panel.log_x or panel.bars:
+        return
+    if len(at) <= _TICKS:
         axes.set_xticks(at)
     elif all(float(x).is_integer() for x in at):
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def _line(axes: Any, panel: Panel, label: str, points: Line, results: Results, index: int) -> None:
