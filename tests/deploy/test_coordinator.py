@@ -286,7 +286,7 @@ def test_the_command_shows_progress_and_takes_no_markup_from_clients(
     words = ["server", str(tmp_path / "s.toml"), "--kits", str(tmp_path / "kits")]
     done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run"), "--grace", "0"])
     assert done.exit_code == 0, done.output
-    assert "llf-fcm, round 0: " in done.output
+    assert "llf-fcm, round 1: " in done.output
     assert "west: [red]gone[/red]" in done.output
     again = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run")])
     assert again.exit_code == 1

@@ -41,8 +41,8 @@ def test_a_study_runs_once_every_owner_has_approved_it(fed: Federation) -> None:
     study.write_text(STUDY.format(files=files))
     ahead = fed.command("ahead", "approve", str(fed.kit("north")), "--study", str(study), "--yes")
     assert ahead.ends() == 0, ahead.said()
-    clients = {client: fed.client(client) for client in CLIENTS}
     server = fed.server(study)
+    clients = fed.clients(*CLIENTS)
     server.says("waiting for the approval of south, west")
     for client in ("south", "west"):
         clients[client].says(r"the study 'study' \(hash [0-9a-f]{64}\) waits for your approval")

@@ -28,8 +28,8 @@ from fedclust.core import Plan, Schema, run
 
 
 def plans(transport, config):
-    transport.wait(2, 60.0, 0.0)
-    remote = RemoteChannel(transport, about={"study": "plans"}, deadline=60.0, quorum=2)
+    transport.wait(2, 300.0, 0.0)
+    remote = RemoteChannel(transport, about={"study": "plans"}, deadline=300.0, quorum=2)
     columns = [{"name": n, "categories": []} for n in ("height", "width")]
     plain = {"offset": [0.0, 0.0], "scale": [1.0, 1.0], "fill": None, "columns": columns}
     channel = remote.over({"preparation": plain}, Schema(2))
@@ -63,7 +63,7 @@ def test_k_fed_and_three_fuzzy_rounds_find_what_one_process_finds(tmp_path: Path
     write_plans(tmp_path / "app", tmp_path / "found.npz")
     with flower(tmp_path) as made:
         made.start()
-        said = made.run(tmp_path / "app", 120)
+        said = made.run(tmp_path / "app", 600)
     assert said.count("2 of 2 answered") == 4, said
     found = np.load(tmp_path / "found.npz")
     assert (found["k_fed"].tobytes(), found["fuzzy"].tobytes()) == tuple(

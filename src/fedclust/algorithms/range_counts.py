@@ -20,7 +20,7 @@ NOISY_ROUNDS = 2  # each is paid for
 _BINS, _NOISY_BINS = 128, 32  # of equal width
 _COARSE = 32  # bins: a range of fewer is counted again in finer ones
 _MOST = 0.5  # of the values: if more were clipped, there are too few of them
-_SURE = 4.0  # standard deviations of the noise from which a count is taken for values
+_SURE = 6.0  # standard deviations of the noise from which a count is taken for values
 
 
 @dataclass(frozen=True, eq=False)
