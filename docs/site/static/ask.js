@@ -178,7 +178,7 @@
   const home = document.body.dataset.root || "";
 
   const snippet = (parent, text, question) => {
-    const all = new Set([...wanted(index, question).values()].flatMap((concept) => [...concept.keys()]));
+    const all = new Set([...wanted(index, question).values()].flatMap((concept) => [...concept.keys()].filter((term) => !STOP.has(term))));
     const parts = text.split(" ");
     const found = parts.findIndex((part) => all.has(stem(part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""))));
     const near = Math.max(0, found - 10);
