@@ -46,7 +46,9 @@ def all_sections(root: Path) -> Iterator[Section]:
     """The sections of all pages that the site has, with what people ask for each."""
     asked = read_asked()
     for section in _sections(root):
-        yield replace(section, asked=asked.get(section.place, ()))
+        empty = section.kind == "answer" and not section.text  # a heading over questions
+        kind = "menu" if empty else section.kind
+        yield replace(section, kind=kind, asked=asked.get(section.place, ()))
 
 
 def read_asked() -> dict[str, tuple[str, ...]]:
@@ -154,7 +156,7 @@ def plain(text: str) -> str:
     text = _CELLS.sub(lambda row: f"{row[1].replace(' | ', ': ')}.", _TABLE.sub("", text))
     text = _POINT.sub("", text)
     text = re.sub(r"\s+", " ", _MARKS.sub(" ", text))
-    return re.sub(r" (?=[,.;:)])|(?<=\() ", "", text).strip()
+    return re.sub(r" (?=[,;:)]|\.(?:\s|$))|(?<=\() ", "", text).strip()
 
 
 def slug(heading: str) -> str:
