@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fedclust.kernels.gpu.device import SOURCE, Grid
+from fedclust.kernels.gpu.device import SOURCE, Form, Grid
 from fedclust.typing import Array
 
 HEADER = Path(__file__).with_name("cuda_emulator.h")
@@ -29,11 +29,10 @@ class EmulatedDevice:
     copied: int = 0
     backwards: bool = False  # blocks and threads run from the last to the first
 
-    def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
-        stem = "-".join(value for _, value in macros)
+    def load(self, form: Form) -> Any:
+        stem, flags = "-".join(str(int(value)) for value in form), list(form.flags)
         library, unit = self.folder / f"{stem}.so", self.folder / f"{stem}.cpp"
         if not library.exists():
-            flags = [f"-D{name}={value}" for name, value in macros]
             assert COMPILER is not None
             unit.write_text(_unit(COMPILER, flags))
             command = [COMPILER, "-O1", "-std=c++14", "-w", "-shared", "-fPIC", "-mfma"]

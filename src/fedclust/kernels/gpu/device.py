@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,13 +18,31 @@ OPTIONS = ("--std=c++14", "--fmad=false")
 Grid = tuple[int, int, int]
 
 
+class Form(NamedTuple):
+    """What the kernels are compiled for."""
+
+    double: bool  # the type of the rows
+    features: int
+    exact: bool
+    weighted: bool
+    power: int  # 2 and 3 for the fuzzifiers 2 and 1.5
+    cells: int  # sixteens of clusters whose sums are kept in registers; 0: none
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Options of the compiler."""
+        row = "double" if self.double else "float"
+        numbers = zip(("F", "EXACT", "WEIGHTED", "POWER", "CELLS"), self[1:], strict=True)
+        return (f"-DROW={row}", *(f"-D{name}={int(value)}" for name, value in numbers))
+
+
 class Device(Protocol):
     """A device that holds arrays and runs the kernels of `steps.cu`."""
 
     name: str
 
-    def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
-        """Compile the source with these macros, or take it from the cache."""
+    def load(self, form: Form) -> Any:
+        """Compile the source for this form, or take it from the cache."""
         ...
 
     def launch(
@@ -67,8 +85,8 @@ class CudaDevice:
             raise RuntimeError(f"{self.name} is older than compute capability {OLDEST}.0 needs")
         self.load, self._function = cache(self._load), cache(self._find_function)
 
-    def _load(self, macros: tuple[tuple[str, str], ...]) -> Any:
-        options = (*OPTIONS, *(f"-D{name}={value}" for name, value in macros))
+    def _load(self, form: Form) -> Any:
+        options = (*OPTIONS, *form.flags)
         return self._cupy.RawModule(code=SOURCE, options=options, backend="nvrtc")
 
     def launch(

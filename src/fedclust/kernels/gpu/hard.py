@@ -124,34 +124,32 @@ class _Screen(NamedTuple):
     """Centres for scores from 16-bit products, which only say which rows are in doubt."""
 
     quads: Any
+    columns: Any  # centres by feature
     scale: Any  # a power of two: rows and centres times it are near one
-    norms: Any
-    lengths: Any
+    bounds: Any  # squared lengths, and lengths
     error: Any
     turns: int
 
 
-def _lay_out(step: Step, ready: Centers) -> _Screen:
-    C, real = ready.host.astype(np.float64), step.real.type
-    steps = -(-step.width // 16)
-    chunk = min(steps, CHUNK)
-    parts, chunks = -(-step.cells // PART), -(-steps // chunk)
-    exponent = math.frexp(float(np.abs(C).max()))[1]
+def _lay_out(step: Step, ready: Centers, doubts: Any) -> _Screen:
+    real, steps = step.real.type, -(-step.width // 16)
+    parts, chunks = -(-step.cells // PART), -(-steps // min(steps, CHUNK))
+    exponent = math.frexp(float(np.abs(ready.host).max()))[1]
     # Where squares leave the range of the rows' type, so do scores: such rows are in doubt.
     reach = 126 if real is np.float32 else 400
     scale = math.ldexp(1.0, -max(-reach, min(reach, exponent)))
-    squares = ((C * scale) ** 2).sum(axis=1)
-    norms = np.full(parts * PART * 16, np.inf, np.float32)
-    lengths = np.zeros_like(norms)
-    with np.errstate(over="ignore"):
-        norms[: step.k], lengths[: step.k] = squares, np.sqrt(squares) * (1.0 + 1e-6)
+    bounds = step.device.empty((parts * PART * 16, 2), np.float32)
+    columns = step.device.empty((step.width, step.k), step.real)
+    given = (ready.moved, np.int32(step.k), np.int32(parts))
+    arguments = (*given, np.float64(scale), bounds, columns, doubts)
+    blocks = blocks_for(parts * PART * 16, THREADS)
+    step.launch("measure_centers", (blocks,), THREADS, 0, *arguments)
     size = parts * chunks * (_part_bytes(step) // 16)
     quads = step.device.empty((size, 4), np.int32)
-    there = step.device.put(np.stack([norms, lengths]))
-    arguments = (ready.moved, np.int32(step.k), np.int32(parts), real(scale), *there, quads)
+    arguments = (*given, real(scale), bounds, quads)
     step.launch("lay_out_centers", (blocks_for(size, THREADS),), THREADS, 0, *arguments)
     error = np.float32(SPLIT_ERROR + step.width * ADDING_ERROR)
-    return _Screen(quads, real(scale), there[0], there[1], error, parts * chunks)
+    return _Screen(quads, columns, real(scale), bounds, error, parts * chunks)
 
 
 def _part_bytes(step: Step) -> int:
@@ -160,24 +158,22 @@ def _part_bytes(step: Step) -> int:
 
 
 def _label_by_products(step: Step, rows: Any, n: int, ready: Centers, labels: Any) -> None:
-    screen, threads = _lay_out(step, ready), 128 if step.width <= 64 else 256
-    doubtful = step.device.empty((n,), np.int64)
-    doubts = step.device.zeros((1,), np.uint64)
+    doubtful, doubts = step.device.empty((n,), np.int64), step.device.empty((1,), np.uint64)
+    screen, threads = _lay_out(step, ready, doubts), 128 if step.width <= 64 else 256
     step.launch(
         "label_by_products",
         (blocks_for(n, threads // 2),),
         threads,
         (2 if screen.turns > 1 else 1) * _part_bytes(step) + threads // 2 * 4 * 16,
         *(rows, np.int64(n), screen.quads, np.int32(-(-step.k // 8)), ready.shift, screen.scale),
-        *(screen.norms, screen.lengths, screen.error, labels, doubtful, doubts),
+        *(screen.bounds, screen.error, labels, doubtful, doubts),
     )
-    columns = step.device.put(np.ascontiguousarray(ready.host.T))
     step.launch(
         "settle_doubts",
         (blocks_for(n, AT_ONCE),),
         THREADS,
         AT_ONCE * (step.width * 8 + THREADS * 12),
-        *(rows, columns, np.int32(step.k), ready.shift, doubtful, doubts, labels),
+        *(rows, screen.columns, np.int32(step.k), ready.shift, doubtful, doubts, labels),
     )
 
 

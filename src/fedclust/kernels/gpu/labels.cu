@@ -27,20 +27,34 @@ __device__ inline void split(float low, float high, unsigned* pair, unsigned* re
 struct Bound { float norm, length; };
 struct alignas(2 * sizeof(ROW)) Pair { ROW low, high; };
 
+// Squared lengths of centres times `scale`, squared, and lengths, rounded up; infinite norms fill the
+// last part. The centres by feature; and nothing is in doubt yet.
+extern "C" __global__ void measure_centers(const REAL* centers, int k, int parts, double scale,
+                                           Bound* bounds, REAL* columns,
+                                           unsigned long long* doubts) {
+  if (blockIdx.x + threadIdx.x == 0) *doubts = 0;
+  for (int c = blockIdx.x * THREADS + threadIdx.x; c < parts * PART * 8;
+       c += gridDim.x * THREADS) {
+    double square = c < k ? 0.0 : INFINITE;
+    for (int f = 0; f < F && c < k; f++) {
+      REAL value = centers[(long long)c * F + f];
+      columns[(long long)f * k + c] = value;
+      square = fused(value * scale, value * scale, square);
+    }
+    bounds[c].norm = (float)square;
+    bounds[c].length = c < k ? (float)(sqrt(square) * (1.0 + 1e-6)) : 0.0f;
+  }
+}
+
 // Centres in the order in which lanes multiply them: for each part, chunk, 8 centres, 16 features and
 // lane, two pairs and their rests. Zeros fill the last part and the last chunk.
 extern "C" __global__ void lay_out_centers(const REAL* centers, int k, int parts, REAL scale,
-                                           const float* norms, const float* lengths, Quad* out) {
+                                           const Bound* bounds, Quad* out) {
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < parts * CHUNKS * PART_QUADS;
        i += gridDim.x * THREADS) {
     int turn = i / PART_QUADS, chunk = turn % CHUNKS, part = turn / CHUNKS, at = i % PART_QUADS;
-    if (at >= PRODUCT_QUADS) {
-      int c = part * PART * 8 + (at - PRODUCT_QUADS) * 2;
-      Bound* bounds = (Bound*)(out + i);
-      for (int e = 0; e < 2; e++) {
-        bounds[e].norm = norms[c + e];
-        bounds[e].length = lengths[c + e];
-      }
+    if (at >= PRODUCT_QUADS) {  // two bounds
+      out[i] = ((const Quad*)bounds)[part * PART * 4 + at - PRODUCT_QUADS];
       continue;
     }
     int lane = at % 32, step = at / 32 % CHUNK, cell = at / 32 / CHUNK;
@@ -93,10 +107,18 @@ __device__ inline void fetch_centers(const Quad* centers, int turn, Quad* area) 
   end_of_copies();
 }
 
+// Two lanes ask for a row that will be needed soon.
+__device__ inline void fetch_to_cache(const ROW* X, long long row, long long n) {
+  const int line = 128;
+  if (row < n)
+    for (int at = threadIdx.x % 2 * line; at < (int)(F * sizeof(ROW)); at += 2 * line)
+      prefetch((const char*)(X + row * F) + at);
+}
+
 extern "C" __global__ void __launch_bounds__(LABELERS)
     label_by_products(const ROW* X, long long n, const Quad* centers, int cells, const REAL* shift,
-                      REAL scale, const float* norms, const float* lengths, float error,
-                      int* labels, long long* doubtful, unsigned long long* doubts) {
+                      REAL scale, const Bound* bounds, float error, int* labels,
+                      long long* doubtful, unsigned long long* doubts) {
   extern __shared__ double shared[];
   int turns = (cells + PART - 1) / PART * CHUNKS;
   Quad* quads = (Quad*)shared;                                           // one area, or two
@@ -118,6 +140,7 @@ extern "C" __global__ void __launch_bounds__(LABELERS)
       at[i] = X + (row < n ? row : n - 1) * F + t * 2;
       square[i] = 0.0f;
     }
+    fetch_to_cache(X, start + (long long)gridDim.x * LABELED + own + lane / 2, n);
     unsigned pair[CHUNK][4], rest[CHUNK][4];  // of one of the chunks
 #if CHUNKS == 1
 #pragma unroll
@@ -226,10 +249,10 @@ extern "C" __global__ void __launch_bounds__(LABELERS)
         }
       }
       const float* of = squares + here;
-      float farther = 2.0f * error * sqrtf(of[0] + of[1] + of[2] + of[3]) * lengths[label];
+      float farther = 2.0f * error * sqrtf(of[0] + of[1] + of[2] + of[3]) * bounds[label].length;
       labels[start + own + lane] = label;
       // Also true of numbers that are not finite. Norms and scores are rounded as well.
-      if (!(second - best > farther + 1e-6f * (norms[label] + farther)))
+      if (!(second - best > farther + 1e-6f * (bounds[label].norm + farther)))
         doubtful[atomicAdd(doubts, 1ULL)] = start + own + lane;
     }
     __syncwarp();

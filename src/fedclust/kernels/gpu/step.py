@@ -8,7 +8,7 @@ import numpy as np
 from ...typing import FloatArray
 from .._centers import prepare
 from ..grid import Grid
-from .device import Device
+from .device import Device, Form
 from .rows import DeviceRows
 
 # The number of parts of a sum decides its last bits, so it is the same for every device.
@@ -18,6 +18,9 @@ THREADS = 128
 WARPS = THREADS // 32
 LANES = 16  # numbers that a block adds at a time, each in THREADS / LANES slices
 MOST_TILES = 8  # of 16 clusters x 8 columns, whose sums a warp keeps in registers
+
+
+_POWERS = {2.0: 2, 1.5: 3}
 
 
 class Centers(NamedTuple):
@@ -89,15 +92,9 @@ class Step:
         cells: int = 0,
     ) -> None:
         """Start a kernel; `cells` is given for those that keep sums in registers."""
-        macros = {
-            "ROW": "double" if self.rows.dtype == np.float64 else "float",
-            "F": self.width,
-            "EXACT": int(self.exact),
-            "WEIGHTED": int(self.weighted),
-            "POWER": {2.0: 2, 1.5: 3}.get(self.fuzzifier, 0),
-            "CELLS": cells,
-        }
-        code = self.device.load(tuple((name, str(value)) for name, value in macros.items()))
+        double, power = self.rows.dtype == np.float64, _POWERS.get(self.fuzzifier, 0)
+        form = Form(double, self.width, self.exact, self.weighted, power, cells)
+        code = self.device.load(form)
         x, y, z = (*grid, 1, 1)[:3]
         self.device.launch(code, kernel, (x, y, z), threads, shared, list(arguments))
 

@@ -29,27 +29,26 @@ struct Column {
   __device__ double weight(long long r) const { return WEIGHTED ? w[r] : 1.0; }
 };
 
-// Rows of a group that were read ahead. They are converted when they are added, not before.
+// Rows that follow each other and were read ahead. They are converted when they are added, not before.
 struct Ahead {
-  int label[AHEAD];  // -1: no row
+  alignas(16) int label[AHEAD];
   ROW value[AHEAD];
   double weight[AHEAD];
 
-  __device__ inline void read(const int* labels, const Column& column, long long row, long long last,
-                              int copies) {
+  __device__ inline void read(const int* labels, const Column& column, long long row) {
+    load<AHEAD>(labels + row, label);
+    const ROW* x = column.X + row * F + (column.f < F ? column.f : 0);
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
-      long long r = row + i * copies;
-      label[i] = r < last ? labels[r] : -1;
-      value[i] = r < last ? column.row(r) : (ROW)0;
-      if (WEIGHTED) weight[i] = r < last ? column.weight(r) : 0.0;
+      value[i] = x[i * F];
+      if (WEIGHTED) weight[i] = column.w[row + i];
     }
   }
 };
 
 // Adds four rows to the sums of their labels, in order. All sums are read first: where two rows have
 // the same label, the second adds to the first one's result.
-__device__ inline void add_four(SUM* sums, int width, const int label[4], const SUM value[4]) {
+__device__ inline void add_four(SUM* sums, int width, const int* label, const SUM value[4]) {
   SUM sum[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) sum[i] = sums[label[i] * width];
@@ -77,30 +76,31 @@ extern "C" __global__ void sum_by_label(const ROW* X, const double* w, long long
   __syncthreads();
   int lane = threadIdx.x % width, group = threadIdx.x / width;
   int f = blockIdx.y * width + lane;
-  long long part = (n + gridDim.x - 1) / gridDim.x;
+  long long part = ((n + gridDim.x - 1) / gridDim.x + AHEAD - 1) / AHEAD * AHEAD;
   long long first = part * blockIdx.x, last = first + part < n ? first + part : n;
+  if (blockIdx.y == 0)
+    for (long long row = first + threadIdx.x; row < last; row += THREADS)
+      atomicAdd(count + labels[row], 1);  // integers: the order does not matter
   if (group < copies && f < COLUMNS) {
     SUM* mine = total + (long long)group * k * width + lane;
     Column column(X, w, f, mass, offset, unit);
+    long long row = first + group * AHEAD, step = (long long)copies * AHEAD;
     Ahead now, next;
-    now.read(labels, column, first + group, last, copies);
-    for (long long row = first + group; row < last; row += copies * AHEAD) {
-      next.read(labels, column, row + copies * AHEAD, last, copies);
+    if (row + AHEAD <= last) now.read(labels, column, row);
+    for (; row + AHEAD <= last; row += step) {
+      if (row + step + AHEAD <= last) next.read(labels, column, row + step);
 #pragma unroll
       for (int i = 0; i < AHEAD; i += 4) {
-        int label[4];
         SUM value[4];
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-          bool there = now.label[i + j] >= 0;
-          label[j] = there ? now.label[i + j] : 0;
-          value[j] = there ? column.of(now.value[i + j], WEIGHTED ? now.weight[i + j] : 1.0) : (SUM)0;
-          if (there && f == 0) atomicAdd(count + label[j], 1);  // integers: in any order
-        }
-        add_four(mine, width, label, value);
+        for (int j = 0; j < 4; j++)
+          value[j] = column.of(now.value[i + j], WEIGHTED ? now.weight[i + j] : 1.0);
+        add_four(mine, width, now.label + i, value);
       }
       now = next;
     }
+    for (int i = 0; row + i < last && i < AHEAD; i++)
+      mine[labels[row + i] * width] += column.of(column.row(row + i), column.weight(row + i));
   }
   __syncthreads();
   for (int i = threadIdx.x; i < k * width; i += THREADS) {
