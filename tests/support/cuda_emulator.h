@@ -115,7 +115,6 @@ template <int SIZE> static inline void copy_ahead(void* to, const void* from, bo
   if (there) std::memcpy(to, from, SIZE);
   else std::memset(to, 0, SIZE);
 }
-static inline void prefetch(const void*) {}
 static inline void end_of_copies() {}
 template <int PENDING> static inline void wait_for_copies() {}
 

@@ -21,6 +21,7 @@ from typing import (
 import numpy as np
 
 from ..kernels.grid import Grid
+from ..kernels.threads import map_blocks
 from ..typing import Array, FloatArray, IntArray, Rng
 from .checks import LARGEST
 from .errors import ConfigError, DataError
@@ -131,7 +132,11 @@ def _check_values(
     if rows.size == 0:
         return
     highest = np.fmax if missing else np.maximum  # the first one passes over NaN
-    largest = highest.reduce(np.abs(rows), axis=0, initial=0.0)
+
+    def largest_of(block: slice) -> FloatArray:
+        return highest.reduce(np.abs(rows[block]), axis=0, initial=0.0)  # type: ignore[no-any-return]
+
+    largest = highest.reduce(map_blocks(largest_of, *rows.shape, products=False), axis=0)
     for column in np.flatnonzero(~np.isfinite(largest)).tolist():
         name, values = _column(names, column), rows[:, column]
         if missing:

@@ -107,9 +107,6 @@ __device__ inline unsigned rounded_pair(float low, float high) {
   return pair;
 }
 
-// Asks for the bytes around an address.
-__device__ inline void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
-
 // Starts to copy SIZE bytes (4, 8 or 16) to shared memory; zeros if there is nothing to copy.
 template <int SIZE> __device__ inline void copy_ahead(void* to, const void* from, bool there) {
   unsigned at = (unsigned)__cvta_generic_to_shared(to);

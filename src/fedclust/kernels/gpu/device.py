@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...typing import Array
+from .transfer import LARGE, CudaLink
 
 FILES = ("common.cu", "narrow.cu", "labels.cu", "sums.cu", "fuzzy.cu")
 SOURCE = "".join(Path(__file__).with_name(name).read_text() for name in FILES)
@@ -37,7 +38,7 @@ class Form(NamedTuple):
 
 
 class Device(Protocol):
-    """A device that holds arrays and runs the kernels of `steps.cu`."""
+    """A device that holds arrays and runs the kernels of the `.cu` files."""
 
     name: str
 
@@ -82,8 +83,9 @@ class CudaDevice:
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self.name = properties["name"].decode()
         if properties["major"] < OLDEST:
-            raise RuntimeError(f"{self.name} is older than compute capability {OLDEST}.0 needs")
+            raise RuntimeError(f"{self.name} is older than compute capability {OLDEST}.0")
         self.load, self._function = cache(self._load), cache(self._find_function)
+        self._link = cache(lambda: CudaLink(cupy))
 
     def _load(self, form: Form) -> Any:
         options = (*OPTIONS, *form.flags)
@@ -105,7 +107,13 @@ class CudaDevice:
 
     def put(self, array: Array) -> Any:
         """Copy an array to the device."""
-        return self._cupy.asarray(array)
+        array = np.ascontiguousarray(array)
+        there = self._cupy.empty(array.shape, array.dtype)
+        if array.nbytes < LARGE:
+            there.data.copy_from_host(array.ctypes.data, array.nbytes)
+        else:
+            self._link().copy(array, there)
+        return there
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Create an array of zeros on the device."""

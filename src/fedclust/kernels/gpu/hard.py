@@ -141,13 +141,13 @@ def _lay_out(step: Step, ready: Centers, doubts: Any) -> _Screen:
     bounds = step.device.empty((parts * PART * 16, 2), np.float32)
     columns = step.device.empty((step.width, step.k), step.real)
     given = (ready.moved, np.int32(step.k), np.int32(parts))
-    arguments = (*given, np.float64(scale), bounds, columns, doubts)
     blocks = blocks_for(parts * PART * 16, THREADS)
-    step.launch("measure_centers", (blocks,), THREADS, 0, *arguments)
+    measures = (np.float64(scale), bounds, columns, doubts)
+    step.launch("measure_centers", (blocks,), THREADS, 0, *given, *measures)
     size = parts * chunks * (_part_bytes(step) // 16)
     quads = step.device.empty((size, 4), np.int32)
-    arguments = (*given, real(scale), bounds, quads)
-    step.launch("lay_out_centers", (blocks_for(size, THREADS),), THREADS, 0, *arguments)
+    layout = (real(scale), bounds, quads)
+    step.launch("lay_out_centers", (blocks_for(size, THREADS),), THREADS, 0, *given, *layout)
     error = np.float32(SPLIT_ERROR + step.width * ADDING_ERROR)
     return _Screen(quads, columns, real(scale), bounds, error, parts * chunks)
 
@@ -211,12 +211,12 @@ def _add_ordered(
     starts, segments = device.empty((k + 1,), np.int32), device.empty((k + 1,), np.int32)
     size, most = np.int32(k), -(-n // SEGMENT) + k  # segments
     found = device.empty((most, columns), step.sum_type)
-    step.launch("count_by_part", (parts,), THREADS, 4 * k, labels, np.int64(n), size, table)
-    arguments = (table, np.int32(parts), size, totals)
-    step.launch("add_up_parts", (-(-k // THREADS),), THREADS, 0, *arguments)
+    by_part = (labels, np.int64(n), size, table)
+    step.launch("count_by_part", (parts,), THREADS, 4 * k, *by_part)
+    before = (table, np.int32(parts), size, totals)
+    step.launch("add_up_parts", (-(-k // THREADS),), THREADS, 0, *before)
     step.launch("find_starts", (1,), THREADS, 8 * THREADS, totals, size, starts, segments)
-    arguments = (labels, np.int64(n), size, table, starts, order)
-    step.launch("order_rows", (parts,), THREADS, 4 * (k + THREADS), *arguments)
+    step.launch("order_rows", (parts,), THREADS, 4 * (k + THREADS), *by_part, starts, order)
     lanes = min(THREADS, 2 ** math.ceil(math.log2(columns)))
     step.launch(
         "sum_segments",
@@ -226,5 +226,5 @@ def _add_ordered(
         *(rows, weight, order, size, starts, segments, np.int32(lanes)),
         *(*step.grid_arguments(), found),
     )
-    arguments = (found, segments, totals, size, counts, sums)
-    step.launch("add_segments", (blocks_for(sums.size, THREADS),), THREADS, 0, *arguments)
+    blocks, added = blocks_for(sums.size, THREADS), (found, segments, totals, size, counts, sums)
+    step.launch("add_segments", (blocks,), THREADS, 0, *added)

@@ -11,11 +11,16 @@
 #define CHUNK (STEPS <= 8 ? STEPS : 8)     // steps whose centres are in shared memory
 #define CHUNKS ((STEPS + CHUNK - 1) / CHUNK)
 #define PART 8                             // eights of centres in shared memory
+#ifndef GROUP
 #define GROUP (CHUNKS == 1 ? 4 : PART)     // eights of centres that a lane multiplies at a time
+#endif
 #define PRODUCT_QUADS (PART * CHUNK * 32)
 #define PART_QUADS (PRODUCT_QUADS + PART * 4)  // with norms and lengths
 #define LABELED (LABELERS / 2)             // rows of a block: 16 of a warp
 #define OWN 2                              // rows of a lane
+#ifndef RESIDENT
+#define RESIDENT 8                         // blocks of a multiprocessor: products wait for rows
+#endif
 
 // Two numbers and their rests.
 __device__ inline void split(float low, float high, unsigned* pair, unsigned* rests) {
@@ -25,7 +30,6 @@ __device__ inline void split(float low, float high, unsigned* pair, unsigned* re
 }
 
 struct Bound { float norm, length; };
-struct alignas(2 * sizeof(ROW)) Pair { ROW low, high; };
 
 // Squared lengths of centres times `scale`, squared, and lengths, rounded up; infinite norms fill the
 // last part. The centres by feature; and nothing is in doubt yet.
@@ -61,7 +65,7 @@ extern "C" __global__ void lay_out_centers(const REAL* centers, int k, int parts
     int c = (part * PART + cell) * 8 + lane / 4;
     unsigned pairs[2], rests[2];
     for (int half = 0; half < 2; half++) {
-      int f = (chunk * CHUNK + step) * 16 + half * 8 + lane % 4 * 2;
+      int f = (chunk * CHUNK + step) * 16 + lane % 4 * 4 + half * 2;
       const REAL* center = centers + (long long)c * F + f;
       float low = c < k && f < F ? (float)(center[0] * scale) : 0.0f;
       float high = c < k && f + 1 < F ? (float)(center[1] * scale) : 0.0f;
@@ -75,28 +79,30 @@ extern "C" __global__ void lay_out_centers(const REAL* centers, int k, int parts
 }
 
 // Loads 16 rows x 16 features of this warp, as lanes multiply them, and adds their squares. `at` are
-// the lane's two rows, from its first feature on.
+// the lane's two rows, from its first feature on. A lane takes four features that follow each other.
 __device__ inline void load_rows(const ROW* const at[OWN], int step, const REAL* shift, REAL scale,
                                  unsigned pair[4], unsigned rest[4], float square[OWN]) {
+  int first = step * 16 + threadIdx.x % 4 * 4;
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    int own = i % 2, f = step * 16 + i / 2 * 8, first = f + threadIdx.x % 4 * 2;
-    bool one = F % 16 == 0 || first < F, both = F % 16 == 0 || first + 1 < F;
-    Pair x = {0, 0};
-    if (F % 2 == 0) {
-      if (both) x = *(const Pair*)(at[own] + f);
+  for (int own = 0; own < OWN; own++) {
+    alignas(16) ROW x[4] = {0, 0, 0, 0};
+    if (F % 4 == 0) {
+      if (F % 16 == 0 || first < F) load<4>(at[own] + step * 16, x);
     } else {
-      if (one) x.low = at[own][f];
-      if (both) x.high = at[own][f + 1];
+#pragma unroll
+      for (int e = 0; e < 4; e++)
+        if (first + e < F) x[e] = at[own][step * 16 + e];
     }
-    REAL low = x.low, high = x.high;
-    if (shift) {
-      if (one) low = low - shift[first];
-      if (both) high = high - shift[first + 1];
+    float y[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      REAL value = x[e];
+      if (shift && first + e < F) value = value - shift[first + e];
+      y[e] = (float)(value * scale);
+      square[own] = fused(y[e], y[e], square[own]);
     }
-    float a = (float)(low * scale), b = (float)(high * scale);
-    split(a, b, pair + i, rest + i);
-    square[own] = fused(a, a, fused(b, b, square[own]));
+    split(y[0], y[1], pair + own, rest + own);
+    split(y[2], y[3], pair + 2 + own, rest + 2 + own);
   }
 }
 
@@ -107,15 +113,7 @@ __device__ inline void fetch_centers(const Quad* centers, int turn, Quad* area) 
   end_of_copies();
 }
 
-// Two lanes ask for a row that will be needed soon.
-__device__ inline void fetch_to_cache(const ROW* X, long long row, long long n) {
-  const int line = 128;
-  if (row < n)
-    for (int at = threadIdx.x % 2 * line; at < (int)(F * sizeof(ROW)); at += 2 * line)
-      prefetch((const char*)(X + row * F) + at);
-}
-
-extern "C" __global__ void __launch_bounds__(LABELERS)
+extern "C" __global__ void __launch_bounds__(LABELERS, LABELERS <= 128 ? RESIDENT : 2)
     label_by_products(const ROW* X, long long n, const Quad* centers, int cells, const REAL* shift,
                       REAL scale, const Bound* bounds, float error, int* labels,
                       long long* doubtful, unsigned long long* doubts) {
@@ -137,10 +135,9 @@ extern "C" __global__ void __launch_bounds__(LABELERS)
 #pragma unroll
     for (int i = 0; i < OWN; i++) {
       long long row = start + own + i * 8 + g;
-      at[i] = X + (row < n ? row : n - 1) * F + t * 2;
+      at[i] = X + (row < n ? row : n - 1) * F + t * 4;
       square[i] = 0.0f;
     }
-    fetch_to_cache(X, start + (long long)gridDim.x * LABELED + own + lane / 2, n);
     unsigned pair[CHUNK][4], rest[CHUNK][4];  // of one of the chunks
 #if CHUNKS == 1
 #pragma unroll
