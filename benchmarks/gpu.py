@@ -115,7 +115,10 @@ def of_torch(case: Case, X: FloatArray, centers: FloatArray) -> dict[str, float]
                     x[None], case.k, max_iters=1, init_centroids=c[None], verbose=False
                 )
 
-            found["flash-kmeans"] = median(flash, wait)
+            try:
+                found["flash-kmeans"] = median(flash, wait)
+            except Exception as problem:  # its newest version may take other arguments
+                print(f"flash-kmeans failed: {problem}", file=sys.stderr)
     return found
 
 

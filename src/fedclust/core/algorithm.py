@@ -21,9 +21,8 @@ from typing import (
 import numpy as np
 
 from ..kernels.grid import Grid
-from ..kernels.threads import map_blocks
 from ..typing import Array, FloatArray, IntArray, Rng
-from .checks import LARGEST
+from .checks import LARGEST, largest_by_column
 from .errors import ConfigError, DataError
 from .host import to_host
 from .message import Message, Record
@@ -131,17 +130,12 @@ def _check_values(
 ) -> None:
     if rows.size == 0:
         return
-    highest = np.fmax if missing else np.maximum  # the first one passes over NaN
-
-    def largest_of(block: slice) -> FloatArray:
-        return highest.reduce(np.abs(rows[block]), axis=0, initial=0.0)  # type: ignore[no-any-return]
-
-    largest = highest.reduce(map_blocks(largest_of, *rows.shape, products=False), axis=0)
+    largest = largest_by_column(rows, missing=missing)
     for column in np.flatnonzero(~np.isfinite(largest)).tolist():
-        name, values = _column(names, column), rows[:, column]
+        name = _column(names, column)
         if missing:
             raise DataError(f"{client}: column {name} has infinite values; drop or replace them")
-        bad = np.flatnonzero(~np.isfinite(values))
+        bad = np.flatnonzero(~np.isfinite(rows[:, column]))
         raise DataError(
             f"{client}: column {name} has {len(bad)} missing or infinite values "
             f"(first in row {bad[0]}); drop or fill them first"

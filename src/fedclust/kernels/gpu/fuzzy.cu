@@ -6,9 +6,6 @@
 #define EIGHTHS (((F) + 7) / 8)
 #define SPREAD (EIGHTHS * 8 + 4)        // from row to row: lanes do not wait for one bank
 #define CLUSTERS (CELLS * 16)
-#ifndef FBLOCKS
-#define FBLOCKS 3
-#endif
 #define SPACED 36                       // from cluster to cluster of D
 #define OWN_CLUSTERS (CELLS * 4)        // of a thread
 #define OWN_EIGHTHS ((EIGHTHS + 3) / 4) // of columns, of a warp
@@ -26,7 +23,7 @@ __device__ inline void fetch_rows(const ROW* X, long long first, long long n, RO
   end_of_copies();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, FBLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
     fuzzy_in_blocks(const ROW* X, const double* w, long long n, const double* centers, int k,
                     const double* shift, double fuzzifier, double* sums) {
   extern __shared__ double shared[];

@@ -11,16 +11,12 @@
 #define CHUNK (STEPS <= 8 ? STEPS : 8)     // steps whose centres are in shared memory
 #define CHUNKS ((STEPS + CHUNK - 1) / CHUNK)
 #define PART 8                             // eights of centres in shared memory
-#ifndef GROUP
 #define GROUP (CHUNKS == 1 ? 4 : PART)     // eights of centres that a lane multiplies at a time
-#endif
 #define PRODUCT_QUADS (PART * CHUNK * 32)
 #define PART_QUADS (PRODUCT_QUADS + PART * 4)  // with norms and lengths
 #define LABELED (LABELERS / 2)             // rows of a block: 16 of a warp
 #define OWN 2                              // rows of a lane
-#ifndef RESIDENT
 #define RESIDENT 8                         // blocks of a multiprocessor: products wait for rows
-#endif
 
 // Two numbers and their rests.
 __device__ inline void split(float low, float high, unsigned* pair, unsigned* rests) {
