@@ -108,6 +108,7 @@ def test_the_page_shows_a_run_while_it_happens(tmp_path: Path, browser: Tab) -> 
         assert min(took) < 1.0, took
         process.kill()
         wait_for(browser, "!document.getElementById('lost').hidden")
+        browser.call("Page.navigate", url="about:blank")  # it would ask again, and complain
         browser.events.clear()
 
 
