@@ -28,7 +28,7 @@ check: setup     ## format, lint, types, import rules
 	$(BIN)/lint-imports
 
 test: check      ## all checks and all tests but the slow ones, with coverage
-	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
 docs: $(VENV)/.docs  ## the site, in build/site; warnings are errors

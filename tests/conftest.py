@@ -1,6 +1,7 @@
 """What all tests share: small data sets, and the two backends of the kernels."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fedclust")
+
+
+HERE = Path(__file__).parent
+# Whole fits, studies and searches over many seeds. Coverage does not trace them: that doubles
+# their time, and what it counts are lines that smaller tests run and check.
+UNTRACED = (
+    "attacks",
+    "channels/test_flower.py",
+    "channels/test_parity.py",
+    "clustering/test_starts.py",
+    "conformance",
+    "net",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests of `UNTRACED` out of coverage."""
+    untraced = [HERE / place for place in UNTRACED]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in untraced):
+            item.add_marker("no_cover")
 
 
 @pytest.fixture(params=["compiled", "plain"])
