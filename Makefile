@@ -46,7 +46,7 @@ faults-soak: setup ## 100 drawn schedules of up to three faults over real proces
 	FEDCLUST_NEMESIS=100 $(BIN)/pytest -m e2e tests/e2e/test_nemesis.py
 
 soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills; slow tests (an hour and more)
-	FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
+	FEDCLUST_DRAWS=system FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
 	  tests/channels/test_schedules.py tests/core/test_wire.py tests/study/test_kills.py
 	$(BIN)/pytest -n auto -m slow --ignore=tests/papers tests
 

@@ -12,6 +12,7 @@ import numpy as np
 matplotlib.use("Agg")  # draw to files, without a screen
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from .experiment import Experiment, Line, Panel, Scatter, is_measured
 from .verdict import Results
@@ -20,6 +21,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 MARKERS = ("o", "s", "^", "v", "P", "X", "*", "h")
 # Files must be the same in every run: no date, and ids from a fixed salt.
 _REPRODUCIBLE = {"svg.hashsalt": "fedclust", "svg.fonttype": "none"}
+_TICKS = 4  # of so few points all are named
 _PUBLISHED: dict[str, Any] = {
     "marker": "D",
     "ms": 4.5,
@@ -107,6 +109,13 @@ def _lines(axes: Any, panel: Panel, results: Results) -> None:
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
     axes.grid(alpha=0.25)
+    at = sorted({x for points in panel.lines.values() for x, _, _ in points})
+    if panel.log_x or panel.bars:
+        return
+    if len(at) <= _TICKS:
+        axes.set_xticks(at)
+    elif all(float(x).is_integer() for x in at):
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def _line(axes: Any, panel: Panel, label: str, points: Line, results: Results, index: int) -> None:
@@ -151,8 +160,8 @@ def _boxes(axes: Any, panel: Panel, results: Results) -> None:
 def _scatter(axes: Any, panel: Scatter, results: Results) -> None:
     """Rows by client, the centres of the first run, and where they came from."""
     rows, owner = panel.rows()
-    for index, client in enumerate(np.unique(owner)):
-        here = rows[owner == client]
+    for client in np.unique(owner):  # a client has the same colour in all parts of a figure
+        here, index = rows[owner == client], int(client)
         step = max(1, len(here) // 150)  # a picture of a few hundred rows shows the same
         axes.plot(
             *here[::step].T, ls="none", ms=2.2, alpha=0.55, c=COLOURS[index % len(COLOURS)],

@@ -96,13 +96,25 @@ def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
 def _shares(every: Sequence[Outcome]) -> str:
     """The totals in a sentence: of all numbers, and of those with enough runs."""
     alike, noisy, apart = (tables.count(every, verdict) for verdict in (REPRODUCED, NOISY, DIFFERS))
-    judged, share = max(1, alike + noisy + apart), alike / max(1, len(every))
+    judged = alike + noisy + apart
+    if judged < len(every) / 2 or not judged:
+        return _quick(judged, len(every))
+    share = alike / len(every)
     return (
         f"{share:.0%} of the published numbers are reproduced under this rule. "
         f"Of the {judged} with enough runs, {alike / judged:.0%} are reproduced, "
         f"{noisy / judged:.0%} are too noisy, and {apart / judged:.0%} differ. "
         f"Within the limit are thus {(alike + noisy) / judged:.0%}. If all of them agreed, about "
         "one in twenty would still be outside of it by chance. Below each table are the reasons."
+    )
+
+
+def _quick(judged: int, numbers: int) -> str:
+    """In place of the shares, if most numbers have too few runs."""
+    return (
+        f"Only {judged} of {numbers} numbers have the runs that a verdict needs, so that this page "
+        "does not say how many are reproduced. It has values of a few runs beside the published "
+        "ones, and shows that the experiments run. `python -m papers run all` adds the rest."
     )
 
 
@@ -113,13 +125,35 @@ def _where(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:
         for section in sections:
             for one in section.outcomes:
                 if one.verdict == DIFFERS:
-                    title = one.cell.table or section.experiment.title
-                    places[f"{paper.name}, {title.partition(':')[0]}"] += 1
+                    places[_place(paper, section, one)] += 1
     apart, most = places.total(), [(place, n) for place, n in places.most_common() if n >= _GROUP]
     if not most:
         return []
     listed = "; ".join(f"{n} in {place}" for place, n in most)
-    return ["", f"Of the {apart} that differ, most are in few places: {listed}."]
+    text = f"Of the {apart} that differ, most are in few places: {listed}."
+    return ["", text + _others(chapters, most[0][0])]
+
+
+def _others(chapters: Sequence[tuple[Paper, Sequence[Section]]], place: str) -> str:
+    """What is left without the place where most numbers differ."""
+    others = [
+        one
+        for paper, sections in chapters
+        for section in sections
+        for one in section.outcomes
+        if one.cell.published and _place(paper, section, one) != place
+    ]
+    alike, noisy, apart = (tables.count(others, v) for v in (REPRODUCED, NOISY, DIFFERS))
+    judged = max(1, alike + noisy + apart)
+    return (
+        f" Of the {judged} numbers with enough runs outside of {place}, {alike / judged:.0%} are "
+        f"reproduced, and {(alike + noisy) / judged:.0%} are within the limit."
+    )
+
+
+def _place(paper: Paper, section: Section, one: Outcome) -> str:
+    title = one.cell.table or section.experiment.title
+    return f"{paper.name}, {title.partition(':')[0]}"
 
 
 def _total_line(name: str, outcomes: Sequence[Outcome], true: int, tested: int) -> str:
@@ -166,10 +200,12 @@ def section_text(section: Section) -> str:
 def _provenance(store: Store) -> str:
     """How many runs there are, how long they took, and with which versions."""
     runs = [run for of_task in store.runs.values() for run in of_task.values()]
-    wanted = sum(task.runs for task in store.experiment.tasks)
+    tasks = store.experiment.tasks
+    wanted = sum(task.runs for task in tasks)
+    done = sum(min(task.runs, len(store.runs.get(task.name, {}))) for task in tasks)
     timed = [run.seconds for run in runs if run.seconds is not None]
     known = [run.versions for run in runs if run.versions]
-    text = f"`python -m papers run {store.experiment.id}`: {len(runs)} of {wanted} runs"
+    text = f"`python -m papers run {store.experiment.id}`: {done} of {wanted} runs"
     if timed:
         text += f", {sum(timed) / 60:.1f} minutes of CPU"
     if known:

@@ -1,14 +1,17 @@
-"""What all tests share: small data sets, and the two backends of the kernels."""
+"""What all tests share: draws that repeat, small data sets, and the two backends of the kernels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from fedclust.core import DataError
 from fedclust.datasets import Dataset, load
 from fedclust.kernels import _plain, steps
+
+from .support.draws import STREAM, replace_draws
 
 settings.register_profile(
     "fedclust",
@@ -18,6 +21,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fedclust")
+if hasattr(providers, "_get_local_constants"):
+    # It takes examples from the constants of modules that are loaded, which depends on the tests
+    # that a process has run before.
+    setattr(providers, "_get_local_constants", lambda: providers._local_constants)  # noqa: B010
+replace_draws()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A fixture draws the same, whichever test needs it first."""
+    given = getattr(request, "param", "")
+    part = given if isinstance(given, str | int) else ""
+    with STREAM.of(f"{request.node.nodeid} {request.fixturename} {part}"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test draws the same, whatever ran before it."""
+    with STREAM.of(item.nodeid):
+        return (yield)
 
 
 # Whole fits, studies and searches over many seeds. Coverage does not trace them: that doubles

@@ -70,10 +70,14 @@ def test_a_fit_of_a_small_table_does_not_look_for_a_gpu(tmp_path: Path) -> None:
     (tmp_path / "cupy.py").write_text("raise SystemExit('imported')")
     code = (
         "import numpy as np; from fedclust import FederatedKMeans; "
-        "FederatedKMeans(2, random_state=0).fit({'a': np.arange(40.0).reshape(20, 2)})"
+        "rows = {'a': np.arange(40.0).reshape(20, 2)}; "
+        "print(len(FederatedKMeans(2, random_state=0).fit(rows).labels_))"
     )
     where = {**os.environ, "PYTHONPATH": str(tmp_path), "FEDCLUST_DEVICE": "auto"}
-    subprocess.run([sys.executable, "-c", code], env=where, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=where, check=True, capture_output=True, text=True
+    )
+    assert out.stdout.strip() == "20", "the fit ended, so that cupy was not imported"
 
 
 def test_every_module_imports() -> None:

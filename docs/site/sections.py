@@ -4,13 +4,17 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+HERE = Path(__file__).parent
 _FENCE = re.compile(r"^(```+|~~~+|:::+)")
 _CODE = re.compile(r"^```(?:python|\{).*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"```\w*|\|(?:-+:?\|)+|[`*|>#]+|\b_+|_+\b")
+_TABLE = re.compile(r"^\|.*\|\n\|[-:| ]+\|$", re.MULTILINE)  # the first two lines of a table
+_CELLS = re.compile(r"^\|[ *]*(.*?)[ |]*$", re.MULTILINE)
+_POINT = re.compile(r"^\s*- ", re.MULTILINE)
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 NAMES = (
@@ -29,11 +33,49 @@ class Section:
     heading: str
     anchor: str  # empty for the beginning of a page
     text: str
-    kind: str  # "how-to", "page", "front", "example", "api", "record" or "menu"
+    kind: str  # "how-to", "page", "answer", "front", "example", "api", "record" or "menu"
+    asked: tuple[str, ...] = ()  # other ways to ask for it, from asked.txt
+
+    @property
+    def place(self) -> str:
+        """Page and anchor, as asked.txt names them."""
+        return f"{self.page}#{self.anchor}" if self.anchor else self.page
 
 
 def all_sections(root: Path) -> Iterator[Section]:
-    """The sections of all pages that the site has."""
+    """The sections of all pages that the site has, with what people ask for each."""
+    asked = read_asked()
+    for section in _sections(root):
+        empty = section.kind == "answer" and not section.text  # a heading over questions
+        kind = "menu" if empty else section.kind
+        yield replace(section, kind=kind, asked=asked.get(section.place, ()))
+
+
+def read_asked() -> dict[str, tuple[str, ...]]:
+    """What people ask, by the place that answers it: indented lines below the place."""
+    found: dict[str, tuple[str, ...]] = {}
+    place = ""
+    for line in (HERE / "asked.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            found[place] += (line.strip(),)
+        elif line and not line.startswith("%"):
+            found[place := line] = ()
+    return found
+
+
+def read_words() -> list[tuple[list[str], list[str], bool]]:
+    """Words and those that they stand for, or may mean, as words.txt describes."""
+    found = []
+    for line in (HERE / "words.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            first, sign, last = re.split(r" ([=>~]) ", line, maxsplit=1)
+            found.append((first.split(), last.split(), sign == "="))
+            if sign == "~":
+                found.append((last.split(), first.split(), False))
+    return found
+
+
+def _sections(root: Path) -> Iterator[Section]:
     for file in pages(root):
         yield from of_markdown(file, root)
     for file in sorted((root / "docs" / "gallery").glob("plot_*.py")):
@@ -76,6 +118,8 @@ def _kind(page: str) -> str:
         return "menu"
     if f"{page}.md" in TOP[:3]:
         return "front"
+    if page == "docs/questions":
+        return "answer"
     if page.startswith("docs/how-to/"):
         return "how-to"
     if page.startswith("docs/adr/") or page in ("CHANGELOG", "docs/papers", "docs/benchmarks"):
@@ -109,8 +153,10 @@ def of_package(package: str) -> Iterator[Section]:
 def plain(text: str) -> str:
     """Text without marks of Markdown and without code: every snippet has a seed and rows."""
     text = _LINK.sub(r"\1", _COMMENT.sub("", _CODE.sub("", text)))
+    text = _CELLS.sub(lambda row: f"{row[1].replace(' | ', ': ')}.", _TABLE.sub("", text))
+    text = _POINT.sub("", text)
     text = re.sub(r"\s+", " ", _MARKS.sub(" ", text))
-    return re.sub(r" (?=[,.;:)])|(?<=\() ", "", text).strip()
+    return re.sub(r" (?=[,;:)]|\.(?:\s|$))|(?<=\() ", "", text).strip()
 
 
 def slug(heading: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sections import Section, all_sections, pages, plain
+from sections import Section, all_sections, pages, plain, read_words
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```\{eval-rst\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -71,8 +71,10 @@ def write_files(app: Any, problem: Exception | None) -> None:
 
 def search_data(sections: list[Section]) -> str:
     """A script with all sections, which a page that was opened from a file can load."""
-    rows = [[s.page, s.title, s.heading, s.anchor, s.text, s.kind] for s in sections]
-    return f"window.FEDCLUST_SECTIONS = {json.dumps(rows, separators=(',', ':'))};\n"
+    rows = [[s.page, s.title, s.heading, s.anchor, s.text, s.kind, s.asked] for s in sections]
+    data = {"FEDCLUST_WORDS": read_words(), "FEDCLUST_SECTIONS": rows}
+    lines = (f"window.{k} = {json.dumps(v, separators=(',', ':'))};\n" for k, v in data.items())
+    return "".join(lines)
 
 
 def llms_text(sections: list[Section]) -> str:
@@ -84,7 +86,7 @@ def llms_text(sections: list[Section]) -> str:
         "row. k-means and fuzzy c-means over rows or columns that are split between owners.",
     ]
     groups = {"front": "The repository", "menu": "Start", "how-to": "How do I"}
-    groups |= {"page": "Guides", "record": "Records"}
+    groups |= {"answer": "Questions", "page": "Guides", "record": "Records"}
     first = {s.page: s for s in reversed(sections) if s.kind in groups}
     for kind, title in groups.items():
         lines += ["", f"## {title}", ""]

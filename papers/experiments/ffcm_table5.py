@@ -22,7 +22,17 @@ AVG2_MERGED = (
     "ours is the mean over runs of the largest gap. In a single set of 128 dimensions the gap lies between 92 and 97.6 in ten "
     "runs, with a mean of 94.4, so that the largest mean of a set is smaller. The paper does not say which of the two it prints"
 )
-BECAUSE = {("central", "max"): MERGED, ("avg1", "max"): MERGED, ("avg2", "max"): AVG2_MERGED}
+MEDIAN = (
+    "the median lies between the sets of 32 and 64 dimensions with a standard deviation of 50, whose gaps of 8.85 and 8.97 vary "
+    "by .04 between runs. Quantiles of the means of ten runs give 8.913, those of all runs together 8.912, 100 rounds the "
+    "same, and clients of random sizes, as in the authors' code, a lower one"
+)
+BECAUSE = {
+    ("central", "max"): MERGED,
+    ("avg1", "max"): MERGED,
+    ("avg2", "max"): AVG2_MERGED,
+    ("avg2", "q50"): MEDIAN,
+}
 
 EXPERIMENT = Experiment(
     id="ffcm-table5",

@@ -56,8 +56,8 @@ EXPERIMENT = Experiment(
         ),
         *(
             Claim(
-                f"{short}: with few clients the index settles at a higher value (LLF-FCM, round 30)",
-                "tolerance@30",
+                f"{short}: with few clients the index settles at a higher value (LLF-FCM, round 20)",
+                "tolerance@20",
                 name(short, "LLF-FCM", 1.0),
                 name(short, "LLF-FCM", 0.25),
             )

@@ -7,15 +7,16 @@ import numpy as np
 from fedclust.algorithms import make, make_seeding
 from fedclust.channels import LocalChannel
 from fedclust.core import AnyAlgorithm, ClientSampling, Plan, Schema, run
-from fedclust.datasets import dirichlet, iid
+from fedclust.datasets import dirichlet
 from fedclust.kernels import kmeans_plusplus, match_centers, nearest
 from fedclust.metrics import soft_davies_bouldin, xie_beni
-from fedclust.typing import FloatArray
+from fedclust.typing import FloatArray, IntArray
 
 from .shared import Quantities, channel, load_scaled, rand_index
 
-REVISION = 2
+REVISION = 3
 STARTS = 10
+CLIENTS = 20
 
 
 def llf(
@@ -33,7 +34,7 @@ def llf(
     """
     X, y, k = load_scaled(name)
     schema = Schema(X.shape[1])
-    owner = dirichlet(y, 20, alpha, seed) if alpha else iid(len(X), 20, 42 + seed // STARTS)
+    owner = dirichlet(y, CLIENTS, alpha, seed) if alpha else _alike(y, seed // STARTS)
     clients, sampling = channel(X, owner), ClientSampling(fraction=gamma)
     init = _authors_draw(seed % STARTS, k, X.shape[1])
     if start == "seeded" and key != "c2f-fcm":  # C2F-FCM seeds at the server, in its first round
@@ -51,6 +52,17 @@ def llf(
         "SDB": soft_davies_bouldin(X, done.model),
     }
     return quantities | {f"tolerance@{line.round + 1}": line.shift for line in done.history}
+
+
+def _alike(y: IntArray, number: int) -> IntArray:
+    """Clients with the same share of each class, as in the authors' code, whose seed is 2."""
+    from sklearn.model_selection import StratifiedKFold
+
+    owner = np.empty(len(y), dtype=np.int64)
+    folds = StratifiedKFold(CLIENTS, shuffle=True, random_state=2 + number)
+    for client, (_, rows) in enumerate(folds.split(y, y)):
+        owner[rows] = client
+    return owner
 
 
 def _configure(

@@ -19,11 +19,20 @@ from nvflare.apis.signal import Signal
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.hci.client import api
 
-from fedclust.channels.nvflare import BODY, TOPIC, client, process, session
+from fedclust.channels.nvflare import BODY, TOPIC, call, client, process, server, session
 from fedclust.channels.nvflare.client import SiteExecutor
 from fedclust.channels.nvflare.server import AuxTransport, StudyController
 from fedclust.core import ConfigError, FedclustError
 from fedclust.follow.endpoint import FollowingEndpoints
+
+from ..support.clock import Clock
+
+
+@pytest.fixture
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server waits in no time."""
+    for module in (call, server):
+        monkeypatch.setattr(module, "time", Clock())
 
 
 class Engine:
@@ -129,6 +138,7 @@ def test_the_executor_hands_requests_to_the_site_and_says_who_signed(
         ("what", "its answer is not a message"),
     ],
 )
+@pytest.mark.usefixtures("_no_waiting")
 def test_the_transport_says_why_there_is_no_answer(
     reply: Any, expected: bytes | str, tmp_path: Path
 ) -> None:
@@ -140,6 +150,7 @@ def test_the_transport_says_why_there_is_no_answer(
     assert found == {"west": expected, "north": "no answer in time"}
 
 
+@pytest.mark.usefixtures("_no_waiting")
 def test_a_client_outside_of_the_job_costs_the_others_nothing(tmp_path: Path) -> None:
     """NVFlare sends nothing at all if one of the targets is unknown to the job."""
     engine = Engine(tmp_path, None)
@@ -154,6 +165,7 @@ def test_a_client_outside_of_the_job_costs_the_others_nothing(tmp_path: Path) ->
         assert found == {"east": "was not connected when the job began", "north": b"yes"}
 
 
+@pytest.mark.usefixtures("_no_waiting")
 def test_a_client_that_was_silent_is_greeted_before_it_is_asked_again(tmp_path: Path) -> None:
     """Another silence then costs a greeting, and no request travels in vain."""
     engine, asked, alive = Engine(tmp_path, None), [], False
@@ -183,6 +195,7 @@ def test_an_aborted_job_asks_nobody(tmp_path: Path) -> None:
         list(AuxTransport(Context(Engine(tmp_path, None)), signal).exchange(["west"], b"", 1.0))
 
 
+@pytest.mark.usefixtures("_no_waiting")
 def test_the_controller_waits_for_processes_and_runs_the_study(tmp_path: Path) -> None:
     ran: list[list[str]] = []
     study = SimpleNamespace(run=lambda transport, ready: ran.append(ready))

@@ -15,6 +15,7 @@ from .kit import FILE, ID, IDENTITY, NUMBERS, SECRET, WORDS, good_table
 _ABSOLUTE = re.compile(r"(?:^|[\s\"'(\[=:,])(?:/[\w.-]+|[A-Za-z]:\\)")
 _OFFSET, _SCALE = 1.5, 2.5  # of the preparations in requests
 _SAMPLE = 8  # rows whose values are looked for
+_SHORT = 4  # bytes; what is shorter is looked for in the text of a reply
 
 
 class Finder:
@@ -33,14 +34,19 @@ class Finder:
 
     def leaks_in(self, raw: bytes, given: Iterable[str] = ()) -> list[str]:
         """What is in a reply to a request that gave these names of columns."""
-        found = [label for label, pattern in self._patterns.items() if pattern in raw]
+        head = _header(raw)
+        found = [
+            label
+            for label, pattern in self._patterns.items()
+            if pattern in (raw if len(pattern) >= _SHORT else head.encode())
+        ]
         unknown = {ID, *NUMBERS, *WORDS} - set(given)
         found += [f"column {name!r}" for name in sorted(unknown) if name.encode() in raw]
-        return found + [f"path {path!r}" for path in _ABSOLUTE.findall(_header(raw))]
+        return found + [f"path {path!r}" for path in _ABSOLUTE.findall(head)]
 
 
 def _header(raw: bytes) -> str:
-    """The text of a reply: among numbers, a path would be found by chance."""
+    """The text of a reply: among numbers, a path or a short word would be found by chance."""
     try:
         return json.dumps(unpack(raw).header, ensure_ascii=False)
     except MessageError:

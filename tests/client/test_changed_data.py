@@ -133,7 +133,11 @@ def test_without_the_comparison_nobody_would_notice(
 ) -> None:
     monkeypatch.setattr(Fingerprints, "check", lambda self, run: None)
     made = federation(tmp_path, "secure", "fuzzy = true")
-    made.run(tmp_path / "there", Changing(made, change_a_digit, at=3, restart=True))
+    incidents: list[Incident] = []
+    transport = Changing(made, change_a_digit, at=3, restart=True)
+    outcome = made.run(tmp_path / "there", transport, record=incidents.append)
+    assert incidents == []
+    assert set(outcome.labels) == set(made.rows), "all clients took part to the end"
 
 
 def test_the_same_contents_are_the_same_data(tmp_path: Path) -> None:
@@ -149,6 +153,8 @@ def test_another_run_may_have_other_data(tmp_path: Path) -> None:
     change_a_digit(tmp_path / "c01" / "people.csv")
     made.sites = made.open_sites()
     made.run(tmp_path / "second", run="b2")
+    kept = (tmp_path / "c01" / "ledger.data.jsonl").read_text().splitlines()
+    assert len(set(kept)) == 2, "one line for each run, with another hash"
 
 
 def test_how_files_are_read_belongs_to_the_data(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ class Terminal:
         os.close(slave)
         self.seen = ""
 
-    def says(self, text: str, seconds: float = 30.0) -> str:
+    def says(self, text: str, seconds: float = 180.0) -> str:
         """Wait until the terminal shows a text."""
         end = time.monotonic() + seconds
         while text not in self.seen:
@@ -276,7 +276,7 @@ class Terminal:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=180)
         os.close(self.master)
 
 
@@ -371,7 +371,7 @@ def test_a_client_without_a_terminal_says_what_to_run(approval: str, tmp_path: P
             assert (tmp_path / "out.txt").read_text().count("follows the study 's'") == 1
     finally:
         client.terminate()
-        client.wait(timeout=30)
+        client.wait(timeout=180)
 
 
 def test_a_damaged_log_does_not_end_the_client(
@@ -390,7 +390,7 @@ def test_a_damaged_log_does_not_end_the_client(
 
 
 def wait_for(file: Path, text: str) -> str:
-    end = time.monotonic() + 30.0
+    end = time.monotonic() + 180.0
     while text not in file.read_text():
         assert time.monotonic() < end, file.read_text()
         time.sleep(0.1)

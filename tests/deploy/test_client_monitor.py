@@ -104,13 +104,13 @@ def test_events_and_metrics_have_no_row_path_or_private_detail(tmp_path: Path) -
     """The data are broken in a way whose private part names file, line and value."""
     north = Watched(tmp_path)
     data = (north.kit / "people.csv").read_text().splitlines()
-    data[3] = data[3].rpartition(",")[0] + ",4711secret"
+    data[3] = data[3].rpartition(",")[0] + ",quollsecret"
     (north.kit / "people.csv").write_text("\n".join(data) + "\n")
     with north.monitor.running():
         north.run()  # the others are enough
     assert "width: stray-values" in (north.kit / LOG).read_text()  # the problem was met
     shown = render(north.monitor.families()) + (north.kit / "fedclust.log").read_text()
-    for private in ("4711", "secret", "people.csv", "north1", str(tmp_path), *data[1].split(",")):
+    for private in ("quoll", "secret", "people.csv", "north1", str(tmp_path), *data[1].split(",")):
         assert private not in shown
 
 

@@ -12,8 +12,10 @@ from fedclust.deploy.coordinator import run_federated
 from fedclust.deploy.events import EventLog, LogFormat
 from fedclust.deploy.exposition import render
 from fedclust.deploy.kits import read_kit
+from fedclust.deploy.quorum import RunOptions
 from fedclust.deploy.server_monitor import ServerMonitor
 
+from ..support.clock import Clock
 from ..support.pretended import QUICK, STUDY, Pretended, study
 from .test_monitor import parse
 
@@ -72,25 +74,24 @@ def test_a_failure_is_logged_with_its_reason(server: Pretended, tmp_path: Path) 
 
 
 def test_all_known_clients_end_the_wait_and_an_unknown_number_does_not(
-    server: Pretended, tmp_path: Path
+    server: Pretended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The grace for further clients is for federations whose clients are not known."""
-    from time import monotonic
-
-    from fedclust.deploy.quorum import RunOptions
-
+    clock = Clock()
+    monkeypatch.setattr("fedclust.deploy.quorum.time", clock)
     options, took = RunOptions(5.0, 5.0, grace=3.0, attempts=1), []
     for known in (False, True):
         if known:
             keys = dict.fromkeys(("north", "south", "west"), "00" * 32)
             (tmp_path / "kits" / "admin" / "peers.json").write_text(json.dumps(keys))
-        start = monotonic()
+        start = clock.now
         run_federated(
             study(tmp_path), tmp_path / "kits", tmp_path / f"run{known}", options, lambda line: 0,
             resume=False, force=False,
         )  # fmt: skip
-        took.append(monotonic() - start)
-    assert took[0] - took[1] > 2.0
+        took.append(clock.now - start)
+    assert took[0] == pytest.approx(3.0, abs=0.3)
+    assert took[1] == 0.0
 
 
 def test_the_page_names_every_metric() -> None:

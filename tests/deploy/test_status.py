@@ -33,8 +33,8 @@ def test_rounds_and_the_time_that_is_left_at_most(tmp_path: Path) -> None:
     found = read_progress(tmp_path)
     assert found is not None
     assert found["seconds_left"] == pytest.approx(2.0 * 89)
-    assert found["seconds_ago"] == pytest.approx(2.0, abs=1.0)
-    assert _describe(found) == (
+    assert 2.0 <= found["seconds_ago"] < 60.0
+    assert _describe({**found, "seconds_ago": 2.0}) == (
         "Study 'heart': clustering (llf-cm), round 11 of at most 100, 3 replies, 2 s ago; at most "
         "0:02:58 left."
     )

@@ -50,6 +50,30 @@ def test_newcomers_find_their_answers_in_the_first_three_hits(search: Tab) -> No
     assert search.complaints() == []
 
 
+def test_newcomers_find_the_section_that_answers(search: Tab) -> None:
+    """Each of these questions has places instead of pages: a hit leads to the right heading."""
+    lines = (Path(__file__).parent / "section_questions.txt").read_text().splitlines()
+    every = dict(line.split(" > ") for line in lines)
+    missed = {}
+    for question, wanted in every.items():
+        rows = search.value(f"fedclustFind({question!r}).slice(0, 3).map(hit => [hit[0], hit[3]])")
+        found = [f"{page}#{anchor}".rpartition("/")[2].removesuffix("#") for page, anchor in rows]
+        if not set(found) & set(wanted.split()):
+            missed[question] = found
+    assert len(missed) <= len(every) // 10, missed
+
+
+def test_words_with_a_wrong_letter_and_beginnings_of_words_are_understood(search: Tab) -> None:
+    assert hits(search, "firewal")[0] == hits(search, "firewall")[0]
+    assert "export" in hits(search, "exprot the model to onnx")
+    assert "from-scikit-fuzzy" in hits(search, "scikit-fuz")
+
+
+def test_every_place_of_asked_txt_exists() -> None:
+    places = {section.place for section in all_sections(ROOT)}
+    assert set(sections.read_asked()) - places == set()
+
+
 def test_the_first_question_of_all_is_answered_first(search: Tab) -> None:
     for question in ("how many clusters", "how many clusters?", "How many clusters are there"):
         assert hits(search, question)[0] in ("choose-k", "choosing-k"), question
@@ -57,7 +81,7 @@ def test_the_first_question_of_all_is_answered_first(search: Tab) -> None:
 
 def test_names_with_a_point_are_words(search: Tab) -> None:
     assert "study" in hits(search, "n_clusters max_rounds header_line")
-    assert "results" in hits(search, "history.jsonl")
+    assert hits(search, "history.jsonl")[0] == "runs"
 
 
 def test_words_that_nothing_has_find_nothing(search: Tab) -> None:

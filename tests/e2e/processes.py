@@ -1,6 +1,8 @@
 """A federation of real processes on this machine; all of them are ended afterwards."""
 
 import contextlib
+import fcntl
+import itertools
 import json
 import os
 import re
@@ -8,16 +10,22 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import IO, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import psutil
 
 CLIENTS = ("north", "south", "west")
-PATIENCE = float(os.environ.get("FEDCLUST_PATIENCE", "60"))  # seconds; enough if nothing else runs
+PATIENCE = float(os.environ.get("FEDCLUST_PATIENCE", "300"))  # seconds; a busy machine is slow
+_PORTS = range(20_000, 30_000)  # below those that a system gives to connections by itself
+_MOST_WORKERS = 16  # each of which has ports of its own
+_LOCK = "fedclust-federation.lock"
+_used = itertools.count()
+_held: list[bool] = []
 
 
 class _Closes(Protocol):
@@ -28,9 +36,38 @@ Closing = TypeVar("Closing", bound=_Closes)
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody else takes before it is used: a federation needs seconds to begin."""
+    number = re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", ""))
+    own = _PORTS[int(number or 0) % _MOST_WORKERS :: _MOST_WORKERS]
+    for n in _used:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", own[(os.getpid() + n) % len(own)]))
+            return int(probe.getsockname()[1])
+    raise AssertionError("unreachable")
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """One federation of processes at a time, if possible: two would make each other wait."""
+    if _held:  # by this test
+        yield
+        return
+    with open(Path(tempfile.gettempdir()) / f"{os.getuid()}-{_LOCK}", "ab") as file:
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: _is_locked(file), "another federation")
+        _held.append(True)
+        try:
+            yield
+        finally:
+            _held.clear()
+
+
+def _is_locked(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Command:
@@ -180,6 +217,15 @@ class Federation:
     def client(self, name: str, env: dict[str, str] | None = None) -> Command:
         return self.command(name, "client", str(self.kit(name)), env=env)
 
+    def clients(self, *names: str) -> dict[str, Command]:
+        """Start clients after the server, and one after another: programs that start are slow."""
+        self.commands[-1].says("connected: none yet")
+        started = {}
+        for name in names:
+            started[name] = self.client(name)
+            started[name].says("connecting to")
+        return started
+
     def server(self, study: Path, *words: str) -> Command:
         kits = str(self.folder / "kits")
         return self.command("server", "server", str(study), "--kits", kits, *words)
@@ -205,7 +251,7 @@ class Federation:
             command.stop()
 
 
-def told(folder: Path) -> tuple[Any, ...]:
+def results_of(folder: Path) -> tuple[Any, ...]:
     """The results of a run, except for times and for the id column, which is a client's own."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
@@ -222,7 +268,7 @@ def closed_at_the_end(made: Closing) -> Iterator[Closing]:
 
     before = signal.signal(signal.SIGTERM, interrupt)  # else 'finally' would be skipped
     try:
-        with contextlib.closing(made):
+        with alone(), contextlib.closing(made):
             yield made
     finally:
         signal.signal(signal.SIGTERM, before)

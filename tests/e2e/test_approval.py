@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
 pytest.importorskip("cryptography", reason="masks need fedclust[secure]")
-from .processes import CLIENTS, Federation, federation, told
+from .processes import CLIENTS, Federation, federation, results_of
 
 STUDY = """
 [clients]
@@ -41,8 +41,8 @@ def test_a_study_runs_once_every_owner_has_approved_it(fed: Federation) -> None:
     study.write_text(STUDY.format(files=files))
     ahead = fed.command("ahead", "approve", str(fed.kit("north")), "--study", str(study), "--yes")
     assert ahead.ends() == 0, ahead.said()
-    clients = {client: fed.client(client) for client in CLIENTS}
     server = fed.server(study)
+    clients = fed.clients(*CLIENTS)
     server.says("waiting for the approval of south, west")
     for client in ("south", "west"):
         clients[client].says(r"the study 'study' \(hash [0-9a-f]{64}\) waits for your approval")
@@ -52,7 +52,7 @@ def test_a_study_runs_once_every_owner_has_approved_it(fed: Federation) -> None:
         assert done.ends() == 0, done.said()
     assert server.ends() == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     assert json.loads((there / "model.json").read_text())["study_hash"] == hash
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
-from .processes import CLIENTS, Federation, federation, told
+from .processes import CLIENTS, PATIENCE, Federation, federation, results_of
 
 FUZZY = 'algorithm = "llf-fcm"'
 
@@ -26,13 +26,12 @@ def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> 
     for file in ("people.csv", "client.toml"):
         shutil.copy(fed.kit("west") / file, moved / file)
     study = fed.write_study(FUZZY)
-    fed.client("north")
-    fed.client("south")
-    fed.command("west", "client", str(moved))
     server = fed.server(study)
+    fed.clients("north", "south")
+    fed.command("west", "client", str(moved))
     assert server.ends() == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     assert (there / "report.html").stat().st_size > 10_000
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:
@@ -68,11 +67,10 @@ def test_a_number_of_clusters_is_chosen_under_masks_as_in_one_process(fed: Feder
         file.write_text("\n".join([head, *lines]) + "\n")
     study = fed.write_study('algorithm = "lossless"', privacy='tier = "secure"', features=PREPARED)
     study.write_text(study.read_text().replace("n_clusters = 3", 'n_clusters = "auto"'))
-    for client in CLIENTS:
-        fed.client(client)
     server = fed.server(study)
-    assert server.ends(180) == 0, server.said()
+    fed.clients(*CLIENTS)
+    assert server.ends(2 * PATIENCE) == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     for name in ("summary.json", "choice.json"):
         assert (there / name).read_text() == (here / name).read_text()

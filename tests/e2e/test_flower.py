@@ -15,7 +15,7 @@ from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 
 from .flower_processes import CLIENTS, Flower, flower
-from .processes import told
+from .processes import results_of
 
 # An app that runs only two plans: a study sends ten times more requests, each of which is slow.
 PLANS = """
@@ -28,8 +28,8 @@ from fedclust.core import Plan, Schema, run
 
 
 def plans(transport, config):
-    transport.wait(2, 60.0, 0.0)
-    remote = RemoteChannel(transport, about={"study": "plans"}, deadline=60.0, quorum=2)
+    transport.wait(2, 300.0, 0.0)
+    remote = RemoteChannel(transport, about={"study": "plans"}, deadline=300.0, quorum=2)
     columns = [{"name": n, "categories": []} for n in ("height", "width")]
     plain = {"offset": [0.0, 0.0], "scale": [1.0, 1.0], "fill": None, "columns": columns}
     channel = remote.over({"preparation": plain}, Schema(2))
@@ -63,7 +63,7 @@ def test_k_fed_and_three_fuzzy_rounds_find_what_one_process_finds(tmp_path: Path
     write_plans(tmp_path / "app", tmp_path / "found.npz")
     with flower(tmp_path) as made:
         made.start()
-        said = made.run(tmp_path / "app", 120)
+        said = made.run(tmp_path / "app", 600)
     assert said.count("2 of 2 answered") == 4, said
     found = np.load(tmp_path / "found.npz")
     assert (found["k_fed"].tobytes(), found["fuzzy"].tobytes()) == tuple(
@@ -108,7 +108,7 @@ def test_a_study_is_the_study_in_one_process(tmp_path: Path) -> None:
     study.write_text(STUDY + HERE)
     run_study(read_study(study), tmp_path / "here")
     there = tmp_path / "study-run"
-    assert told(there) == told(tmp_path / "here")
+    assert results_of(there) == results_of(tmp_path / "here")
     assert (there / "report.html").stat().st_size > 10_000
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:
@@ -135,4 +135,4 @@ def test_a_study_in_flowers_simulation_is_the_study_in_one_process(tmp_path: Pat
             (kits / client).rename(tmp_path / client)
     study.write_text(STUDY + HERE)
     run_study(read_study(study), tmp_path / "here")
-    assert told(tmp_path / "study-run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "study-run") == results_of(tmp_path / "here")

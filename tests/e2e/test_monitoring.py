@@ -23,7 +23,7 @@ def fed(tmp_path: Path) -> Iterator[Federation]:
 
 def value(port: int, name: str) -> float:
     """The sum of a client's samples of this name; -1 if there are none."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as reply:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as reply:
         found = parse(reply.read().decode()).get(f"fedclust_client_{name}")
     return sum(found.values()) if found else -1.0
 
@@ -37,7 +37,10 @@ def listens(command: Command) -> set[str]:
 def test_a_client_is_monitored_while_its_study_runs(fed: Federation) -> None:
     study = fed.write_study('algorithm = "llf-fcm"\ntol = 0.0\nmax_rounds = 60')
     words = ("--metrics-port", "0", "--log-format", "json")
-    clients = [fed.command(name, "client", str(fed.kit(name)), *words) for name in CLIENTS]
+    clients = []
+    for name in CLIENTS:  # one after another: programs that start are slow
+        clients.append(fed.command(name, "client", str(fed.kit(name)), *words))
+        clients[-1].says("connecting to")
     port = int(re.findall(r":(\d+)/", clients[0].says(r"metrics: http://127.0.0.1:\d+/"))[0])
     assert value(port, "connected") == 0
     server = fed.server(study, "--log-format", "json")
@@ -59,10 +62,10 @@ def test_a_client_is_monitored_while_its_study_runs(fed: Federation) -> None:
     seen = [event["event"] for event in events]
     assert (seen[0], seen[-1]) == ("started", "stopped")
     assert seen.count("answered") == len(lines)
-    told = (fed.folder / "kits" / "server" / "fedclust.log").read_text().splitlines()
-    rounds = [event for event in map(json.loads, told) if event["event"] == "round"]
+    reported = (fed.folder / "kits" / "server" / "fedclust.log").read_text().splitlines()
+    rounds = [event for event in map(json.loads, reported) if event["event"] == "round"]
     history = (fed.folder / "study-run" / "history.jsonl").read_text().splitlines()
     last = [e["round"] for e in rounds if e["kind"] == "llf-fcm"][-len(history) :]
     assert last == [json.loads(line)["round"] for line in history]
     assert len(last) > 5
-    assert json.loads(told[-1])["event"] == "finished"
+    assert json.loads(reported[-1])["event"] == "finished"

@@ -26,7 +26,10 @@ def make_rows() -> tuple[FloatArray, FloatArray]:
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_missing_cells_are_refused_unless_asked_for(kind: type[FederatedKMeans]) -> None:
     X, _ = make_rows()
-    with pytest.raises(DataError, match="missing or infinite values"):
+    with pytest.raises(
+        DataError,
+        match=r"missing or infinite values .*; set missing='partial', or use FederatedImputer",
+    ):
         kind(3).fit(X)
     with pytest.raises(ConfigError, match="missing must be 'refuse' or 'partial', got 'mean'"):
         kind(3, missing="mean").fit(X)

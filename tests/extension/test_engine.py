@@ -69,7 +69,7 @@ class QueueTransport:
 
 @contextmanager
 def serve(endpoints: Mapping[str, Answer], silent: Sequence[str] = ()) -> Iterator[QueueTransport]:
-    """The clients' side of the engine: a thread for each that answers until it is told to end."""
+    """The clients' side of the engine: a thread for each that answers until it is asked to end."""
     transport = QueueTransport(list(endpoints))
 
     def answer_requests(name: str) -> None:
@@ -115,10 +115,12 @@ def test_a_study_runs_over_it_to_its_end(tmp_path: Path) -> None:
 
 def test_a_client_that_does_not_answer_is_left_out_or_ends_the_run(tmp_path: Path) -> None:
     plan = Plan(make("llf-cm", 3, init=START, max_rounds=2, tol=0.0))
-    with serve(endpoints(tmp_path), silent=["west"]) as transport:
-        patient = RemoteChannel(transport, about={"study": "s"}, deadline=0.5, quorum=2)
+    with serve(clients := endpoints(tmp_path)) as transport:
+        run(plan, RemoteChannel(transport, about={"study": "s"}).over(PLAIN, SCHEMA), SCHEMA)
+    with serve(clients, silent=["west"]) as transport:  # the others have read their files
+        patient = RemoteChannel(transport, about={"study": "s"}, deadline=2.0, quorum=2)
         done = run(plan, patient.over(PLAIN, SCHEMA), SCHEMA)
-        strict = RemoteChannel(transport, about={"study": "s"}, deadline=0.5, quorum=3)
+        strict = RemoteChannel(transport, about={"study": "s"}, deadline=2.0, quorum=3)
         with pytest.raises(TooFewClients, match="no answer in time"):
             run(plan, strict.over(PLAIN, SCHEMA), SCHEMA)
     assert {line.n_clients for line in done.history} == {len(NAMES) - 1}

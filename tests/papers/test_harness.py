@@ -241,6 +241,12 @@ def test_the_top_of_the_page_says_where_most_numbers_differ() -> None:
     )
 
 
+def test_a_page_of_few_runs_does_not_say_how_many_numbers_are_reproduced(tmp_path: Path) -> None:
+    text = page({"llf-table4": Store.read(tmp_path, EXPERIMENTS["llf-table4"])})
+    assert "Only 0 of 4 numbers have the runs that a verdict needs" in text
+    assert "%" not in text
+
+
 def test_times_are_estimated_from_stored_runs(tmp_path: Path) -> None:
     """The mean of the stored runs, times the wanted ones; runs without any time are counted."""
     store = Store.read(tmp_path, TOY)

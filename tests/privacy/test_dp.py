@@ -27,9 +27,16 @@ from fedclust.tiers import Private, SecurePrivate
 from fedclust.typing import FloatArray, IntArray
 
 pytest.importorskip("opendp")
+from ..support.draws import TRUE_SAMPLER
 from .noisy import BOX
 
 NO_WEIGHTS = np.empty(0)
+
+
+@pytest.fixture(autouse=True)
+def _true_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here OpenDP draws. Limits are six standard errors away or more: one run in 10^8 fails."""
+    monkeypatch.setattr(noise_module, "_sampler", TRUE_SAMPLER)
 
 
 def test_the_sensitivity_is_reached() -> None:

@@ -186,7 +186,7 @@ def test_masked_messages_cannot_be_read_and_are_not_judged() -> None:
 
 
 def test_totals_outside_the_bounds_are_refused_under_masks() -> None:
-    """Whoever lies adds to a masked message what no rows can sum to."""
+    """A client that lies adds to a masked message what no rows can sum to."""
     plan = Plan(make("llf-cm", 5, init=START), (FixedPoint.over(BOX),))
     for by in (10**15, -(10**15), 2**62):
         lie = lambda request, sums, by=by: (  # noqa: E731

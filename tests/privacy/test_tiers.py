@@ -191,7 +191,9 @@ def test_estimators_take_the_word(estimator: Any, word: str) -> None:
     model.fit(X, clients=np.arange(3000) % 4)
     order = np.argsort(model.cluster_centers_[:, 0])
     np.testing.assert_allclose(
-        model.cluster_centers_[order], [[0.2, 0.2], [0.5, 0.8], [0.8, 0.2]], atol=0.06
+        model.cluster_centers_[order],
+        [[0.2, 0.2], [0.5, 0.8], [0.8, 0.2]],
+        atol=0.1 if "dp" in word else 0.06,  # noise has a standard deviation of 0.015 here
     )
 
 

@@ -106,7 +106,7 @@ class Tab:
         self._wait(condition, "the figures were not drawn")
 
     def _wait(self, condition: str, otherwise: str) -> None:
-        for _ in range(300):
+        for _ in range(3000):
             if self.value(
                 f"new Promise(done => setTimeout(() => done({condition}"
                 " && document.readyState === 'complete'), 30))"
@@ -156,8 +156,10 @@ def tab() -> Iterator[Tab]:
 
 
 def _attached(found: Tab) -> Tab:
-    targets = found.call("Target.getTargets")["targetInfos"]
-    page = next(t["targetId"] for t in targets if t["type"] == "page")
+    page = None
+    while page is None:  # it opens its first page when it is ready
+        targets = found.call("Target.getTargets")["targetInfos"]
+        page = next((t["targetId"] for t in targets if t["type"] == "page"), None)
     session = found.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
     found.session = session
     for domain in ("Page", "Runtime", "Log", "Network"):

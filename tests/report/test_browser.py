@@ -173,7 +173,7 @@ def test_a_table_is_saved_as_the_page_has_it(
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=folder)
     browser.run("document.querySelector('a[download=\"profile.csv\"]').click()")
     saved = tmp_path / "profile.csv"
-    for _ in range(100):
+    for _ in range(2000):
         if saved.exists():
             break
         browser.value("new Promise(done => setTimeout(done, 50))")

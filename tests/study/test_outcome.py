@@ -1,6 +1,7 @@
 """Results of a study, and the files that it writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedclust.cli import app
+from fedclust.cli.run import explain_end
 from fedclust.study import read_study
 from fedclust.study.run import run_study
 
@@ -36,6 +38,14 @@ def test_few_rows_limit_the_number_of_clusters(tmp_path: Path) -> None:
     done = run_study(read_study(path), tmp_path / "run")
     assert done.choice is not None
     assert [score.n_clusters for score in done.choice.scores] == [2, 3]
+
+
+def test_with_client_sampling_a_larger_tolerance_is_advised(tmp_path: Path) -> None:
+    done = run_study(read_study(write(tmp_path)), tmp_path / "run")
+    about = replace(done.model.about, converged=False, rounds=3)
+    ended = replace(done, model=replace(done.model, about=about))
+    assert "increase max_rounds or tol" in " ".join(explain_end(ended, 1.0))
+    assert "centres keep moving, so increase tol" in " ".join(explain_end(ended, 0.5))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

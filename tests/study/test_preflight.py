@@ -15,6 +15,18 @@ from fedclust.study.run import run_study
 from .example import SMALLEST, write
 
 
+def test_an_id_that_is_a_feature_is_named(tmp_path: Path) -> None:
+    rows = "patient,age\n" + "".join(f"{i},{30 + i}\n" for i in range(20))
+    (tmp_path / "north.csv").write_text(rows)
+    study = '[clients]\nnorth = "north.csv"\n[clustering]\nalgorithm = "lossless"\nn_clusters = 2\n'
+    study += '[data]\nid = "patient"\n[features]\nage = {}\npatient = {}\n'
+    found = survey_study(read_study(write(tmp_path, study)))
+    assert [(p.code, p.column, p.blocking) for p in found.problems] == [
+        ("id-feature", "patient", True)
+    ]
+    assert "leave it out there" in found.problems[0].public
+
+
 def test_all_problems_of_all_clients_are_listed_at_once(tmp_path: Path) -> None:
     study = (
         SMALLEST.replace("south.csv", "nowhere.csv")

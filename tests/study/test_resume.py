@@ -253,7 +253,7 @@ def test_an_unfinished_run_is_announced_and_not_discarded(tmp_path: Path) -> Non
 
 
 def test_a_run_that_saved_nothing_is_not_announced(tmp_path: Path) -> None:
-    """The user mends the data and runs the same command again."""
+    """The user corrects the data and runs the same command again."""
     path = write(tmp_path, STUDY.replace("n_clusters = 2", "n_clusters = 300"))
     with pytest.raises(DataError, match="n_clusters = 300"):
         run_study(read_study(path), tmp_path / "run")

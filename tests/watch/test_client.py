@@ -33,8 +33,8 @@ def test_the_page_is_the_log_of_disclosures(tmp_path: Path) -> None:
     assert total.approval == "by the rules of client.toml"
     assert total.protection == "nothing"  # tier none
     said = {message.what: message.content for message in view.messages}
-    assert said["llf-fcm, round 0"].startswith("Weights and weighted sums")
-    assert said["llf-fcm, round 0"].endswith(": weight [3], total [3, 2]")
+    assert said["llf-fcm, round 1"].startswith("Weights and weighted sums")
+    assert said["llf-fcm, round 1"].endswith(": weight [3], total [3, 2]")
     assert view.headline.text.endswith("the log below has every message")
     assert view.clients == ()  # nothing of other clients
     named = json.dumps(json.loads(view.as_json()))

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +106,7 @@ def test_owners_clients_and_reasons_are_named(tmp_path: Path) -> None:
     view = look(run)
     assert rows(view) == {"Bern": "left out", "Basel": "connected", "Zürich": "connected"}
     assert next(row.why for row in view.clients if row.name == "Bern") == "no answer"
-    assert view.warnings[0][1] == "Bern: no answer (preflight, round 0)"
+    assert view.warnings[0][1] == "Bern: no answer (preflight, round 1)"
     run.ask(answers=["Bern", "Basel", "Zürich"])
     assert rows(look(run))["Bern"] == "answered"
 
@@ -123,11 +125,9 @@ def test_a_run_that_ends_early_says_why(tmp_path: Path, how: str, tone: Tone) ->
 
 
 def test_a_process_that_was_killed_is_noticed(tmp_path: Path) -> None:
-    gone = os.fork()
-    if not gone:
-        os._exit(0)
-    os.waitpid(gone, 0)
-    run = FakeRun(tmp_path / "run", process=gone)
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    run = FakeRun(tmp_path / "run", process=gone.pid)
     assert "is gone" in look(run).headline.text
 
 
@@ -214,6 +214,7 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
 
 def test_a_log_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
     ProgressLog(tmp_path / "absent" / "progress.jsonl").answered("Bern")
+    assert list(tmp_path.iterdir()) == [], "nothing was written, and no error was raised"
 
 
 def test_a_replaced_file_is_read_again(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Find a range for each column from counts of values in bins, first logarithmic, then equal ones.
 
 The messages are summed, so masks and noise can protect them. No minimum or maximum is sent: see
-`range_grid` for the ends of a range. Values beyond it are clipped by whoever uses it.
+`range_grid` for the ends of a range. Values beyond it are clipped by the caller.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ NOISY_ROUNDS = 2  # each is paid for
 _BINS, _NOISY_BINS = 128, 32  # of equal width
 _COARSE = 32  # bins: a range of fewer is counted again in finer ones
 _MOST = 0.5  # of the values: if more were clipped, there are too few of them
-_SURE = 4.0  # standard deviations of the noise from which a count is taken for values
+_SURE = 6.0  # standard deviations of the noise from which a count is taken for values
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,7 @@ def _hash(line: dict[str, Any]) -> str:
 
 
 def _name(line: dict[str, Any]) -> str:
-    return f"{line['plan']}, round {line['round']}" if "plan" in line else line.get("kind", "")
+    return f"{line['plan']}, round {line['round'] + 1}" if "plan" in line else line.get("kind", "")
 
 
 def _shapes(what: Any) -> str:

@@ -14,8 +14,7 @@ from rich.table import Table
 from .printing import cell, show
 
 if TYPE_CHECKING:
-    from ..results import RunDescription
-    from ..study import Outcome
+    from ..study import Outcome, Study
 
 _MAX_COLUMNS = 5  # more do not fit a terminal; the report has them all
 
@@ -77,7 +76,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(_summarize(outcome)))
     else:
-        _show(Console(), outcome, report=settings.outputs.report)
+        _show(Console(), outcome, settings)
 
 
 def _summarize(outcome: "Outcome") -> dict[str, Any]:
@@ -102,12 +101,13 @@ def _summarize(outcome: "Outcome") -> dict[str, Any]:
     }
 
 
-def _show(console: Console, outcome: "Outcome", *, report: bool) -> None:
+def _show(console: Console, outcome: "Outcome", settings: "Study") -> None:
     if outcome.choice is not None:
         why = outcome.choice.why
         show(console, f"{why[0].upper()}{why[1:]}")
     console.print(_tabulate(outcome))
-    lines = [*_write_remarks(outcome)]
+    report = settings.outputs.report
+    lines = [*_write_remarks(outcome), *explain_end(outcome, settings.sampling.fraction)]
     lines += _describe_labels(outcome.labels)
     shown = outcome.folder / "report.html" if report else outcome.folder
     lines.append(f"{'Report' if report else 'Model and history'}: {shown}")
@@ -169,19 +169,24 @@ def _write_remarks(outcome: "Outcome") -> Iterator[str]:
         yield f"Privacy, {privacy.tier}: {privacy.guarantee} {privacy.advice}".rstrip()
     if privacy.effect:
         yield privacy.effect
-    yield from _explain_end(about)
 
 
-def _explain_end(about: "RunDescription") -> Iterator[str]:
-    """Why a run ended before it converged."""
+def explain_end(outcome: "Outcome", fraction: float) -> Iterator[str]:
+    """Why a run ended before it converged; a fraction of the clients took part in each round."""
     from ..report.amounts import several
 
+    about = outcome.model.about
+    if about is None:
+        return
     rounds = several(about.rounds, "round")
     if about.ended_by_tier:
         tier = about.privacy.tier
         yield f"The run stopped after {rounds}, the limit of the tier {tier!r}."
     elif not about.converged:
-        yield f"The run stopped after {rounds} before it converged; increase max_rounds or tol."
+        remedy = "increase max_rounds or tol"
+        if fraction < 1:
+            remedy = f"with fraction = {fraction:g} centres keep moving, so increase tol"
+        yield f"The run stopped after {rounds} before it converged; {remedy}."
 
 
 def _describe_sizes(outcome: "Outcome") -> Iterator[str]:

@@ -102,8 +102,10 @@ def _show(console: Console, line: dict[str, Any]) -> None:
         show(console, describe_wait(line["waiting"]))
     elif "incident" in line:
         incident = line["incident"]
-        where = f"{incident['plan']}, round {incident['round']}"
+        where = f"{incident['plan']}, round {incident['round'] + 1}"
         show(console, f"{incident['client']}: {incident['what']} ({where})", "yellow")
     else:
-        text = f"{line['phase']}: {line['plan']}, round {line['round']}: {line['answers']} replies"
+        text = (
+            f"{line['phase']}: {line['plan']}, round {line['round'] + 1}: {line['answers']} replies"
+        )
         show(console, text, "dim")

@@ -117,6 +117,10 @@ class ClientFiles:
         return list(problems), counts
 
     def _check(self, columns: Sequence[Column], partial: bool) -> tuple[list[Problem], RowCounts]:
+        id_feature = [
+            Problem(self.name, "id-feature", c.name) for c in columns if c.name == self.id
+        ]
+        columns = [column for column in columns if column.name != self.id]
         if partial and any(column.name in self.kinds for column in columns):
             columns = [column for column in columns if column.name in self.kinds]
         checks = {c: ColumnCheck(c) for c in columns if self._can_encode(c)}
@@ -124,7 +128,7 @@ class ClientFiles:
             counts = self._count(checks, columns, partial)
         except DataError as error:
             return [Problem(self.name, "unreadable", detail=str(error))], RowCounts(0, 0)
-        problems = [*self._check_ids(), *self._check_last_rows()]
+        problems = [*id_feature, *self._check_ids(), *self._check_last_rows()]
         if counts.rows == 0:
             problems.append(Problem(self.name, "no-rows"))
         elif counts.rows < _FEW_ROWS:

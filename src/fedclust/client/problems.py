@@ -27,6 +27,7 @@ PUBLIC: Mapping[str, str] = {
     "summary-row": "the last row looks like a total or is almost empty; remove it from the file",
     "category-missing": "a category is also read as a missing value; set keep_default_na = false "
     "under [data]",
+    "id-feature": "is the id column, and also listed under [features]; leave it out there",
     "id-repeated": "several rows have the same id",
     "id-unusable": "the ids cannot be used to align records",
     "same-file": "another client has the same file",

@@ -125,9 +125,7 @@ def _split(estimator: Any, X: Any, clients: Any, sample_weight: Any) -> Rows:
     weight = as_column("sample_weight", sample_weight, len(rows))
     names = getattr(estimator, "feature_names_in_", None)
     partial = estimator.missing == "partial"
-    checked = Data.of(
-        rows, weight, client="X", names=names, missing=partial
-    )  # so that errors name rows of X
+    checked = _check_rows(estimator, rows, weight, "X", names)  # so that errors name rows of X
     by_row = None if weight is None else np.asarray(weight, dtype=float)
     if clients is None:
         return Rows({"0": checked}, [rows], by_row, {"0": slice(None)})
@@ -149,14 +147,24 @@ def _read_tables(estimator: Any, tables: dict[str, tuple[Any, Any]]) -> Rows:
         client, weight = f"client {name!r}", tables[name][1]
         rows = _read_table(estimator, table, client, first=not found.tables)
         columns = getattr(estimator, "feature_names_in_", None)
-        found.by_client[name] = Data.of(
-            rows, weight, client=client, names=columns, missing=estimator.missing == "partial"
-        )
+        found.by_client[name] = _check_rows(estimator, rows, weight, client, columns)
         found.places[name] = slice(n_rows, n_rows + len(rows))
         found.tables.append(rows)
         n_rows += len(rows)
         weights.append(np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=float))
     return Rows(found.by_client, found.tables, np.concatenate(weights), found.places)
+
+
+def _check_rows(estimator: Any, rows: FloatArray, weight: Any, client: str, names: Any) -> Data:
+    """The rows that count; an error about missing values names what takes or fills them."""
+    partial = estimator.missing == "partial"
+    try:
+        return Data.of(rows, weight, client=client, names=names, missing=partial)
+    except DataError as error:
+        if partial or not np.isnan(rows).any() or np.isinf(rows).any():
+            raise
+        remedy = "set missing='partial', or use FederatedImputer"
+        raise DataError(str(error).replace("drop or fill them first", remedy)) from None
 
 
 def _read_table(estimator: Any, table: Any, client: str, *, first: bool) -> FloatArray:

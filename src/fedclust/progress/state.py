@@ -146,7 +146,7 @@ class RunState:
         client, why = self.find(str(incident["client"])), str(incident["what"])
         client.stand(Standing.LEFT_OUT, when)
         client.why, client.incidents = why, client.incidents + 1
-        place = f"{incident['plan']}, round {incident['round']}"
+        place = f"{incident['plan']}, round {incident['round'] + 1}"
         self.warnings.append((when, f"{client.name}: {why} ({place})"))
 
     def _take_round(self, line: Mapping[str, Any], when: str) -> None:

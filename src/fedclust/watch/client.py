@@ -215,7 +215,7 @@ def _message(line: Mapping[str, Any]) -> Message:
     if "wrote" in line:
         content = f"nothing; wrote {line['wrote']} on this machine"
     refused = "refused" in line
-    name = f"{line['plan']}, round {line['round']}" if "plan" in line else line.get("kind", "")
+    name = f"{line['plan']}, round {line['round'] + 1}" if "plan" in line else line.get("kind", "")
     return Message(
         when=str(line.get("when", "")),
         to=str(line.get("to", "")),

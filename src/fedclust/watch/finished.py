@@ -129,7 +129,7 @@ def _warnings(
     if model.get("caveat"):
         yield str(model["created"]), f"{model['caveat']}."
     for one in reversed(incidents[-50:]):
-        place = f"{one['plan']}, round {one['round']}"
+        place = f"{one['plan']}, round {one['round'] + 1}"
         yield str(one.get("when", "")), f"{one['client']}: {one['what']} ({place})"
 
 
