@@ -12,6 +12,7 @@ from fedclust.datasets import Dataset, load
 from fedclust.kernels import _plain, steps
 
 from .support.draws import STREAM, replace_draws
+from .support.untraced import compile_untraced
 
 settings.register_profile(
     "fedclust",
@@ -26,6 +27,7 @@ if hasattr(providers, "_get_local_constants"):
     # that a process has run before.
     setattr(providers, "_get_local_constants", lambda: providers._local_constants)  # noqa: B010
 replace_draws()
+compile_untraced()
 
 
 @pytest.hookimpl(wrapper=True)
