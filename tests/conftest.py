@@ -49,35 +49,18 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 # Whole fits, studies and searches over many seeds. Coverage does not trace them: that doubles
 # their time, and what it counts are lines that smaller tests run and check.
 UNTRACED = (
-    "attacks",
-    "channels/test_flower.py",
-    "channels/test_parity.py",
-    "channels/test_schedules.py",
     "client/test_nothing_leaks.py",
     "clustering/choose_k/test_choose.py",
     "clustering/test_starts.py",
     "conformance/test_bad_input.py",
-    "conformance/test_hyper_parameters.py",
-    "conformance/test_lossless.py",
-    "conformance/test_no_row_leaves.py",
     "estimators/test_estimators.py::test_scikit_learns_own_checks",
     "estimators/test_transformers.py::test_scikit_learns_own_checks",
     "estimators/test_vertical_estimators.py::test_scikit_learns_own_checks",
     "kernels/test_cells.py::test_sums_are_those_of_the_formula",
-    "kernels/test_gpu.py",
-    "kernels/test_gpu_cases.py",
     "net",
-    "papers/test_dwf.py::test_clients_that_remember_send_the_same_messages",
-    "papers/test_ffcm.py::test_table_4",
-    "papers/test_llf.py::test_table_3",
-    "privacy/test_cohorts.py",
     "privacy/test_hostile.py::test_a_fifth_of_the_clients",
     "study/test_kills.py",
-    "study/test_one_numbering.py",
     "study/test_resume.py::test_a_resumed_run",
-    "study/test_study_parity.py",
-    "study/test_totals.py",
-    "test_choosing.py",
 )
 
 
