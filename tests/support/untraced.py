@@ -13,9 +13,10 @@ def compile_untraced() -> None:
     """Move compilation to a thread without a tracer, if this thread has one."""
     if find_spec("numba") is None:
         return
-    from numba.core.dispatcher import Dispatcher
+    from numba.core import dispatcher
 
-    compile_here = Dispatcher.compile
+    kind: Any = dispatcher.Dispatcher
+    compile_here = kind.compile
 
     def compile_there(self: Any, signature: Any) -> Any:
         if sys.gettrace() is None:
@@ -23,4 +24,4 @@ def compile_untraced() -> None:
         with ThreadPoolExecutor(1, initializer=sys.settrace, initargs=(None,)) as pool:
             return pool.submit(compile_here, self, signature).result()
 
-    Dispatcher.compile = compile_there
+    kind.compile = compile_there
