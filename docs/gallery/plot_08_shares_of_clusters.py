@@ -2,7 +2,7 @@
 Who has which cluster
 =====================
 
-Clusters of everybody's data are seldom spread evenly over the owners. One owner alone could not have found the last one.
+Clusters of everybody's data are rarely spread evenly over the owners. One owner alone could not have found the last one.
 """
 
 import matplotlib.pyplot as plt

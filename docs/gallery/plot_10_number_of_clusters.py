@@ -2,7 +2,7 @@
 The bend in the inertia
 =======================
 
-The inertia falls steeply up to the true number of clusters, and slowly after it. On real data the bend is seldom so
+The inertia falls steeply up to the true number of clusters, and slowly after it. On real data the bend is rarely so
 clear. `n_clusters = "auto"` in a study looks for a number that is stable and well separated instead.
 """
 

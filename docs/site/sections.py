@@ -12,6 +12,9 @@ _FENCE = re.compile(r"^(```+|~~~+|:::+)")
 _CODE = re.compile(r"^```(?:python|\{).*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"```\w*|\|(?:-+:?\|)+|[`*|>#]+|\b_+|_+\b")
+_TABLE = re.compile(r"^\|.*\|\n\|[-:| ]+\|$", re.MULTILINE)  # the first two lines of a table
+_CELLS = re.compile(r"^\|[ *]*(.*?)[ |]*$", re.MULTILINE)
+_POINT = re.compile(r"^\s*- ", re.MULTILINE)
 _COMMENT = re.compile(r"^%.*$|^\([\w-]+\)=$", re.MULTILINE)
 TOP = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 NAMES = (
@@ -43,7 +46,9 @@ def all_sections(root: Path) -> Iterator[Section]:
     """The sections of all pages that the site has, with what people ask for each."""
     asked = read_asked()
     for section in _sections(root):
-        yield replace(section, asked=asked.get(section.place, ()))
+        empty = section.kind == "answer" and not section.text  # a heading over questions
+        kind = "menu" if empty else section.kind
+        yield replace(section, kind=kind, asked=asked.get(section.place, ()))
 
 
 def read_asked() -> dict[str, tuple[str, ...]]:
@@ -148,8 +153,10 @@ def of_package(package: str) -> Iterator[Section]:
 def plain(text: str) -> str:
     """Text without marks of Markdown and without code: every snippet has a seed and rows."""
     text = _LINK.sub(r"\1", _COMMENT.sub("", _CODE.sub("", text)))
+    text = _CELLS.sub(lambda row: f"{row[1].replace(' | ', ': ')}.", _TABLE.sub("", text))
+    text = _POINT.sub("", text)
     text = re.sub(r"\s+", " ", _MARKS.sub(" ", text))
-    return re.sub(r" (?=[,.;:)])|(?<=\() ", "", text).strip()
+    return re.sub(r" (?=[,;:)]|\.(?:\s|$))|(?<=\() ", "", text).strip()
 
 
 def slug(heading: str) -> str:

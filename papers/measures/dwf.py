@@ -63,7 +63,7 @@ def _owners(seed: int, name: str, split: str, n_clients: int) -> IntArray:
 
 @lru_cache(_KEPT)
 def _start(seed: int, name: str, split: str, n_clients: int) -> FloatArray:
-    """Where DWF and EWF start. The authors' initialiser asks all clients, whoever takes part."""
+    """Where DWF and EWF start. The authors' initialiser asks every client, in a round or not."""
     rows = _rows(name, split)
     clients = channel(rows.X, _owners(seed, name, split, n_clients))
     seeding = make_seeding("one-shot", rows.k, preset="reference")

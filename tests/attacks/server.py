@@ -24,7 +24,7 @@ EVERYBODY = "all together"
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Counts and sums that one sender told of, at centres the server had chosen."""
+    """Counts and sums that one sender reported, at centres the server had chosen."""
 
     who: str
     centers: FloatArray  # (C, F)

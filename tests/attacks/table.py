@@ -53,7 +53,7 @@ def _starts(tier: str, n_init: int) -> int:
 
 
 def crafted(name: str, tier: str, questions: int = 100, seed: int = 0) -> Outcome:
-    """Half-spaces, asked of all clients; the records of whoever's sums can be read."""
+    """Half-spaces, asked of all clients; the records of clients whose sums can be read."""
     X, _ = table(name)
     data = dealt(X, 5, seed)
     found = halfspaces.recovered(_asking(data, tier, X.shape[1]), X.shape[1], questions, seed)

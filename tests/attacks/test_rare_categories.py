@@ -106,7 +106,7 @@ KIND: Any = _Kind()
 
 
 def test_evidence_for_a_number_of_clusters_is_rounded_as_other_indices() -> None:
-    """Two guesses of a record could be told apart by the last digits of an index."""
+    """Two guesses of a record could be distinguished by the last digits of an index."""
     scores = (ScoreRecord(3, {"silhouette": 0.701234567, "inertia": None}),)
     exact = ChoiceRecord(recommended=3, why="", weak=False, scores=scores, favourites={})
     found = [

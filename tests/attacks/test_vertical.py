@@ -1,6 +1,6 @@
 """What a server can do that keeps what it sees of split columns: rebuild the records.
 
-This is no defect to be mended: summed distances *are* geometry. It stands here so that nobody
+This is no defect to be repaired: summed distances *are* geometry. It stands here so that nobody
 promises otherwise. Columns of the distance matrix differ by a linear function of the record, so
 an SVD of the matrices of two rounds gives the records up to a linear map; and because the server
 itself made the weights that made the centres, the squared distances are linear in the unknown

@@ -14,7 +14,7 @@ from fedclust.study import read_study
 from fedclust.study.run import run_study
 
 from ..support.flower_clients import grid_of, met, run_app
-from ..support.in_process import NAMES, PLAIN, as_data, as_they_are, told
+from ..support.in_process import NAMES, PLAIN, as_data, as_they_are, results_of
 from ..support.plans import SCHEMA, plans
 from ..support.studies import for_machines, write_study
 
@@ -48,7 +48,7 @@ def test_a_study_is_run_and_left_in_its_folder(tmp_path: Path) -> None:
     for_machines(study)
     run_app(grid, study.path)
     there = tmp_path / "s-run"
-    assert told(there) == told(tmp_path / "here")
+    assert results_of(there) == results_of(tmp_path / "here")
     assert not (there / "incidents.jsonl").exists()
     assert not list(tmp_path.glob(".s-run*"))
     for name in NAMES:
@@ -98,10 +98,10 @@ def test_a_run_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unfinished run"):
         run_app(grid, study.path)
     run_app(grid, study.path, resume=True)
-    assert told(tmp_path / "s-run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "s-run") == results_of(tmp_path / "here")
     assert "west" in (tmp_path / "s-run" / "incidents.jsonl").read_text()
     before = len(grid.sent)
-    run_app(grid, study.path, out=str(tmp_path / "anew"))
+    run_app(grid, study.path, out=str(tmp_path / "again"))
     assert len(grid.sent) - before > before - first  # what was known was not asked again
 
 

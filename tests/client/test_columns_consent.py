@@ -140,8 +140,8 @@ def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Pat
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     offered = remote.over({"task": wanted}, Schema(2))
     shared = run(Plan(RecordAlignment()), offered, Schema(2)).model
-    told = remote.send("align", {"task": wanted}, {"shared": shared})
-    assert sorted(told) == sorted(sites)
+    reported = remote.send("align", {"task": wanted}, {"shared": shared})
+    assert sorted(reported) == sorted(sites)
     forms: dict[str, Any] = {
         "aligned": {"task": wanted, "records": digest_of(shared)},
         "offered": {"task": wanted},
@@ -154,7 +154,7 @@ def test_plans_see_only_the_form_they_are_for(key: str, form: str, tmp_path: Pat
 
 
 def aligned_remote(tmp_path: Path, consent: str = ALLOWED, **wanted: Any) -> tuple[Any, Any, Any]:
-    """A channel to aligned rows, as whoever can send requests gets it; the form, and the way."""
+    """A channel to aligned rows, as any sender of requests gets it; the form, and the way."""
     sites = write_owners(tmp_path, consent)
     form = ColumnTask(
         **{"columns": None, "scaling": "none", "missing": "drop", **wanted}
@@ -184,7 +184,7 @@ COLUMNS = tuple(
 def test_grids_that_distances_may_not_fit_are_refused(
     transform: Any, scaling: str, words: str, tmp_path: Path
 ) -> None:
-    """A sum that overflows is refused, so whoever chooses the grid could ask for single values."""
+    """A sum that overflows is refused, so that no grid asks for single values."""
     channel, schema, remote = aligned_remote(tmp_path, columns=COLUMNS, scaling=scaling)
     plan = Plan(plan_of("distances"), (transform,))
     if words:
@@ -253,8 +253,8 @@ def test_bounds_cannot_be_tried_out_one_after_the_other(
     remote = RemoteChannel(InProcess(write_owners(tmp_path)), about={"study": "s"})
     for high in (40.0, 41.0, 42.0, 43.0):
         columns = (Column("income", low=-40.0, high=high), Column("spent"), Column("calls"))
-        told = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
-    assert sorted(told) == ["shop", "telecom"]
+        reported = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
+    assert sorted(reported) == ["shop", "telecom"]
     assert "described with 3 different bounds or categories" in describe_reasons(remote.reasons())
     assert "income" not in describe_reasons(remote.reasons())
     assert "income" in caplog.text
@@ -264,8 +264,8 @@ def test_an_offer_is_a_question(tmp_path: Path) -> None:
     sites = write_owners(tmp_path, ALLOWED + "max_queries = 1")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     for missing, n in (("drop", 3), ("drop", 3), ("mean", 0)):
-        told = remote.send("offer", {"task": ColumnTask(None, "none", missing).as_config()})
-        assert len(told) == n
+        reported = remote.send("offer", {"task": ColumnTask(None, "none", missing).as_config()})
+        assert len(reported) == n
     assert "the query limit is 1" in describe_reasons(remote.reasons())
 
 
@@ -275,8 +275,8 @@ def offered(folder: Path, bounds: str, columns: Any) -> tuple[Any, str]:
     file = folder / "bank" / "client.toml"
     file.write_text(file.read_text() + "[bounds]\n" + bounds)
     remote = RemoteChannel(InProcess(reopened(folder)), about={"study": "s"})
-    told = remote.send("offer", {"task": ColumnTask(columns, "min-max", "drop").as_config()})
-    return told.get("bank"), describe_reasons(remote.reasons())
+    reported = remote.send("offer", {"task": ColumnTask(columns, "min-max", "drop").as_config()})
+    return reported.get("bank"), describe_reasons(remote.reasons())
 
 
 INCOME = Column("income", low=-40.0, high=40.0)
@@ -294,8 +294,8 @@ INCOME = Column("income", low=-40.0, high=40.0)
 def test_the_bounds_of_the_owner_are_those_that_count(
     bounds: str, columns: Any, problems: Any, tmp_path: Path
 ) -> None:
-    told, _ = offered(tmp_path, bounds, columns)
-    assert told["problems"] == problems
+    reported, _ = offered(tmp_path, bounds, columns)
+    assert reported["problems"] == problems
 
 
 @pytest.mark.parametrize(
@@ -304,8 +304,8 @@ def test_the_bounds_of_the_owner_are_those_that_count(
 def test_bounds_that_do_not_fit_a_column_are_refused_without_a_name(
     column: Column, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told, why = offered(tmp_path, "income = [-40, 40]", (column,))
-    assert told is None
+    reported, why = offered(tmp_path, "income = [-40, 40]", (column,))
+    assert reported is None
     assert "[bounds] in client.toml does not fit a column of the study" in why
     assert "income" not in why
     assert "income" in caplog.text

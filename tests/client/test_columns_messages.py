@@ -23,13 +23,13 @@ def test_problems_are_told_without_names_and_values(tmp_path: Path) -> None:
     sites = write_owners(tmp_path)
     columns = (Column("income", low=0.0, high=1.0), Column("spent"), Column("calls"))
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
-    told = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
+    reported = remote.send("offer", {"task": ColumnTask(columns, "none", "drop").as_config()})
     problem = ["", "out-of-bounds", True]
-    assert told["bank"] == {"records": 110, "columns": 1, "problems": [problem]}
+    assert reported["bank"] == {"records": 110, "columns": 1, "problems": [problem]}
     (tmp_path / "bank" / "people.csv").write_text("customer,income\n1,2\n1,3\n")
     again = RemoteChannel(InProcess(reopened(tmp_path)), about={"study": "s"})
-    told = again.send("offer", {"task": ColumnTask(None, "none", "drop").as_config()})
-    assert told["bank"]["problems"] == [
+    reported = again.send("offer", {"task": ColumnTask(None, "none", "drop").as_config()})
+    assert reported["bank"]["problems"] == [
         ["", "few-rows", False],
         ["", "id-unusable", True],
     ]
@@ -60,8 +60,8 @@ def aligning(tmp_path: Path, consent: str = "split_columns = true") -> tuple[Any
     tokens = run(Plan(RecordAlignment()), remote.over({"task": wanted}, Schema(2)), Schema(2)).model
 
     def align(records: Any) -> Any:
-        told = remote.send("align", {"task": wanted}, {"shared": tokens[records]})
-        return told.get("bank", describe_reasons(remote.reasons()))
+        reported = remote.send("align", {"task": wanted}, {"shared": tokens[records]})
+        return reported.get("bank", describe_reasons(remote.reasons()))
 
     return len(tokens), align
 

@@ -41,10 +41,10 @@ def searched(site: ClientEndpoint, steps: int) -> tuple[float, float]:
     low, high = 0.0, 64.0
     for _ in range(steps):
         middle = (low + high) / 2
-        told = look(site, within(-64.0, middle)).get("values")
-        if told is None:
+        reported = look(site, within(-64.0, middle)).get("values")
+        if reported is None:
             break
-        low, high = (middle, high) if told["problems"] else (low, middle)
+        low, high = (middle, high) if reported["problems"] else (low, middle)
     return low, high
 
 
@@ -55,9 +55,9 @@ def test_bounds_cannot_be_tried_until_they_fit(tmp_path: Path) -> None:
     low, high = searched(site, 40)
     assert low <= largest <= high
     assert high - low == 8.0
-    told = look(site, within(-64.0, 63.0))
-    assert told["code"] == Code.LIMIT
-    assert "described with 3 different bounds" in told["why"]
+    reported = look(site, within(-64.0, 63.0))
+    assert reported["code"] == Code.LIMIT
+    assert "described with 3 different bounds" in reported["why"]
     open_house = write_kits(tmp_path / "more", "max_descriptions = 30")["west"]
     low, high = searched(open_house, 30)
     assert high - low < 1e-6  # which is why
@@ -81,9 +81,9 @@ def test_the_same_bounds_may_be_asked_again_and_after_a_restart(tmp_path: Path) 
 def test_what_is_wrong_is_told_without_counts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = look(write_kits(tmp_path)["west"], within(-9.0, 1.0))["values"]
-    assert told["problems"] == [["height", "out-of-bounds", True]]
-    assert (told["rows"], told["complete"]) == (60, 60)
+    reported = look(write_kits(tmp_path)["west"], within(-9.0, 1.0))["values"]
+    assert reported["problems"] == [["height", "out-of-bounds", True]]
+    assert (reported["rows"], reported["complete"]) == (60, 60)
     outside = int((rows()["west"][:, 0] > 1.0).sum())
     assert (
         f"public bounds; correct them, or widen low and high ({outside}; first in " in caplog.text
@@ -95,8 +95,8 @@ def test_a_file_that_cannot_be_read_is_named_in_the_clients_own_log_only(
 ) -> None:
     site = write_kits(tmp_path)["west"]
     (tmp_path / "west" / "people.csv").unlink()
-    told = look(site, within(-9.0, 30.0))["values"]
-    assert told == {"numbers": [], "problems": [["", "unreadable", True]]}
+    reported = look(site, within(-9.0, 30.0))["values"]
+    assert reported == {"numbers": [], "problems": [["", "unreadable", True]]}
     assert "people.csv" in caplog.text
 
 
@@ -141,7 +141,7 @@ MASKS = PairwiseMasks("r", (("a", "0" * 64, "0" * 64, "0" * 128),))
 def test_a_grid_cannot_be_tried_until_it_fits(
     grid: FixedPoint, data: Any, says: str, tmp_path: Path
 ) -> None:
-    """Whether rows fit is told by the refusal: the bounds are those that were looked at."""
+    """The refusal shows whether rows fit: the bounds are those that were looked at."""
     plan = Plan(make("llf-cm", 3, init=START), (grid,))
     assert says in refusal(tmp_path, request(plan, data))
 

@@ -145,8 +145,8 @@ def test_messages_about_values_stay_at_the_client(tmp_path: Path) -> None:
     assert header["code"] == Code.DATA
     assert header["why"] == "its data do not fit the study; see the client's log"
     wanted = {"name": "height", "categories": ["a"], "log": False, "unit": ""}
-    told = unpack(site.answer(preflight([wanted]))).header["values"]
-    assert told["problems"] == [["height", "undeclared-category", True]]
+    reported = unpack(site.answer(preflight([wanted]))).header["values"]
+    assert reported["problems"] == [["height", "undeclared-category", True]]
 
 
 def test_only_statistics_are_asked_of_rows_with_gaps(tmp_path: Path) -> None:

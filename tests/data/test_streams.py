@@ -71,7 +71,7 @@ def test_a_batch_with_a_word_among_numbers_is_text(tmp_path: Path) -> None:
     stream = Stream((tmp_path / "t.csv",), Selection(("x",), n_rows=5))
     first, second = (batch["x"] for batch in stream.batches())
     assert first.dtype.kind == "f"
-    assert second.tolist() == ["2", "12h"]  # whoever needs numbers counts and reports them
+    assert second.tolist() == ["2", "12h"]  # the caller who needs numbers counts and reports them
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])

@@ -164,7 +164,7 @@ def test_an_audit_of_another_identity_is_seen(tmp_path: Path, kit: Path) -> None
 def test_a_manifest_of_odd_types_is_a_sentence_even_if_it_is_signed(
     tmp_path: Path, kit: Path, forged: dict[str, Any]
 ) -> None:
-    """Whoever has an identity can sign what they like; it is no audit, and no traceback."""
+    """Everybody with an identity can sign what they like; it is no audit, and no traceback."""
     out, other = tmp_path / "audit.zip", tmp_path / "other.zip"
     export_audit(kit, out)
     files = content(out)

@@ -188,7 +188,7 @@ def test_a_glob_names_several_files(tmp_path: Path) -> None:
 
 
 def test_what_noise_has_cost_is_shown(tmp_path: Path) -> None:
-    """Epsilon as spent, beside what the owner allows; a reset starts it anew."""
+    """Epsilon as spent, beside what the owner allows; a reset starts it again."""
     write_kits(tmp_path, 'privacy = "dp"\nepsilon = 2.0')
     kit = tmp_path / "west"
     mu = mu_for(0.5, 1e-6)

@@ -18,7 +18,7 @@ from fedclust.deploy.job import StudyJob
 from fedclust.deploy.quorum import Quorum
 from fedclust.study.read import resolve_tier
 
-from ..support.in_process import NAMES, InProcess, run_across, told, write_kits
+from ..support.in_process import NAMES, InProcess, results_of, run_across, write_kits
 from ..support.pretended import QUICK, STUDY, Pretended, run, study
 
 pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
@@ -28,14 +28,14 @@ def expected(tmp_path: Path) -> Any:
     sites = write_kits(tmp_path / "other")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study(tmp_path), remote, tmp_path / "expected")
-    return told(tmp_path / "expected")
+    return results_of(tmp_path / "expected")
 
 
 def test_a_study_is_submitted_watched_and_left_in_its_folder(
     server: Pretended, tmp_path: Path
 ) -> None:
     said = run(tmp_path)
-    assert told(tmp_path / "run") == expected(tmp_path)
+    assert results_of(tmp_path / "run") == expected(tmp_path)
     words = [line["message"] for line in said if "message" in line]
     assert "connected: north, south, west (2 needed)" in words
     assert any("plan" in line and line["answers"] == 3 for line in said)
@@ -49,7 +49,7 @@ def test_a_job_that_dies_is_submitted_again(server: Pretended, tmp_path: Path) -
     assert len(server.jobs) == 3
     assert len({job["run"] for job in server.jobs}) == 1
     assert sum("submitting the job again" in line.get("message", "") for line in said) == 2
-    assert told(tmp_path / "run") == expected(tmp_path)
+    assert results_of(tmp_path / "run") == expected(tmp_path)
 
 
 def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
@@ -72,7 +72,7 @@ def test_after_so_many_attempts_it_gives_up_and_can_be_resumed(
     assert any(
         "the run continues from its last saved round" in line.get("message", "") for line in said
     )
-    assert told(tmp_path / "run") == expected(tmp_path)
+    assert results_of(tmp_path / "run") == expected(tmp_path)
     assert (tmp_path / "run" / "incidents.jsonl").read_text().count("gone") >= 3
 
 
@@ -157,7 +157,7 @@ def test_a_run_that_went_on_unwatched_is_only_tidied_up(server: Pretended, tmp_p
         run_federated(*place, resume=False, force=False)
     run(tmp_path, resume=True)
     assert len(server.jobs) == 1
-    assert told(tmp_path / "run") == expected(tmp_path)
+    assert results_of(tmp_path / "run") == expected(tmp_path)
     assert not (tmp_path / ".run.federation").exists()
 
 
@@ -269,11 +269,13 @@ def test_a_hostile_look_is_left_out(server: Pretended, tmp_path: Path) -> None:
         if client != "west" or n > 1:
             return raw
         lies = {"rows": "many", "complete": 0, "numbers": [], "problems": []}
-        return pack({**header, "told": lies}, arrays)
+        return pack({**header, "values": lies}, arrays)
 
     server.transport.spoil = lie
     run(tmp_path)
-    assert told(tmp_path / "run")[1]["clients"][-1]["name"] == "west"  # its second look was fine
+    assert (
+        results_of(tmp_path / "run")[1]["clients"][-1]["name"] == "west"
+    )  # its second look was fine
 
 
 def test_the_command_shows_progress_and_takes_no_markup_from_clients(
@@ -310,9 +312,9 @@ def test_a_client_whose_columns_changed_is_left_out_if_the_others_are_enough(
     file = tmp_path / "sites" / "west" / "people.csv"
     file.write_text(file.read_text().replace("height,width", "height,breadth"))
     said = run(tmp_path, STUDY + features)
-    told = [line["incident"] for line in said if "incident" in line]
-    assert [(one["client"], one["plan"]) for one in told] == [("west", "preflight")]
-    assert "its data do not fit: column 'width': the column does not exist" in told[0]["what"]
+    reported = [line["incident"] for line in said if "incident" in line]
+    assert [(one["client"], one["plan"]) for one in reported] == [("west", "preflight")]
+    assert "its data do not fit: column 'width': the column does not exist" in reported[0]["what"]
     profile = json.loads((tmp_path / "run" / "profile.json").read_text())
     assert [client["name"] for client in profile["clients"]] == ["north", "south"]
     with pytest.raises(

@@ -18,7 +18,7 @@ from fedclust.follow.approval import read_mailed_study, study_hash
 from fedclust.follow.decisions import Approvals
 from fedclust.follow.endpoint import FollowingEndpoint
 
-from ..support.in_process import told
+from ..support.in_process import results_of
 from ..support.pretended import STUDY, Pretended, run, study
 
 pytest.importorskip("nvflare", reason="the pretended parts replace those of NVFlare")
@@ -85,9 +85,9 @@ def test_too_few_approvals_end_in_a_sentence_and_the_run_resumes(
     decide(tmp_path, "west")
     run(tmp_path, MASKED, resume=True)
     assert [job["run"] for job in server.jobs] == [first, first]
-    there = told(tmp_path / "run")
+    there = results_of(tmp_path / "run")
     run(tmp_path, MASKED, force=True)
-    assert told(tmp_path / "run") == there
+    assert results_of(tmp_path / "run") == there
 
 
 def test_the_run_goes_on_without_an_owner_who_does_not_decide(

@@ -1,7 +1,7 @@
 """Carries out a schedule of faults over real processes, as machines and people would react.
 
-Services start a client again when it ends. Whoever runs the study gives the same command with
---resume when it ends early. Nobody does anything else.
+Services start a client again when it ends. The coordinator gives the same command with --resume
+when it ends early. Nobody does anything else.
 """
 
 import contextlib

@@ -251,7 +251,7 @@ class Federation:
             command.stop()
 
 
-def told(folder: Path) -> tuple[Any, ...]:
+def results_of(folder: Path) -> tuple[Any, ...]:
     """The results of a run, except for times and for the id column, which is a client's own."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .processes import CLIENTS, Federation, told
+from .processes import CLIENTS, Federation, results_of
 from .schedules import Setting
 from .test_columns import COLUMNS, SECRET, write_owners
 
@@ -77,7 +77,9 @@ def expected(fed: Federation, study: Path, setting: Setting) -> Path:
 def differences(fed: Federation, out: Path, here: Path) -> list[str]:
     """What differs between a run across machines and one in one process."""
     names = ("model.json", "profile.json", "history.jsonl")
-    pairs: list[tuple[str, Any, Any]] = list(zip(names, told(out), told(here), strict=True))
+    pairs: list[tuple[str, Any, Any]] = list(
+        zip(names, results_of(out), results_of(here), strict=True)
+    )
     run = json.loads((out / "model.json").read_text())["run_id"][:8]
     for name in CLIENTS:
         there = fed.kit(name) / "labels" / f"study-{run}.csv"

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
 pytest.importorskip("cryptography", reason="masks need fedclust[secure]")
-from .processes import CLIENTS, Federation, federation, told
+from .processes import CLIENTS, Federation, federation, results_of
 
 STUDY = """
 [clients]
@@ -52,7 +52,7 @@ def test_a_study_runs_once_every_owner_has_approved_it(fed: Federation) -> None:
         assert done.ends() == 0, done.said()
     assert server.ends() == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     assert json.loads((there / "model.json").read_text())["study_hash"] == hash
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:

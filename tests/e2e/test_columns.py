@@ -55,7 +55,7 @@ def write_study(fed: Federation) -> Path:
     return path
 
 
-def told(folder: Path) -> tuple[Any, ...]:
+def results_of(folder: Path) -> tuple[Any, ...]:
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())
     return {**model, "created": "", "run_id": ""}, profile, (folder / "history.jsonl").read_text()
@@ -71,7 +71,7 @@ def same_result(fed: Federation, study: Path) -> None:
     text = text.replace('"kits/', '"../kits/')
     local.write_text(text + '[outputs]\nlabels = "csv"\nlabels_in = "run"\n')
     run_study(read_study(local), fed.folder / "here", secret=SECRET)
-    assert told(fed.folder / "study-run") == told(fed.folder / "here")
+    assert results_of(fed.folder / "study-run") == results_of(fed.folder / "here")
     for name in CLIENTS:
         for kind in ("csv", "centers.json"):
             (there,) = (fed.kit(name) / "labels").glob(f"study-*.{kind}")

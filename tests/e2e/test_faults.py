@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
 from fedclust.channels.nvflare.process import is_free
 
-from .processes import CLIENTS, Command, Federation, federation, told, wait_for
+from .processes import CLIENTS, Command, Federation, federation, results_of, wait_for
 from .studies_of_nemesis import SLOW
 
 pytestmark = pytest.mark.e2e
@@ -34,7 +34,7 @@ def history(folder: Path) -> list[dict[str, float]]:
 
 
 def same_result(fed: Federation, study: Path) -> bool:
-    return told(fed.run_here(study)) == told(fed.folder / "study-run")
+    return results_of(fed.run_here(study)) == results_of(fed.folder / "study-run")
 
 
 def job_process(client: Command) -> psutil.Process:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
-from .processes import CLIENTS, PATIENCE, Federation, federation, told
+from .processes import CLIENTS, PATIENCE, Federation, federation, results_of
 
 FUZZY = 'algorithm = "llf-fcm"'
 
@@ -31,7 +31,7 @@ def test_three_clients_over_tls_find_what_one_process_finds(fed: Federation) -> 
     fed.command("west", "client", str(moved))
     assert server.ends() == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     assert (there / "report.html").stat().st_size > 10_000
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:
@@ -71,6 +71,6 @@ def test_a_number_of_clusters_is_chosen_under_masks_as_in_one_process(fed: Feder
     fed.clients(*CLIENTS)
     assert server.ends(2 * PATIENCE) == 0, server.said()
     here, there = fed.run_here(study), fed.folder / "study-run"
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     for name in ("summary.json", "choice.json"):
         assert (there / name).read_text() == (here / name).read_text()

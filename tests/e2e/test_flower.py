@@ -15,7 +15,7 @@ from fedclust.study.read import read_study
 from fedclust.study.run import run_study
 
 from .flower_processes import CLIENTS, Flower, flower
-from .processes import told
+from .processes import results_of
 
 # An app that runs only two plans: a study sends ten times more requests, each of which is slow.
 PLANS = """
@@ -108,7 +108,7 @@ def test_a_study_is_the_study_in_one_process(tmp_path: Path) -> None:
     study.write_text(STUDY + HERE)
     run_study(read_study(study), tmp_path / "here")
     there = tmp_path / "study-run"
-    assert told(there) == told(tmp_path / "here")
+    assert results_of(there) == results_of(tmp_path / "here")
     assert (there / "report.html").stat().st_size > 10_000
     assert not (there / "incidents.jsonl").exists()
     for client in CLIENTS:
@@ -135,4 +135,4 @@ def test_a_study_in_flowers_simulation_is_the_study_in_one_process(tmp_path: Pat
             (kits / client).rename(tmp_path / client)
     study.write_text(STUDY + HERE)
     run_study(read_study(study), tmp_path / "here")
-    assert told(tmp_path / "study-run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "study-run") == results_of(tmp_path / "here")

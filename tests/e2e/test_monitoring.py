@@ -62,10 +62,10 @@ def test_a_client_is_monitored_while_its_study_runs(fed: Federation) -> None:
     seen = [event["event"] for event in events]
     assert (seen[0], seen[-1]) == ("started", "stopped")
     assert seen.count("answered") == len(lines)
-    told = (fed.folder / "kits" / "server" / "fedclust.log").read_text().splitlines()
-    rounds = [event for event in map(json.loads, told) if event["event"] == "round"]
+    reported = (fed.folder / "kits" / "server" / "fedclust.log").read_text().splitlines()
+    rounds = [event for event in map(json.loads, reported) if event["event"] == "round"]
     history = (fed.folder / "study-run" / "history.jsonl").read_text().splitlines()
     last = [e["round"] for e in rounds if e["kind"] == "llf-fcm"][-len(history) :]
     assert last == [json.loads(line)["round"] for line in history]
     assert len(last) > 5
-    assert json.loads(told[-1])["event"] == "finished"
+    assert json.loads(reported[-1])["event"] == "finished"

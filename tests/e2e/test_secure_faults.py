@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("nvflare", reason="studies across machines need fedclust[nvflare]")
-from .processes import CLIENTS, Command, Federation, federation, told
+from .processes import CLIENTS, Command, Federation, federation, results_of
 
 pytestmark = pytest.mark.e2e
 
@@ -50,7 +50,7 @@ def secure_study(fed: Federation) -> Path:
 
 
 def same_result(fed: Federation, study: Path) -> bool:
-    return told(fed.run_here(study)) == told(fed.folder / "study-run")
+    return results_of(fed.run_here(study)) == results_of(fed.folder / "study-run")
 
 
 def test_a_client_that_is_killed_and_started_again_catches_up(fed: Federation) -> None:

@@ -69,7 +69,7 @@ class QueueTransport:
 
 @contextmanager
 def serve(endpoints: Mapping[str, Answer], silent: Sequence[str] = ()) -> Iterator[QueueTransport]:
-    """The clients' side of the engine: a thread for each that answers until it is told to end."""
+    """The clients' side of the engine: a thread for each that answers until it is asked to end."""
     transport = QueueTransport(list(endpoints))
 
     def answer_requests(name: str) -> None:

@@ -163,9 +163,10 @@ def test_a_format_that_offers_nothing_but_reading_is_refused_where_it_must(tmp_p
         path = write_json_lines(tmp_path)
         assert survey_study(read_study(path)).passes
         path.write_text(STUDY + "[data]\nbatch_rows = 7\n")
-        told = {problem.text for problem in survey_study(read_study(path)).problems}
+        reported = {problem.text for problem in survey_study(read_study(path)).problems}
         assert any(
-            "north.jsonl: only .parquet, .feather, .csv, .tsv, .txt files" in what for what in told
+            "north.jsonl: only .parquet, .feather, .csv, .tsv, .txt files" in what
+            for what in reported
         )
         path.write_text(STUDY + LABELS)
         with pytest.raises(ConfigError, match="one of parquet, csv, none, got 'jsonl'"):

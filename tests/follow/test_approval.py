@@ -25,7 +25,7 @@ from fedclust.study.read import read_study, resolve_tier
 from fedclust.study.run import run_study
 
 from ..support.following import RUN, Federation, Sites, tables
-from ..support.in_process import told
+from ..support.in_process import results_of
 from ..support.pretended import STUDY as UNFOLLOWED
 
 pytest.importorskip("cryptography")
@@ -114,7 +114,7 @@ def test_nothing_is_answered_before_the_owner_has_approved(tmp_path: Path) -> No
     assert approvals(there, "c00").pending() == []
     there.run(tmp_path / "run")
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "here")
 
 
 def test_a_refused_study_is_not_asked_about_again(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_server_waits_for_an_owner_and_says_for_whom(tmp_path: Path) -> None
     assert waits == [("c01",), ()]
     assert incidents == []
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "here")
 
 
 def test_a_study_goes_on_without_an_owner_who_does_not_decide(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_with_too_few_approvals_nothing_begins_and_a_later_try_does(tmp_path: Pa
     approve(there, "c02")
     there.run(tmp_path / "run", needed=3)
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "here")
 
 
 def test_the_server_does_not_wait_where_an_approval_cannot_help(tmp_path: Path) -> None:

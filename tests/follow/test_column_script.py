@@ -24,7 +24,14 @@ from fedclust.study.run_directory import RunDirectory
 from fedclust.study.settings import Study
 
 from ..support.in_process import InProcess
-from ..support.owners_in_process import OWNERS, SECRET, SECURE, told, write_owners, write_study
+from ..support.owners_in_process import (
+    OWNERS,
+    SECRET,
+    SECURE,
+    results_of,
+    write_owners,
+    write_study,
+)
 
 pytest.importorskip("cryptography")
 
@@ -98,7 +105,7 @@ def test_a_study_whose_script_is_followed_is_the_study_in_one_process(
     study = write_study(tmp_path, f'algorithm = "lossless"\n{clustering}', more=SECURE)
     run_study(study, tmp_path / "here", secret=SECRET)
     follow(study, InProcess(sites), tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 def without_masks(frame: Frame) -> Frame:

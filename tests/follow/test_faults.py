@@ -22,7 +22,7 @@ from fedclust.study.run import run_study
 
 from ..support.clock import Clock
 from ..support.following import Federation, Sites, tables
-from ..support.in_process import told
+from ..support.in_process import results_of
 
 pytest.importorskip("cryptography")
 
@@ -50,7 +50,7 @@ def test_lost_messages_change_nothing(lost: str, tmp_path: Path) -> None:
 
     run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there", Lossy(there), deadline=5.0)
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("tier", ["secure", "secure+dp", "dp"])
@@ -77,7 +77,7 @@ def test_clients_that_restart_at_every_step_change_nothing(tier: str, tmp_path: 
     assert (tmp_path / "there" / "model.json").exists()
     if tier == "secure":
         run_study(there.study, tmp_path / "here")
-        assert told(tmp_path / "there") == told(tmp_path / "here")
+        assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 class Killed(Exception):
@@ -105,7 +105,7 @@ def test_a_server_that_was_killed_resumes_with_the_same_bits(
     there.sites = there.open_sites()
     there.run(tmp_path / "there")
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("lost", [1, 20, 200])
@@ -129,7 +129,7 @@ def test_a_server_that_died_while_it_wrote_the_transcript_resumes_with_the_same_
     there.sites = there.open_sites()
     there.run(tmp_path / "there")
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 def test_a_damaged_transcript_ends_in_a_sentence(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_client_that_was_away_catches_up_from_the_transcript(tmp_path: Path) -
 
     there.run(tmp_path / "there", Away(there))
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("n_clients", [4, 12])
@@ -217,7 +217,7 @@ def test_a_client_that_stays_away(n_clients: int, tmp_path: Path) -> None:
         assert not refused.value.final, "it can be continued when c01 is back"
         there.run(tmp_path / "there")
         run_study(there.study, tmp_path / "here")
-        assert told(tmp_path / "there") == told(tmp_path / "here")
+        assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
         return
     there.run(tmp_path / "there", transport, deadline=0.2)
     used = sorted(set(cohorts), key=len)
@@ -305,7 +305,7 @@ def test_a_client_that_comes_late_is_refused_at_once_and_the_study_is_not_lost(
     there.path.write_text(text.replace('c03 = "c03/people.csv"\n', ""))
     there.sites = {c: there.open_site(c) for c in layout_of(there.study).select_clients(list(CS))}
     there.run(tmp_path / "third", run="c3")
-    assert told(tmp_path / "third") == told(tmp_path / "first")
+    assert results_of(tmp_path / "third") == results_of(tmp_path / "first")
 
 
 @pytest.mark.parametrize("where", ["ledger", "memory", "disclosures"])
@@ -328,7 +328,7 @@ def test_a_full_disk_at_a_client_ends_the_study_with_a_sentence_until_there_is_s
     there.sites = there.open_sites()
     there.run(tmp_path / "there")
     run_study(there.study, tmp_path / "here")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
     for client in there.rows:
         list(read_disclosures(tmp_path / client / "disclosures.jsonl"))  # no half line
 

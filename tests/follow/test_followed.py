@@ -8,7 +8,7 @@ import pytest
 from fedclust.study.run import run_study
 
 from ..support.following import Federation, tables
-from ..support.in_process import told
+from ..support.in_process import results_of
 
 pytest.importorskip("cryptography")
 
@@ -25,7 +25,7 @@ def test_a_followed_study_is_the_study_in_one_process(
     there = Federation(tmp_path, tables(4, F=F), clustering=clustering, one_message=one_message)
     run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("clustering", ["", "fuzzy = true\nfuzzifier = 1.7"])
@@ -46,7 +46,7 @@ def test_rows_with_missing_cells_can_be_followed(clustering: str, tmp_path: Path
     there.sites = there.open_sites()
     run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("bounds", ["", 'bounds = "estimate"'])
@@ -66,7 +66,7 @@ def test_a_number_that_is_chosen_pooled_scales_and_means_can_be_followed(
     there.path.write_text(text)
     here = run_study(there.study, tmp_path / "here")
     there.run(tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
     assert here.choice is not None
     assert here.choice.summary is not None
     first = {name: count_queries(tmp_path / name) for name in rows}

@@ -272,7 +272,7 @@ def test_no_other_request_is_answered(name: str, recorded: Recorded, tmp_path: P
         scene.restart(client)
     assert not list((tmp_path / "c00").glob("following/*/secret"))
     others = scene.ask(scene.request, "c01")
-    assert others.header["kind"] == "reply", "whoever was not asked continues"
+    assert others.header["kind"] == "reply", "clients that were not asked continue"
 
 
 @pytest.mark.parametrize("name", ATTACKS)

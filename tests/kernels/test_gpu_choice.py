@@ -1,5 +1,6 @@
 """Which rows go to a GPU, what CuPy is asked for, and arrays that are on a GPU already."""
 
+import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -19,7 +20,9 @@ from fedclust.core import Batches, ConfigError, Data, Schema
 from fedclust.core import device as devices
 from fedclust.core.device import check_device, put_rows
 from fedclust.core.host import to_host
-from fedclust.kernels.gpu import CudaDevice, check, placed
+from fedclust.kernels.gpu import CudaDevice, check, placed, transfer
+from fedclust.kernels.gpu import device as gpu_device
+from fedclust.kernels.gpu.device import OPTIONS, SHARED, Form
 from fedclust.tiers import tier_of
 from tests.client.kit import NUMBERS, endpoint, settings_text, write_kit
 from tests.support.emulated_device import EmulatedDevice
@@ -51,7 +54,7 @@ def test_an_estimator_fits_on_the_gpu_and_finds_the_same(
         ).fit(tables)
         for device in ("cpu", "gpu")
     }
-    assert "hard_fused" in with_gpu()
+    assert "hard_in_warps" in with_gpu()
     ours, cpu = models["gpu"].cluster_centers_, models["cpu"].cluster_centers_
     if privacy == "secure":
         assert (ours == cpu).all()
@@ -169,6 +172,38 @@ def test_arrays_on_a_gpu_are_taken_as_they_are(kind: type[OnGpu]) -> None:
     assert (one == plain.predict(tables["east"])).all()
 
 
+class FakeMemory:
+    """Where an array of the fake device is."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __add__(self, offset: int) -> "FakeMemory":
+        return FakeMemory(self.address + offset)
+
+    def copy_from_host(self, source: int, size: int) -> None:
+        ctypes.memmove(self.address, source, size)
+
+    def copy_from_host_async(self, source: int, size: int, stream: Any) -> None:
+        self.copy_from_host(source, size)
+
+
+class FakeArray(np.ndarray):
+    """An array of the fake device."""
+
+    @property
+    def data(self) -> Any:
+        return FakeMemory(self.ctypes.data)
+
+
+class FakePinned(bytearray):
+    """Pinned memory."""
+
+    @property
+    def ptr(self) -> int:
+        return np.frombuffer(self, np.uint8).ctypes.data
+
+
 class FakeCupy(ModuleType):
     """What the device asks of CuPy, for machines without it."""
 
@@ -176,14 +211,22 @@ class FakeCupy(ModuleType):
         super().__init__("cupy")
         self.modules: list[dict[str, Any]] = []
         self.calls: list[tuple[Any, ...]] = []
-        properties = {"name": b"a card"}
+        self.properties = {"name": b"a card", "major": 9}
+        nothing = SimpleNamespace(synchronize=lambda: None, record=lambda _: None)
         self.cuda = SimpleNamespace(
             Device=lambda: SimpleNamespace(id=0),
             runtime=SimpleNamespace(
-                getDeviceProperties=lambda _: properties, memGetInfo=lambda: (100, 200)
+                getDeviceProperties=lambda _: self.properties, memGetInfo=lambda: (100, 200)
             ),
+            alloc_pinned_memory=FakePinned,
+            Event=lambda: nothing,
+            Stream=lambda **_: nothing,
+            get_current_stream=lambda: nothing,
         )
-        self.asarray, self.asnumpy, self.zeros = np.array, np.array, np.zeros
+        self.asnumpy, self.zeros = np.array, np.zeros
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        return np.empty(shape, dtype).view(FakeArray)
 
     def get_default_memory_pool(self) -> Any:
         return SimpleNamespace(free_bytes=lambda: 20)
@@ -198,7 +241,11 @@ class FakeCupy(ModuleType):
             def __call__(self, *arguments: Any, shared_mem: int) -> None:
                 cupy.calls.append((*arguments, shared_mem, self.max_dynamic_shared_size_bytes))
 
-        return SimpleNamespace(get_function=lambda name: Function())
+        class Module:
+            def get_function(self, name: str) -> Function:
+                return Function()
+
+        return Module()
 
 
 @pytest.fixture
@@ -215,21 +262,38 @@ def test_cupy_compiles_one_form_once_and_starts_kernels(fake: FakeCupy) -> None:
     device = CudaDevice()
     assert device.name == "a card"
     assert device.free_bytes() == 120
-    macros = (("ROW", "double"), ("F", "3"))
-    code = device.load(macros)
-    assert device.load(macros) is code
+    form = Form(True, 3, False, True, 2, 1)
+    code = device.load(form)
+    assert device.load(form) is code
     (made,) = fake.modules
-    assert made["options"] == ("--std=c++14", "--fmad=false", "-DROW=double", "-DF=3")
-    assert "hard_fused" in made["code"]
+    assert made["options"] == (*OPTIONS, *form.flags)
+    assert form.flags[:3] == ("-DROW=double", "-DF=3", "-DEXACT=0")
+    assert "hard_in_warps" in made["code"]
     there = device.put(np.ones(3))
     assert device.get(there).tolist() == [1.0, 1.0, 1.0]
     assert device.zeros((2,), np.int64).tolist() == [0, 0]
     for shared in (1000, 90_000):
-        device.launch(code, "hard_fused", (4, 1, 1), 128, shared, [there, None, np.int32(7)])
+        device.launch(code, "hard_in_warps", (4, 1, 1), 128, shared, [there, None, np.int32(7)])
     small, large = fake.calls
     assert small[:2] == ((4, 1, 1), (128, 1, 1))
-    assert [type(a) for a in small[2]] == [np.ndarray, np.uint64, np.int32]
-    assert (small[3:], large[3:]) == ((1000, 0), (90_000, 90_000))
+    assert [type(a) for a in small[2]] == [FakeArray, np.uint64, np.int32]
+    assert (small[3:], large[3:]) == ((1000, SHARED), (90_000, SHARED))
+
+
+def test_large_arrays_go_through_buffers(fake: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_device, "LARGE", 1000)
+    monkeypatch.setattr(transfer, "BUFFER", 512)
+    device, rng = CudaDevice(), np.random.default_rng(0)
+    for rows in (100, 333):
+        source = rng.normal(size=(2 * rows, 3))[::2]  # not contiguous
+        assert (np.asarray(device.put(source)) == source).all()
+
+
+def test_an_old_card_is_not_used(fake: FakeCupy) -> None:
+    fake.properties["major"] = 7
+    device, reason = devices.find_gpu()
+    assert device is None
+    assert "a card is older than compute capability 8.0" in reason
 
 
 def test_a_gpu_is_compared_with_the_cpu_before_it_is_used(

@@ -52,11 +52,11 @@ class Phase(Flag):
 
 @dataclass(frozen=True)
 class Lie:
-    """A change of a claim, and when it is told."""
+    """A change of a claim, and when it is sent."""
 
     change: Callable[[Claim], Claim]
     phases: Phase = Phase.ALL
-    since: int = 0  # the round from which it is told
+    since: int = 0  # the round from which on it is sent
 
 
 class Colluding(LocalChannel):
@@ -69,8 +69,10 @@ class Colluding(LocalChannel):
     def ask(self, plan: Plan, request: Request) -> Iterator[tuple[str, Message]]:
         """The replies; those of liars are changed."""
         for client, message in super().ask(plan, request):
-            told = phase_of(plan, message) & self._lie.phases and request.round >= self._lie.since
-            lies = client in self._liars and told
+            reported = (
+                phase_of(plan, message) & self._lie.phases and request.round >= self._lie.since
+            )
+            lies = client in self._liars and reported
             yield client, tell(self._lie, request, message) if lies else message
 
 

@@ -168,9 +168,9 @@ def false_rows(seeds: range) -> Iterator[str]:
     honest = [Federation.of("digits", "dirichlet", seed) for seed in seeds]
     clean = [federation.labels("llf-cm", None) for federation in honest]
     for kind in FALSE_KINDS:
-        told = [f.invent(kind) if kind in FALSE_ROWS else f for f in honest]
+        reported = [f.invent(kind) if kind in FALSE_ROWS else f for f in honest]
         lie = KINDS.get(kind) if kind not in FALSE_ROWS else None
-        scores = [f.score(c, "robust-cm", lie) for f, c in zip(told, clean, strict=True)]
+        scores = [f.score(c, "robust-cm", lie) for f, c in zip(reported, clean, strict=True)]
         yield f"| {kind} | {cell(np.array([scores]).T)} |"
 
 

@@ -70,7 +70,7 @@ def test_releases_are_counted_over_plans_and_restarts(tmp_path: Path) -> None:
         return ClientPolicy(limits=Limits(max_queries=3), ledger=Ledger(tmp_path / "a.jsonl"))
 
     answer(policy())
-    answer(policy())  # the same question: nothing new is told
+    answer(policy())  # the same question: nothing new is answered
     answer(policy(), round=1)
     answer(policy(), seed=1)
     with pytest.raises(Refusal, match="answered 3 queries, and the query limit is 3"):

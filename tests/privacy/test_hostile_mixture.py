@@ -43,8 +43,8 @@ def change(name: str, by: float) -> Lie:
 
 def shift(name: str, by: float, since: int = 0) -> Lie:
     def lie(request: Any, sums: Any) -> Any:
-        told = request.round >= since
-        return replace(sums, **{name: getattr(sums, name) + by}) if told else sums
+        reported = request.round >= since
+        return replace(sums, **{name: getattr(sums, name) + by}) if reported else sums
 
     return lie
 

@@ -20,7 +20,7 @@ from .masked import EXACT, SCHEMA, owners, plan, rows
 
 
 class Recording(LocalChannel):
-    """Keeps what every client sent, loses what it is told to lose."""
+    """Keeps what every client sent, loses what it is asked to lose."""
 
     def __init__(self, data: dict[str, Data], lose: Any = None) -> None:
         super().__init__(data, strict=True)

@@ -35,15 +35,15 @@ def write_run(
     folder.mkdir(parents=True, exist_ok=True)
     names = clients or ["Cleveland", "Budapest", "Zürich", "Long Beach"]
     rng = np.random.default_rng(clusters * 1000 + columns)
-    told = _columns(columns)
+    reported = _columns(columns)
     centers = rng.normal(0, 1.3, (clusters, columns))
     labels = np.sort(rng.choice(clusters, ROWS * clusters, p=_shares(clusters)))
     z = centers[labels] + rng.normal(0, 0.7, (len(labels), columns))
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     owner = rng.integers(len(names), size=len(labels))
-    units = z * [sd for *_, sd in told] + [mean for _, _, mean, _ in told]
+    units = z * [sd for *_, sd in reported] + [mean for _, _, mean, _ in reported]
     parts: dict[str, Any] = {
-        "model.json": _model(told, z, units, labels, names, soft, study),
+        "model.json": _model(reported, z, units, labels, names, soft, study),
         "profile.json": {
             "minimum": MINIMUM,
             "coverage": "all",
@@ -54,12 +54,12 @@ def write_run(
                     "id": c + 1,
                     "size": int((labels == c).sum()),
                     "by_client": _by_client(names, owner[labels == c]),
-                    "features": _features(told, units, labels == c),
+                    "features": _features(reported, units, labels == c),
                     "entropy": 0.15 + 0.6 * c / clusters if soft else None,
                 }
                 for c in range(clusters)
             ],
-            "map": _map(told, z, labels) if drawn and columns > 1 else None,
+            "map": _map(reported, z, labels) if drawn and columns > 1 else None,
             "quality": _quality(soft),
             "phases": _phases(names, clusters, columns),
             "withheld": {"cells": 0, "rows": 0},
@@ -121,9 +121,9 @@ def _by_client(names: list[str], owner: IntArray) -> dict[str, int | None]:
     }
 
 
-def _features(told: list[Any], units: FloatArray, own: Any) -> list[dict[str, Any]]:
+def _features(reported: list[Any], units: FloatArray, own: Any) -> list[dict[str, Any]]:
     found = []
-    for place, (name, unit, _, _) in enumerate(told):
+    for place, (name, unit, _, _) in enumerate(reported):
         column = units[:, place]
         mean, sd = float(column.mean()), float(column.std())
         inside = float(column[own].mean())
@@ -144,7 +144,7 @@ def _features(told: list[Any], units: FloatArray, own: Any) -> list[dict[str, An
 
 
 def _model(
-    told: list[Any],
+    reported: list[Any],
     z: FloatArray,
     units: FloatArray,
     labels: IntArray,
@@ -166,7 +166,7 @@ def _model(
         "na_values": ["NA"],
         "lossless": True,
         "soft": soft,
-        "columns": [name for name, *_ in told],
+        "columns": [name for name, *_ in reported],
         "clusters": [
             {
                 "id": c + 1,
@@ -186,24 +186,24 @@ def _model(
         "seed": 0,
         "versions": {"python": "3.11", "numpy": "2.4"},
         "preparation": {
-            "columns": _declared(told),
-            "offset": [mean for _, _, mean, _ in told],
-            "scale": [sd for *_, sd in told],
+            "columns": _declared(reported),
+            "offset": [mean for _, _, mean, _ in reported],
+            "scale": [sd for *_, sd in reported],
             "fill": None,
         },
         "matched_run": None,
     }
 
 
-def _declared(told: list[Any]) -> list[dict[str, Any]]:
+def _declared(reported: list[Any]) -> list[dict[str, Any]]:
     plain = {"low": None, "high": None, "log": False}
     return [
         {"name": name.split("=")[0], "categories": name.split("=")[1:], "unit": unit, **plain}
-        for name, unit, *_ in told
+        for name, unit, *_ in reported
     ]
 
 
-def _map(told: list[Any], z: FloatArray, labels: IntArray) -> dict[str, Any]:
+def _map(reported: list[Any], z: FloatArray, labels: IntArray) -> dict[str, Any]:
     values, vectors = np.linalg.eigh(np.cov(z.T))
     plane = vectors[:, ::-1][:, :2]
     shown = z @ plane
@@ -214,7 +214,7 @@ def _map(told: list[Any], z: FloatArray, labels: IntArray) -> dict[str, Any]:
         "axes": [
             {
                 "share": float(values[-1 - d] / values.sum()),
-                "loadings": {t[0]: float(plane[i, d]) for i, t in enumerate(told)},
+                "loadings": {t[0]: float(plane[i, d]) for i, t in enumerate(reported)},
             }
             for d in (0, 1)
         ],
@@ -242,7 +242,7 @@ def _quality(soft: bool) -> list[dict[str, Any]]:
 
 
 def _phases(names: list[str], clusters: int, columns: int) -> list[dict[str, Any]]:
-    told = [
+    reported = [
         ("scaling", 2, "counts, sums and squares of every column", 16 * columns),
         ("seeding", 1, "means of neighbourhoods of at least five rows", 8 * clusters * columns),
         ("clustering", 12, "counts and sums of every cluster", 96 * clusters * (columns + 1)),
@@ -257,7 +257,7 @@ def _phases(names: list[str], clusters: int, columns: int) -> list[dict[str, Any
             "message": message,
             "bytes_up": {client: size + 4 * i for i, client in enumerate(names)},
         }
-        for name, rounds, message, size in told
+        for name, rounds, message, size in reported
     ]
 
 

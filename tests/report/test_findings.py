@@ -38,10 +38,10 @@ def test_a_card_names_what_differs_most(tmp_path: Path) -> None:
     profile = json.loads((write_run(tmp_path) / "profile.json").read_text())
     cards = page_of(tmp_path).html.split('<li class="card"')[1:]
     for cluster, card in zip(profile["clusters"], cards, strict=True):
-        told = sorted(cluster["features"], key=lambda f: -abs(f["effect"]))[:3]
+        reported = sorted(cluster["features"], key=lambda f: -abs(f["effect"]))[:3]
         names = re.findall(r"<li><span>(.*?) <strong>(.*?)</strong>", card)
-        assert [name for name, _ in names] == [f["name"].replace("=", " = ") for f in told]
-        for feature, (_, value) in zip(told, names, strict=True):
+        assert [name for name, _ in names] == [f["name"].replace("=", " = ") for f in reported]
+        for feature, (_, value) in zip(reported, names, strict=True):
             if feature["unit"]:
                 assert value == f"{feature['mean']:.0f} {feature['unit']}"
             else:
@@ -185,12 +185,12 @@ def test_quality_is_compared_only_where_it_can_be(
 
 def test_preparation_is_told_in_words(tmp_path: Path) -> None:
     model = json.loads((write_run(tmp_path, columns=2) / "model.json").read_text())
-    told = model["preparation"]
-    told |= {"offset": [0, 0], "scale": [1, 1]}
-    change(tmp_path, "model.json", preparation=told)
+    reported = model["preparation"]
+    reported |= {"offset": [0, 0], "scale": [1, 1]}
+    change(tmp_path, "model.json", preparation=reported)
     assert "Columns were not transformed" in page_of(tmp_path).text("settings")
-    told["columns"][1]["log"] = True
-    change(tmp_path, "model.json", preparation={**told, "fill": [1.5, None]})
+    reported["columns"][1]["log"] = True
+    change(tmp_path, "model.json", preparation={**reported, "fill": [1.5, None]})
     text = page_of(tmp_path).text("settings")
     assert "Logarithms were taken of resting pressure. Missing values were filled in." in text
     assert "missing values become" in text

@@ -92,9 +92,9 @@ def test_values_of_another_kind_are_named(
     tmp_path: Path, name: str, values: dict[str, Any], said: str
 ) -> None:
     change(write_run(tmp_path, choice=True), name, **values)
-    with pytest.raises(DataError, match=said) as told:
+    with pytest.raises(DataError, match=said) as reported:
         read_run(tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 def test_a_preparation_of_other_columns_is_refused(tmp_path: Path) -> None:

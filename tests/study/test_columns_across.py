@@ -21,8 +21,8 @@ from ..support.owners_in_process import (
     SECURE,
     records,
     reopened,
+    results_of,
     run_across,
-    told,
     write_owners,
     write_study,
 )
@@ -48,7 +48,7 @@ def test_across_machines_is_in_one_process_bit_for_bit(
     study = write_study(tmp_path, clustering, data, more)
     run_study(study, tmp_path / "here", secret=SECRET)
     run_across(study, InProcess(sites), tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
     same_at_owners(tmp_path)
 
 
@@ -178,7 +178,7 @@ def test_a_run_goes_on_bit_for_bit_after_everybody_was_restarted(
         run_across(study, InProcess(sites), tmp_path / "run", on_round=Stop(after))
     run_across(study, InProcess(reopened(tmp_path)), tmp_path / "run", resume=True)
     run_study(study, tmp_path / "here", secret=SECRET)
-    assert told(tmp_path / "run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "here")
     same_at_owners(tmp_path)
 
 
@@ -252,7 +252,7 @@ def test_a_study_need_not_name_owners_but_must_say_how_many(tmp_path: Path) -> N
     run_across(named, InProcess(sites), tmp_path / "named")
     study = without_clients(tmp_path, 3)
     run_across(study, InProcess(reopened(tmp_path)), tmp_path / "counted")
-    assert told(tmp_path / "counted") == told(tmp_path / "named")
+    assert results_of(tmp_path / "counted") == results_of(tmp_path / "named")
     fewer = InProcess({n: s for n, s in reopened(tmp_path).items() if n != "shop"})
     with pytest.raises(TooFewClients, match="2 clients can take part, but 3 are needed"):
         run_across(study, fewer, tmp_path / "fewer")

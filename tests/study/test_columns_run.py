@@ -20,7 +20,7 @@ from ..support.owners_in_process import (
     OWNERS,
     SECRET,
     reopened,
-    told,
+    results_of,
     write_owners,
     write_study,
 )
@@ -41,7 +41,7 @@ def test_a_job_runs_the_study_and_says_how_it_ended(tmp_path: Path) -> None:
     StudyJob(**arguments).run(InProcess(sites), tuple(OWNERS))
     assert json.loads((tmp_path / "outcome.json").read_text()) == {"done": True}
     run_study(study, tmp_path / "here", secret=SECRET)
-    assert told(tmp_path / "run") == told(tmp_path / "here")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "here")
     two = {name: site for name, site in reopened(tmp_path).items() if name != "shop"}
     StudyJob(**{**arguments, "folder": str(tmp_path / "two")}).run(InProcess(two), tuple(two))
     outcome = json.loads((tmp_path / "outcome.json").read_text())

@@ -69,8 +69,8 @@ def test_who_sends_the_impossible_is_left_out_of_the_study(
     assert [i.client for i in noted] == ["west"]
     assert says in noted[0].what
     assert "left out from now on" in noted[0].what
-    told = json.loads((done.folder / "profile.json").read_text())
-    rounds = {c["name"]: c["rounds"] for c in told["clients"]}
+    reported = json.loads((done.folder / "profile.json").read_text())
+    rounds = {c["name"]: c["rounds"] for c in reported["clients"]}
     assert rounds["west"] == 2 < rounds["north"]
     assert np.isfinite(done.model.centers).all()
 

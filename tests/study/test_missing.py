@@ -169,21 +169,21 @@ def test_what_cannot_take_missing_cells_says_so(
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "tier", "told"),
+    ("algorithm", "tier", "reported"),
     [("llf-cm", "none", True), ("llf-cm", "guarded", False), ("fkm", "none", False)],
 )
 def test_a_check_says_how_rows_can_stay(
-    tmp_path: Path, algorithm: str, tier: str, told: bool
+    tmp_path: Path, algorithm: str, tier: str, reported: bool
 ) -> None:
     study = write_clients(tmp_path, tier)
     text = study.read_text().replace("partial", "drop").replace("llf-cm", algorithm)
     write_text(study, text)
     said = [note for note in survey_study(read_study(study)).notes if "partial" in note]
-    assert len(said) == told
+    assert len(said) == reported
     assert all("a client takes part although it lacks a column" in note for note in said)
     write_text(study, text.replace('west = "west.csv"', ""))  # which lacks a column
     said = [note for note in survey_study(read_study(study)).notes if "partial" in note]
-    assert len(said) == told
+    assert len(said) == reported
     assert all("of 80 rows have missing values and will be left out" in note for note in said)
 
 

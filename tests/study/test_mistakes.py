@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_named_without_scratch_files(
     arguments = {"init": ["init", "dream.csv", "--out", target]}.get(
         command, ["label", "run", "dream.csv", "--out", target]
     )
-    # A folder in place of the scratch file cannot be opened, whoever the user is.
+    # A folder in place of the scratch file cannot be opened by any user.
     scratch = folder / f".{target}.{os.getpid()}.tmp"
     scratch.mkdir()
     monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: None)

@@ -16,8 +16,8 @@ from ..support.in_process import (
     NAMES,
     InProcess,
     reopened,
+    results_of,
     run_across,
-    told,
     write_kits,
 )
 from ..support.studies import BOUNDS, write_study
@@ -39,7 +39,7 @@ def test_a_study_across_machines_is_the_study_in_one_process(
     run_study(study, tmp_path / "here")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
     for name in NAMES:
         mine = (tmp_path / name / "labels" / "s.csv").read_text()
         assert mine == (tmp_path / "here" / "labels" / f"{name}.csv").read_text()
@@ -66,7 +66,7 @@ def test_clients_read_their_own_files_in_their_own_ways(tmp_path: Path) -> None:
         )
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 def test_a_tier_that_client_and_study_agree_on_is_run(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_tier_that_client_and_study_agree_on_is_run(tmp_path: Path) -> None:
     run_study(study, tmp_path / "here")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
 
 
 @pytest.mark.parametrize("demanded", ["none", "secure"])
@@ -89,7 +89,7 @@ def test_masked_studies_across_machines_are_masked_studies_in_one_process(
     run_study(study, tmp_path / "here")
     remote = RemoteChannel(InProcess(sites), about={"study": "s"})
     run_across(study, remote, tmp_path / "there")
-    assert told(tmp_path / "there") == told(tmp_path / "here")
+    assert results_of(tmp_path / "there") == results_of(tmp_path / "here")
     ledger = (tmp_path / "west" / "ledger.jsonl").read_text().splitlines()
     assert all(json.loads(line)["event"] for line in ledger)
 

@@ -103,7 +103,7 @@ def test_masks_change_nothing_in_the_result(tmp_path: Path) -> None:
     assert masked.model.about is not None
     assert masked.model.about.lossless is True
     record = json.loads((tmp_path / "masked" / "profile.json").read_text())
-    assert record["clusters"][0]["by_client"] == {}  # clients cannot be told apart
+    assert record["clusters"][0]["by_client"] == {}  # clients cannot be distinguished
     assert record["map"]["grid"]["counts"] == []
     assert (record["coverage"], record["withheld"]) == ("all", None)
 

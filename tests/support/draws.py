@@ -1,7 +1,8 @@
-"""Secrets, names of runs and noise that are the same whenever a test is run.
+"""Secrets, names of runs, noise and seeds that are the same whenever a test is run.
 
 A mask is uniform and noise has no bounds, so a test that uses the system's randomness can fail by
-bad luck once in a thousand runs, and nobody can repeat it. Each test and each fixture has a stream
+bad luck once in a thousand runs, and nobody can repeat it. So can an estimator without a
+`random_state`, which takes its seed from NumPy's global state. Each test and each fixture has draws
 of its own, which no other test shifts. With FEDCLUST_DRAWS=system nothing is replaced.
 """
 
@@ -19,6 +20,7 @@ from fedclust.privacy import crypto, noise
 from fedclust.typing import IntArray
 
 TRUE_SAMPLER: Any = noise._sampler  # draws from OpenDP
+_IS_SYSTEM = os.environ.get("FEDCLUST_DRAWS") == "system"
 
 
 class Stream:
@@ -30,11 +32,17 @@ class Stream:
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
         """Draw what belongs to a name, and go on afterwards as if nothing had been drawn."""
+        if _IS_SYSTEM:
+            yield
+            return
         before, self._rng = self._rng, np.random.default_rng(list(name.encode()))
+        state = np.random.get_state()  # noqa: NPY002
+        np.random.seed(self._rng.integers(2**32))  # noqa: NPY002
         try:
             yield
         finally:
             self._rng = before
+            np.random.set_state(state)  # noqa: NPY002
 
     def bytes(self, n: int) -> bytes:
         """What `os.urandom` gives."""
@@ -61,7 +69,7 @@ STREAM = Stream()
 
 def replace_draws() -> None:
     """Let all draws come from the stream."""
-    if os.environ.get("FEDCLUST_DRAWS") == "system":
+    if _IS_SYSTEM:
         return
     sampler: Any = STREAM.sampler
     setattr(crypto, "os", SimpleNamespace(urandom=STREAM.bytes))  # noqa: B010

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fedclust.kernels.gpu.device import SOURCE, Grid
+from fedclust.kernels.gpu.device import SOURCE, Form, Grid
 from fedclust.typing import Array
 
 HEADER = Path(__file__).with_name("cuda_emulator.h")
 COMPILER = shutil.which("g++")
-_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(')
+_KERNEL = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(.*\)\s+)?(\w+)\(')
 
 
 @dataclass
@@ -29,13 +29,12 @@ class EmulatedDevice:
     copied: int = 0
     backwards: bool = False  # blocks and threads run from the last to the first
 
-    def load(self, macros: tuple[tuple[str, str], ...]) -> Any:
-        stem = "-".join(value for _, value in macros)
+    def load(self, form: Form) -> Any:
+        stem, flags = "-".join(str(int(value)) for value in form), list(form.flags)
         library, unit = self.folder / f"{stem}.so", self.folder / f"{stem}.cpp"
         if not library.exists():
-            unit.write_text(_unit(int(dict(macros)["F"])))
-            flags = [f"-D{name}={value}" for name, value in macros]
             assert COMPILER is not None
+            unit.write_text(_unit(COMPILER, flags))
             command = [COMPILER, "-O1", "-std=c++14", "-w", "-shared", "-fPIC", "-mfma"]
             command += ["-ffp-contract=off", *flags, str(unit), "-o", str(library)]
             subprocess.run(command, check=True)
@@ -58,6 +57,10 @@ class EmulatedDevice:
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         return np.zeros(shape, dtype)
 
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        return np.full(size, 0x5A, np.uint8).view(dtype).reshape(shape)  # no kernel may read it
+
     def get(self, array: Any) -> Array:
         return np.array(array)
 
@@ -76,12 +79,14 @@ def _boxed(argument: Any) -> Array:
     return np.array([argument])
 
 
-def _unit(features: int) -> str:
-    source = SOURCE.read_text().replace("extern __shared__ double shared[];", "")
-    names = [n for n in _KERNEL.findall(source) if features <= 32 or not n.endswith("_fused")]
+def _unit(compiler: str, flags: list[str]) -> str:
+    """The source, and a function that runs a kernel by its name."""
+    source = SOURCE.replace("extern __shared__ double shared[];", "")
+    command = [compiler, "-E", "-P", "-w", "-x", "c++", *flags, "-"]
+    seen = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
     table = "\n".join(
         f'  if (std::string(name) == "{name}") emulate({name}, grid, threads, memory, back, given);'
-        for name in names
+        for name in _KERNEL.findall(seen.stdout)
     )
     return (
         f'#include "{HEADER}"\n{source}\n'

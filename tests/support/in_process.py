@@ -84,7 +84,7 @@ def run_across(study: Study, remote: RemoteChannel, folder: Path) -> Outcome:
     return carry_out(alone, RemotePool(remote), place)
 
 
-def told(folder: Path) -> tuple[Any, ...]:
+def results_of(folder: Path) -> tuple[Any, ...]:
     """What a run says, but for the time, and for comparisons that only one process makes.
 
     Across machines the id column is each client's own setting, and the model does not know it.

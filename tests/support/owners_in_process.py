@@ -115,7 +115,7 @@ def run_across(
     return carry_out(alone, owners, place, on_round=on_round)
 
 
-def told(folder: Path) -> tuple[Any, ...]:
+def results_of(folder: Path) -> tuple[Any, ...]:
     """What a run says, but for the time."""
     model = json.loads((folder / "model.json").read_text())
     profile = json.loads((folder / "profile.json").read_text())

@@ -9,7 +9,7 @@
   const WEAK = new Set("federated federation federate learning train training trained model models data dataset".split(" ")); // in most questions
   const KIND = { "how-to": 1.6, page: 1.0, answer: 1.1, front: 0.8, example: 0.9, api: 0.75, record: 0.45, menu: 0.3 };
   const WEIGHT = { title: 3, heading: 3, asked: 1.5, text: 1 };
-  const K1 = 2, B = 0.4, PASSAGE = 120; // of BM25; words of a passage
+  const K1 = 4, B = 0.4, PASSAGE = 120; // of BM25; words of a passage
   const SYNONYM = 0.7, TYPO = 0.7, PART = 0.5, WEAKLY = 0.4, RAREST = 5; // what such a word counts; no word counts more than this
   const LIKE = 2.5, SMALL = 0.15; // a heading that reads like the question; a word such as "how" in it
   const NEAREST = 200; // sections whose headings are compared with the question
@@ -178,7 +178,7 @@
   const home = document.body.dataset.root || "";
 
   const snippet = (parent, text, question) => {
-    const all = new Set([...wanted(index, question).values()].flatMap((concept) => [...concept.keys()]));
+    const all = new Set([...wanted(index, question).values()].flatMap((concept) => [...concept.keys()].filter((term) => !STOP.has(term))));
     const parts = text.split(" ");
     const found = parts.findIndex((part) => all.has(stem(part.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""))));
     const near = Math.max(0, found - 10);

@@ -1,7 +1,7 @@
 """Find a range for each column from counts of values in bins, first logarithmic, then equal ones.
 
 The messages are summed, so masks and noise can protect them. No minimum or maximum is sent: see
-`range_grid` for the ends of a range. Values beyond it are clipped by whoever uses it.
+`range_grid` for the ends of a range. Values beyond it are clipped by the caller.
 """
 
 from dataclasses import dataclass, replace

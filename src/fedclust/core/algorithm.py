@@ -22,7 +22,7 @@ import numpy as np
 
 from ..kernels.grid import Grid
 from ..typing import Array, FloatArray, IntArray, Rng
-from .checks import LARGEST
+from .checks import LARGEST, largest_by_column
 from .errors import ConfigError, DataError
 from .host import to_host
 from .message import Message, Record
@@ -130,13 +130,12 @@ def _check_values(
 ) -> None:
     if rows.size == 0:
         return
-    highest = np.fmax if missing else np.maximum  # the first one passes over NaN
-    largest = highest.reduce(np.abs(rows), axis=0, initial=0.0)
+    largest = largest_by_column(rows, missing=missing)
     for column in np.flatnonzero(~np.isfinite(largest)).tolist():
-        name, values = _column(names, column), rows[:, column]
+        name = _column(names, column)
         if missing:
             raise DataError(f"{client}: column {name} has infinite values; drop or replace them")
-        bad = np.flatnonzero(~np.isfinite(values))
+        bad = np.flatnonzero(~np.isfinite(rows[:, column]))
         raise DataError(
             f"{client}: column {name} has {len(bad)} missing or infinite values "
             f"(first in row {bad[0]}); drop or fill them first"

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.threads import map_blocks
+from ..typing import FloatArray
 from .errors import ConfigError
 
 LARGEST = 1e150  # squared distances of larger values overflow
@@ -72,3 +74,16 @@ def _name(owner: Any) -> str:
 
 def _invalid(owner: Any, field: str, value: Any, wanted: str) -> ConfigError:
     return ConfigError(f"{_name(owner)}: {field} must be {wanted}, got {value!r}")
+
+
+def largest_by_column(rows: FloatArray, *, missing: bool) -> FloatArray:
+    """The largest absolute value of each column; without `missing`, NaN if a cell is missing."""
+    highest = np.fmax if missing else np.maximum  # the first one passes over NaN
+
+    def largest_of(block: slice) -> FloatArray:
+        return highest.reduce(np.abs(rows[block]), axis=0, initial=0.0)  # type: ignore[no-any-return]
+
+    largest: FloatArray = highest.reduce(
+        map_blocks(largest_of, *rows.shape, products=False), axis=0
+    )
+    return largest

@@ -81,7 +81,8 @@ def refuse_fewer_than(n_clusters: int, n_samples: int) -> None:
 def label(X: FloatArray, centers: FloatArray) -> IntArray:
     """The nearest centre of each row; -1 for a row without any value."""
     labels = nearest(X, centers)[0]
-    labels[np.isnan(X).all(axis=1)] = -1
+    empty = np.flatnonzero(np.isnan(X[:, 0]))  # no other row can be without any value
+    labels[empty[np.isnan(X[empty]).all(axis=1)]] = -1
     return labels
 
 

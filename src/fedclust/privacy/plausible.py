@@ -1,8 +1,8 @@
 """What no honest client can send: looked for in every message that can be read, at no loss.
 
 Sums of rows within public bounds obey laws: weights are not negative, means lie within the bounds,
-k-means conserves a client's sums over all clusters, fuzzy weights have a least and a most. Whoever
-breaks one is left out from then on. Under masks single messages cannot be read; there only
+k-means conserves a client's sums over all clusters, fuzzy weights have a least and a most. A client
+that breaks one is left out from then on. Under masks single messages cannot be read; there only
 the totals can be checked (`conservation`, `FixedPoint.at_server`).
 """
 

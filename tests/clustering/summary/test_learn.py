@@ -152,7 +152,7 @@ def test_growth_divides_a_few_rows_that_are_far_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_outlying_rows_do_not_spoil_the_starts(seed: int) -> None:
-    """The inertia of heavy tails is that of a few rows, which have to be told apart."""
+    """The inertia of heavy tails is that of a few rows, which have to be distinguished."""
     X = np.random.default_rng(seed).lognormal(0.0, 2.0, (1_500, 3))
     summary = summarise(X)
     for k in (3, 8, 15):

@@ -23,7 +23,7 @@ class Tidying:
         self._kit, self._meanwhile, self._next = kit, meanwhile, 0.0
 
     def __call__(self) -> None:
-        """Do what else is due, and tidy if it is time; never fails for want of space."""
+        """Do what else is due, and tidy if it is time; never fails because the disk is full."""
         self._meanwhile()
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _INTERVAL

@@ -56,8 +56,8 @@ _DEFAULT = Sizes(features=2, clients=10, tier="secure+dp", delta=1e-6)
 def read_sizes(path: Path) -> Sizes:
     """The sizes of a study over split rows; rows are counted where its files can be read.
 
-    Whoever runs it has these files, so no tier has to hide how many rows they have. With "auto" it
-    is the largest number of clusters that may be chosen.
+    The person who runs it has these files, so no tier has to hide how many rows they have. With
+    "auto" it is the largest number of clusters that may be chosen.
     """
     from ...study.read import read_study
     from ...study.run import survey_study
