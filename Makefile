@@ -28,7 +28,7 @@ check: setup     ## format, lint, types, import rules
 	$(BIN)/lint-imports
 
 test: check      ## all checks and all tests but the slow ones, with coverage
-	$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 	$(BIN)/python tests/coverage_floor.py
 
 docs: $(VENV)/.docs  ## the site, in build/site; warnings are errors
@@ -45,9 +45,10 @@ faults: setup    ## faults in a federation of real processes, ten drawn schedule
 faults-soak: setup ## 100 drawn schedules of up to three faults over real processes (two to three hours)
 	FEDCLUST_NEMESIS=100 $(BIN)/pytest -m e2e tests/e2e/test_nemesis.py
 
-soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills (an hour)
+soak: setup      ## 10,000 schedules of faults, 100,000 damaged messages, 200 kills; slow tests (an hour and more)
 	FEDCLUST_DRAWS=system FEDCLUST_SCHEDULES=10000 FEDCLUST_MUTATIONS=100000 FEDCLUST_KILLS=200 $(BIN)/pytest -n auto \
 	  tests/channels/test_schedules.py tests/core/test_wire.py tests/study/test_kills.py
+	$(BIN)/pytest -n auto -m slow --ignore=tests/papers tests
 
 papers: setup    ## the papers' experiments: runs that are missing (hours if all are); writes docs/papers.md
 	$(BIN)/python -m papers run all --out docs/papers

@@ -65,13 +65,17 @@ def _costs(stores: Sequence[Store]) -> str:
     quick = [store.estimate(lambda task: task.quick) for store in stores]
     runs = sum(task.runs for store in stores for task in store.experiment.tasks)
     unknown = sum(count for _, count in full)
-    return (
+    text = (
         "`python -m papers list` estimates the time of each experiment from stored runs: "
         f"{sum(s for s, _ in full) / 60:.0f} minutes of CPU for all runs, and "
-        f"{sum(s for s, _ in quick) / 60:.1f} minutes for `python -m papers run all --quick`. "
-        f"Without a stored time, and not counted, are {unknown:,} of {runs:,} runs, "
-        f"{sum(count for _, count in quick)} of them quick."
+        f"{sum(s for s, _ in quick) / 60:.1f} minutes for `python -m papers run all --quick`."
     )
+    if unknown:
+        text += (
+            f" Without a stored time, and not counted, are {unknown:,} of {runs:,} runs, "
+            f"{sum(count for _, count in quick)} of them quick."
+        )
+    return text
 
 
 def _totals(chapters: Sequence[tuple[Paper, Sequence[Section]]]) -> list[str]:

@@ -12,6 +12,7 @@ from fedclust.datasets import Dataset, load
 from fedclust.kernels import _plain, steps
 
 from .support.draws import STREAM, replace_draws
+from .support.untraced import compile_untraced
 
 settings.register_profile(
     "fedclust",
@@ -26,6 +27,7 @@ if hasattr(providers, "_get_local_constants"):
     # that a process has run before.
     setattr(providers, "_get_local_constants", lambda: providers._local_constants)  # noqa: B010
 replace_draws()
+compile_untraced()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,6 +44,36 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test draws the same, whatever ran before it."""
     with STREAM.of(item.nodeid):
         return (yield)
+
+
+# Whole fits, studies and searches over many seeds. Coverage does not trace them: that doubles
+# their time, and what it counts are lines that smaller tests run and check.
+UNTRACED = (
+    "client/test_nothing_leaks.py",
+    "clustering/choose_k/test_choose.py",
+    "clustering/test_starts.py",
+    "conformance/test_bad_input.py",
+    "estimators/test_estimators.py::test_scikit_learns_own_checks",
+    "estimators/test_transformers.py::test_scikit_learns_own_checks",
+    "estimators/test_vertical_estimators.py::test_scikit_learns_own_checks",
+    "kernels/test_cells.py::test_sums_are_those_of_the_formula",
+    "net",
+    "privacy/test_hostile.py::test_a_fifth_of_the_clients",
+    "study/test_kills.py",
+    "study/test_resume.py::test_a_resumed_run",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests of `UNTRACED` out of coverage, and run them first.
+
+    They compile most of the loops, which takes longer while it is traced.
+    """
+    untraced = tuple(f"tests/{place}" for place in UNTRACED)
+    for item in items:
+        if item.nodeid.startswith(untraced):
+            item.add_marker("no_cover")
+    items.sort(key=lambda item: item.get_closest_marker("no_cover") is None)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -19,7 +19,7 @@ LEGEND = [
     "  ours, unless its authors stored or printed theirs. Where the starts of the paper's runs are known, ours are the same, and",
     "  only what is left to vary counts. Extremes and standard deviations have their errors from samples drawn from our runs.",
     "- **Too noisy** means that the limit is more than a quarter of the published number, so that agreement says little.",
-    "- **Too few runs** gives no verdict. Cells need 30 runs, or 10 if a run takes minutes, or all starts of the paper.",
+    "- **Too few runs** gives no verdict. Cells need 30 to 100 runs, or 10 if a run is slow, or all starts of the paper.",
     "  `(7 of 30)` is a cell with 7 of the 30 runs that it needs.",
     "- Tables show `published / ours`. **Bold** differs, `~` is too noisy, and † marks runs that fall into two groups, which",
     "  the CSV file lists. `/ not run` is left for the next call of `make papers`.",

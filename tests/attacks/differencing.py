@@ -35,11 +35,12 @@ def _of_one(looks: Sequence[Look]) -> FloatArray:
     records: list[FloatArray] = []
     for _ in range(60):
         rows = _left(looks, whole, records)
-        new = [x for x in _candidates(looks, rows) if _fits(x, looks, rows, records)]
-        if not new:
+        candidates = _candidates(looks, rows)
+        new = candidates[_fitting(candidates, looks, rows)]
+        if not len(new):
             break
         for x in new:
-            if _fits(x, looks, _left(looks, whole, records), records):
+            if len(_fitting(x[None], looks, _left(looks, whole, records))):
                 records.append(x)
     return np.array(records).reshape(-1, F)
 
@@ -81,7 +82,7 @@ def _left(looks: Sequence[Look], whole: Rows, records: Sequence[FloatArray]) -> 
     return count, total, at, cluster
 
 
-def _candidates(looks: Sequence[Look], rows: Rows) -> list[FloatArray]:
+def _candidates(looks: Sequence[Look], rows: Rows) -> FloatArray:
     """Sums of one record, and differences of sums that differ by one."""
     count, total, at, cluster = rows
     found = [total[np.abs(count - 1.0) < _ROUGHLY]]
@@ -98,20 +99,21 @@ def _candidates(looks: Sequence[Look], rows: Rows) -> list[FloatArray]:
         right = (label[at[more], here] == cluster[more]) & (label[at[less], here] != cluster[less])
         found.append(gap[right])
     every = np.vstack(found)
-    return list(every[np.sort(np.unique(every.round(7), axis=0, return_index=True)[1])])
+    return every[np.sort(np.unique(every.round(7), axis=0, return_index=True)[1])]
 
 
-def _fits(x: FloatArray, looks: Sequence[Look], rows: Rows, records: Sequence[FloatArray]) -> bool:
-    """Whether a record can be in its cluster in every round, beside those already known."""
+def _fitting(X: FloatArray, looks: Sequence[Look], rows: Rows) -> IntArray:
+    """Which vectors can be in their cluster in every round, beside the records already known."""
     count, total, *_ = rows
+    fits = ((X > -_ROUGHLY) & (X < 1 + _ROUGHLY)).all(axis=1)
     first = 0
     for look in looks:
-        place = int(nearest(x[None], look.centers)[0][0]) + first
+        label = nearest(X, look.centers)[0]
+        place = label + first
         first += len(look.count)
-        if np.abs(look.count[place - first + len(look.count)]) < 0.5:
-            continue  # this round does not tell of it
+        told = np.abs(look.count[label]) >= 0.5  # otherwise this round does not tell of it
         left = count[place] - 1.0
-        rest = total[place] - x
-        if left < -_ROUGHLY or (rest < -1e-5).any() or (rest > left + 1e-5).any():
-            return False
-    return bool(((x > -_ROUGHLY) & (x < 1 + _ROUGHLY)).all())
+        rest = total[place] - X
+        beyond = (rest < -1e-5).any(axis=1) | (rest > left[:, None] + 1e-5).any(axis=1)
+        fits &= ~(told & (beyond | (left < -_ROUGHLY)))
+    return np.flatnonzero(fits)

@@ -51,9 +51,6 @@ def test_a_profile_of_grouped_rows_shows_no_record(name: str, seed: int) -> None
 def test_a_profile_of_rows_would() -> None:
     """The same questions in the open."""
     X, k = table("diabetes")
-    recovered = 0
-    for seed in range(4):
-        server, found = watched(dealt(X, 3, seed), k, "none", seed=seed)
-        run(Plan(Profile(k, found.centers)), server, Schema(X.shape[1]))
-        recovered += exact(differencing.recovered(looks_of(server)), X)
-    assert recovered > 0
+    server, found = watched(dealt(X, 3, 0), k, "none", seed=0)
+    run(Plan(Profile(k, found.centers)), server, Schema(X.shape[1]))
+    assert exact(differencing.recovered(looks_of(server)), X) > 0

@@ -233,7 +233,7 @@ def test_concurrent_fits_restore_the_number_of_threads() -> None:
     """Workers limit BLAS to one thread; the last one must restore the setting."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from threadpoolctl import threadpool_info
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     X = np.random.default_rng(0).random((3000, 40))
 
@@ -241,7 +241,10 @@ def test_concurrent_fits_restore_the_number_of_threads() -> None:
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
 
     FederatedKMeans(5, max_rounds=2, random_state=0).fit(X)
-    before = threads()
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda s: FederatedKMeans(5, max_rounds=5, random_state=s).fit(X), range(8)))
-    assert threads() == before
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        with ThreadPoolExecutor(4) as pool:
+            fits = (FederatedKMeans(5, max_rounds=5, random_state=seed) for seed in range(8))
+            list(pool.map(lambda fit: fit.fit(X), fits))
+        assert set(before) == {2}
+        assert threads() == before

@@ -40,13 +40,19 @@ class Reaper:
             raise Killed
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that nobody kills."""
+    folder = tmp_path_factory.mktemp("whole")
+    return run_study(read_study(write(folder, STUDY)), folder / "whole").folder
+
+
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_run_killed_between_any_two_writes_resumes_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Path, number: int
 ) -> None:
     monkeypatch.setattr("fedclust.study.journal._PAUSE", 0.0)
     study = read_study(write(tmp_path, STUDY))
-    run_study(study, tmp_path / "whole")
     rng = np.random.default_rng(number)
     resume = False
     for _ in range(int(rng.integers(1, 4))):  # it can be killed again
@@ -59,6 +65,6 @@ def test_a_run_killed_between_any_two_writes_resumes_bit_for_bit(
                 resume = (tmp_path / ".cut.unfinished").exists()
     if not (tmp_path / "cut").exists():
         run_study(study, tmp_path / "cut", resume=resume)
-    assert read_results(tmp_path / "cut") == read_results(tmp_path / "whole")
-    labels = [(tmp_path / run / "labels" / "north.csv").read_text() for run in ("cut", "whole")]
+    assert read_results(tmp_path / "cut") == read_results(whole)
+    labels = [(run / "labels" / "north.csv").read_text() for run in (tmp_path / "cut", whole)]
     assert labels[0] == labels[1]

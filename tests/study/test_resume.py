@@ -20,7 +20,7 @@ from fedclust.study import Study, read_study
 from fedclust.study.journal import Journal
 from fedclust.study.phases import Phase
 from fedclust.study.pool import SessionChannel
-from fedclust.study.run import run_study
+from fedclust.study.run import Outcome, run_study
 from fedclust.tiers import Private
 
 from .example import SMALLEST, write
@@ -51,19 +51,26 @@ def every_round_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedclust.study.journal._PAUSE", 0.0)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, int]:
+    """A run that nothing interrupts, and how many rounds it has."""
+    folder, seen = tmp_path_factory.mktemp("whole"), list[int]()
+    study = read_study(write(folder, STUDY))
+    return run_study(study, folder / "whole", on_round=lambda *_: seen.append(1)), len(seen)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.99])
 def test_a_resumed_run_has_the_results_of_an_uninterrupted_one(
-    tmp_path: Path, share: float
+    tmp_path: Path, whole: tuple[Outcome, int], share: float
 ) -> None:
-    study, seen = read_study(write(tmp_path, STUDY)), [0]
-    whole = run_study(study, tmp_path / "whole", on_round=lambda *_: seen.append(1))
-    after = 1 + int(share * (len(seen) - 2))
+    study, (outcome, n_rounds) = read_study(write(tmp_path, STUDY)), whole
+    after = 1 + int(share * (n_rounds - 1))
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "cut", on_round=Stop(after))
     assert not (tmp_path / "cut").exists()
     done = run_study(study, tmp_path / "cut", resume=True)
-    assert read_results(tmp_path / "cut") == read_results(tmp_path / "whole")
-    labels = [Path(run.labels["north"]).read_bytes() for run in (done, whole)]
+    assert read_results(tmp_path / "cut") == read_results(outcome.folder)
+    labels = [Path(run.labels["north"]).read_bytes() for run in (done, outcome)]
     assert labels[0] == labels[1]
     assert not list(tmp_path.glob(".*unfinished"))
 

@@ -56,7 +56,9 @@ def test_the_fuzzifier_is_kept() -> None:
     assert low.scores[0].indices["xie-beni"] != high.scores[0].indices["xie-beni"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
+)
 @pytest.mark.parametrize("F", [1, 2, 6])
 def test_one_cloud_is_weak_evidence(F: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
