@@ -24,8 +24,6 @@ from fedclust.kernels.search import fuzzy_objective
 from fedclust.privacy import CheckedChannel
 from fedclust.typing import FloatArray
 
-SEEDS = 5
-
 
 def channel(X: FloatArray, owner: Any) -> LocalChannel:
     return LocalChannel({f"c{o:03d}": Data.of(X[owner == o]) for o in np.unique(owner)})
@@ -92,15 +90,16 @@ def split(how: str, X: FloatArray, y: Any) -> Any:
     }[how]
 
 
+@pytest.mark.parametrize("seeds", [3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", list(CASES))
-def test_one_start_is_as_good_as_the_best_of_many(name: str) -> None:
+def test_one_start_is_as_good_as_the_best_of_many(name: str, seeds: int) -> None:
     """The bars of benchmarks/starts.py, on sets small enough for every run of the tests."""
     X, y, k, how = CASES[name]
     peers = [KMeans(k, n_init=1, random_state=s, tol=1e-6).fit(X).inertia_ for s in range(40)]
     clients = channel(X, split(how, X, y))
     found = [
         cluster(make("llf-cm", k), clients, Schema(X.shape[1]), seed=s).inertia
-        for s in range(SEEDS)
+        for s in range(seeds)
     ]
     best = min(*peers, *found)
     assert np.mean(found) <= 1.01 * best

@@ -33,9 +33,9 @@ from .row_owners import owners, pd, rows
         FederatedKMeans(),
         FederatedFuzzyCMeans(),
         FederatedMixture(),
-        FederatedKMeans(missing="partial"),
-        FederatedFuzzyCMeans(missing="partial"),
-        FederatedMixture(missing="partial"),
+        FederatedKMeans(2, missing="partial"),
+        FederatedFuzzyCMeans(2, missing="partial"),
+        FederatedMixture(2, missing="partial"),
         FederatedKPrototypes(missing="partial"),
     ]
 )
