@@ -22,10 +22,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fedclust")
-if hasattr(providers, "_get_local_constants"):
+if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
     # It takes examples from the constants of modules that are loaded, which depends on the tests
-    # that a process has run before.
-    setattr(providers, "_get_local_constants", lambda: providers._local_constants)  # noqa: B010
+    # that a process has run before. This is no public setting, and other versions may lack it.
+    none = providers._local_constants
+    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010
 replace_draws()
 compile_untraced()
 
