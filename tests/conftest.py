@@ -50,6 +50,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 # Whole fits, studies and searches over many seeds. Coverage does not trace them: that doubles
 # their time, and what it counts are lines that smaller tests run and check.
 UNTRACED = (
+    "channels/test_schedules.py",
     "client/test_nothing_leaks.py",
     "clustering/choose_k/test_choose.py",
     "clustering/test_starts.py",
@@ -61,7 +62,10 @@ UNTRACED = (
     "net",
     "privacy/test_hostile.py::test_a_fifth_of_the_clients",
     "study/test_kills.py",
+    "study/test_one_numbering.py",
     "study/test_resume.py::test_a_resumed_run",
+    "study/test_study_parity.py",
+    "study/test_totals.py",
 )
 
 
