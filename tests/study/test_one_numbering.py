@@ -70,6 +70,7 @@ def make_tables(seed: int, middles: FloatArray) -> dict[str, Table]:
         cluster = rng.choice(len(middles), n, p=np.arange(1, len(middles) + 1) / _sum(middles))
         values = middles[cluster] + rng.standard_t(3, (n, middles.shape[1]))
         cells = [[None if rng.random() < 0.05 else float(v) for v in row] for row in values]
+        cells[0] = values[0].tolist()  # no column of the tiny client is empty
         columns = {f"x{p}": [row[p] for row in cells] for p in range(middles.shape[1])}
         tables[client] = {"person": [f"{client}{i}" for i in range(n)], **columns}
     return tables
