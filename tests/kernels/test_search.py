@@ -76,3 +76,12 @@ def test_fuzzy_solutions_are_at_least_as_good_as_their_starts(m: float) -> None:
     for start in starts:
         end = fuzzy_c_means(X, start, m, w, steps=200)[0]
         assert fuzzy_objective(X, best, m, w) <= 1.001 * fuzzy_objective(X, end, m, w)
+
+
+def test_a_search_ends_when_every_point_is_a_centre(rng: np.random.Generator) -> None:
+    X = np.repeat([[0.0, 1.0], [5.0, 1.0], [9.0, -4.0]], 4, axis=0)
+    w = np.ones(len(X))
+    for centers in search_centers(X, 3, rng, w, most=3, kicks=4):
+        assert inertia(X, centers, w) == 0.0
+    best = search_fuzzy_centers(X, [X[::4]], 2.0, rng, w)[0]
+    assert fuzzy_objective(X, best, 2.0, w) == 0.0

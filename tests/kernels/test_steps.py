@@ -237,6 +237,13 @@ def test_blocks_cover_all_rows_once() -> None:
         assert all(a.stop == b.start for a, b in pairwise(parts))
 
 
+def test_products_run_on_the_blas_that_is_limited() -> None:
+    """A process looks them up once; here they are looked up again."""
+    libraries = threads._blas.__wrapped__()
+    assert libraries
+    assert len(libraries) == len(threads._blas())
+
+
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     code = """
 import numpy as np, hashlib
