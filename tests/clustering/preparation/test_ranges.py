@@ -215,3 +215,18 @@ def test_bounds_of_the_owner_win() -> None:
     assert declared(column) == Column("age")
     with pytest.raises(ConfigError, match="clip needs low and high"):
         Column("age", clip=True)
+
+
+def test_values_that_noise_hides_in_the_second_round_give_no_range() -> None:
+    """Equal bins hold fewer values each than the first ones: all may stay under the noise."""
+    query = RangeCounts(1, np.full(1, -WIDEST), np.full(1, WIDEST), np.array([0]), noise=10.0)
+    data = Data(RNG.random((1_000, 1)) + 5.0, np.empty(0))
+    state = query.start(Schema(1), NO_RANDOMNESS)
+    answer = query.client_step(query.broadcast(state), data, NO_RANDOMNESS)
+    state = query.server_step(state, answer, NO_RANDOMNESS)
+    assert not state.over
+    assert state.low[0] < 5.0 < state.high[0]
+    thin = IntegerSums(np.full(state.edges.shape[1] + 1, 9 * STEPS, np.int64))
+    state = query.server_step(state, thin, NO_RANDOMNESS)
+    assert state.over
+    assert np.isnan([state.low[0], state.high[0]]).all()
