@@ -50,6 +50,17 @@ def test_newcomers_find_their_answers_in_the_first_three_hits(search: Tab) -> No
     assert search.complaints() == []
 
 
+def test_each_of_three_newcomers_finds_eighteen_of_twenty(search: Tab) -> None:
+    """Each wrote twenty questions after reading the README, and had not seen the search."""
+    text = (Path(__file__).parent / "newcomers.txt").read_text()
+    for newcomer in text.split("# ")[1:]:
+        name, *lines = newcomer.splitlines()
+        every = {question: pages.split(", ") for question, pages in (x.split(" > ") for x in lines)}
+        missed = {q for q, pages in every.items() if not set(hits(search, q)) & set(pages)}
+        assert len(every) == 20
+        assert len(missed) <= 2, (name, missed)
+
+
 def test_newcomers_find_the_section_that_answers(search: Tab) -> None:
     """Each of these questions has places instead of pages: a hit leads to the right heading."""
     lines = (Path(__file__).parent / "section_questions.txt").read_text().splitlines()
