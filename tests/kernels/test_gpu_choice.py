@@ -289,6 +289,18 @@ def test_large_arrays_go_through_buffers(fake: FakeCupy, monkeypatch: pytest.Mon
         assert (np.asarray(device.put(source)) == source).all()
 
 
+def test_large_arrays_arrive_without_memory_to_pin(
+    fake: FakeCupy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> Any:
+        raise RuntimeError("cudaErrorMemoryAllocation: out of memory")
+
+    monkeypatch.setattr(gpu_device, "LARGE", 1000)
+    fake.cuda.alloc_pinned_memory = refuse
+    source = np.random.default_rng(0).normal(size=(200, 3))
+    assert (np.asarray(CudaDevice().put(source)) == source).all()
+
+
 def test_an_old_card_is_not_used(fake: FakeCupy) -> None:
     fake.properties["major"] = 7
     device, reason = devices.find_gpu()

@@ -85,7 +85,7 @@ class CudaDevice:
         if properties["major"] < OLDEST:
             raise RuntimeError(f"{self.name} is older than compute capability {OLDEST}.0")
         self.load, self._function = cache(self._load), cache(self._find_function)
-        self._link = cache(lambda: CudaLink(cupy))
+        self._link = cache(self._find_link)
 
     def _load(self, form: Form) -> Any:
         options = (*OPTIONS, *form.flags)
@@ -109,11 +109,19 @@ class CudaDevice:
         """Copy an array to the device."""
         array = np.ascontiguousarray(array)
         there = self._cupy.empty(array.shape, array.dtype)
-        if array.nbytes < LARGE:
+        link = self._link() if array.nbytes >= LARGE else None
+        if link is None:
             there.data.copy_from_host(array.ctypes.data, array.nbytes)
         else:
-            self._link().copy(array, there)
+            link.copy(array, there)
         return there
+
+    def _find_link(self) -> CudaLink | None:
+        """Buffers for copies; None if the system has no memory to pin, which is slower only."""
+        try:
+            return CudaLink(self._cupy)
+        except Exception:  # CuPy has errors of its own
+            return None
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Create an array of zeros on the device."""

@@ -251,7 +251,7 @@ extern "C" __global__ void fuzzy_fused(const ROW* X, const double* w, long long 
       x[f] = shift ? value - shift[f] : value;
       steps[t * FUZZY_STRIDE + f] = t < size ? on_grid(value, offset, unit, f) : 0.0;
     }
-    steps[t * FUZZY_STRIDE + F] = EXACT ? mass : 1.0;
+    steps[t * FUZZY_STRIDE + F] = mass;
     for (int c = 0; c < k; c++) {
       double d = 0.0;
 #pragma unroll

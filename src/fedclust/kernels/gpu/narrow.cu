@@ -138,8 +138,8 @@ __device__ inline void store_part(const NUMBER* area, int k, NUMBER* part) {
 }
 
 // Counts and sums of the rows nearest to each centre, in one pass. A block's part is k counts and
-// k x COLUMNS sums. Up to 256 numbers of 45 bits add
-// up exactly in double; then integers take them over.
+// k x COLUMNS sums. Up to 256 numbers of 45 bits add up exactly in double; then integers take them
+// over.
 extern "C" __global__ void hard_in_warps(const ROW* X, const double* w, long long n,
                                          const REAL* centers, int k, const REAL* shift, double mass,
                                          const double* offset, const double* unit, SUM* parts) {
